@@ -1,0 +1,91 @@
+"""A batch is anything with tensors in it: tuple, dict, dataclass, model input, or a nesting of these."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
+
+#: Deeper than any batch; stops at structures that contain themselves.
+_DEEPEST = 12
+
+
+def tensors(batch: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Tensor]]:
+    """Every tensor with the name by which its user knows it: `[0]`, `['image']`, `.labels`."""
+    if isinstance(batch, Tensor):
+        yield name, batch
+        return
+    if depth < _DEEPEST:
+        for key, value in _parts(batch):
+            yield from tensors(value, name + key, depth + 1)
+
+
+def _parts(batch: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(batch, PackedSequence):
+        yield ".data", batch.data
+    elif isinstance(batch, Mapping):
+        yield from ((f"[{key!r}]", value) for key, value in batch.items())
+    elif isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        yield from ((f".{key}", getattr(batch, key)) for key in batch._fields)
+    elif isinstance(batch, (list, tuple)):
+        yield from ((f"[{index}]", value) for index, value in enumerate(batch))
+    elif dataclasses.is_dataclass(batch) and not isinstance(batch, type):
+        yield from ((f".{f.name}", getattr(batch, f.name)) for f in dataclasses.fields(batch))
+    elif _is_plain_object(batch):
+        yield from ((f".{key}", value) for key, value in vars(batch).items())
+
+
+def _is_plain_object(batch: Any) -> bool:
+    """Objects such as a graph library's Data: attributes that are tensors, no behaviour that we need to know."""
+    return hasattr(batch, "__dict__") and not callable(batch) and not isinstance(batch, (type, torch.nn.Module))
+
+
+def map_tensors(change: Callable[[str, Tensor], Tensor], batch: Any, name: str = "", depth: int = 0) -> Any:
+    """A batch of the same structure with changed tensors; parts that hold none are handed on as they are."""
+    if isinstance(batch, Tensor):
+        return change(name, batch)
+    if depth >= _DEEPEST or next(tensors(batch), None) is None:
+        return batch
+    changed = {key: map_tensors(change, value, name + key, depth + 1) for key, value in _parts(batch)}
+    values = list(changed.values())
+    if isinstance(batch, PackedSequence):
+        return batch._replace(data=values[0])
+    if isinstance(batch, Mapping):
+        return _rebuilt_mapping(batch, values)
+    if isinstance(batch, tuple):
+        return type(batch)(*values) if hasattr(batch, "_fields") else type(batch)(values)
+    if isinstance(batch, list):
+        return type(batch)(values)
+    rebuilt = copy.copy(batch)
+    for key, value in changed.items():
+        object.__setattr__(rebuilt, key[1:], value)  # frozen dataclasses too
+    return rebuilt
+
+
+def _rebuilt_mapping(batch: Mapping[Any, Any], values: list[Any]) -> Any:
+    pairs = dict(zip(batch, values, strict=True))
+    if type(batch) is dict:
+        return pairs
+    rebuilt: Any = copy.copy(batch)
+    for key, value in pairs.items():
+        rebuilt[key] = value
+    return rebuilt
+
+
+def batch_size(batch: Any) -> int | None:
+    """The first dimension that most tensors share. None when no tensor has a dimension."""
+    sizes = Counter(t.shape[0] for _, t in tensors(batch) if t.ndim)
+    if not sizes:
+        return None
+    most = max(sizes.values())
+    return next(size for size, count in sizes.items() if count == most)
+
+
+def to_device(batch: Any, device: torch.device) -> Any:
+    return map_tensors(lambda _, t: t if t.device == device else t.to(device, non_blocking=True), batch)

@@ -1,0 +1,74 @@
+"""The knowledge base: one file per cause, named like it; found by scanning, no list to edit.
+
+A cause's module docstring is its page (``pytest --trainhealth-explain NAME`` and the docs show it): the first
+line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It defines
+
+``RANK``      structure before hyperparameters: 0-19 data and wiring, 20-39 numbers, 40-59 learning rates
+``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.symptoms`)
+``look``      ``(trace, symptom) -> Suspicion | None``: evidence first; a cure alone names nothing
+
+and imports no torch: it reads records only, and prescribes cures as records.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from ..facts import Certainty, Cure, Evidence, Fix, Place, Symptom
+from ..trace import Trace
+
+SECTIONS = ("What happens", "How it is recognised", "How to fix it", "What not to do", "When this is wrong")
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A cause with evidence, before any cure was tried."""
+
+    statement: str
+    evidence: tuple[Evidence, ...]
+    certainty: Certainty = "likely"
+    why: str = ""
+    places: tuple[Place, ...] = ()
+    fix: Fix | None = None
+    not_this: str = ""
+    #: Most specific first; the first that heals the run confirms the cause.
+    cures: tuple[Cure, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One entry of the knowledge base, known by its name."""
+
+    name: str
+    rank: int
+    explains: tuple[str, ...]
+    look: Callable[[Trace, Symptom], Suspicion | None]
+    page: str
+
+    @property
+    def title(self) -> str:
+        """The first line of the page, without the name."""
+        return self.page.splitlines()[0].split(": ", 1)[1]
+
+
+def cause_names() -> tuple[str, ...]:
+    """By looking at file names alone."""
+    found = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return tuple(sorted(name.replace("_", "-") for name in found))
+
+
+@functools.cache
+def cause(name: str) -> Cause:
+    module = import_module(f".{name.replace('-', '_')}", __name__)
+    return Cause(name, module.RANK, tuple(module.EXPLAINS), module.look, inspect.getdoc(module) or "")
+
+
+@functools.cache
+def all_causes() -> tuple[Cause, ...]:
+    """In the order in which they are considered."""
+    return tuple(sorted((cause(name) for name in cause_names()), key=lambda c: (c.rank, c.name)))

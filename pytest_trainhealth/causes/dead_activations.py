@@ -1,0 +1,60 @@
+"""dead-activations: units output 0 for every sample
+
+What happens
+    A rectifier whose input is negative for every sample outputs 0 and passes back no gradient, so nothing before it
+    ever changes again. A layer of such units cuts the model in two; only biases behind it still learn.
+
+How it is recognised
+    At the first step, nearly all units of an activation are 0 for every sample of the batch. The re-run draws the
+    weights of the layers anew, with zero biases and a scale measured on the batch.
+
+How to fix it
+    Look at the initialisation (a large negative bias, weights far too large), at inputs far from zero, and at a
+    rectifier where none belongs (on the output, or two in a row). `LeakyReLU` or `GELU` keep a gradient alive.
+
+What not to do
+    More units or more epochs: a dead unit gets no gradient to come back with.
+
+When this is wrong
+    Sparse activations are healthy: half of all units at 0 for one sample is usual. Only units that are 0 for *every*
+    sample count, and only when nearly all of a layer are.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 20
+EXPLAINS = (NOT_LEARNING, PLATEAU)
+
+#: A healthy layer at its start has up to a few percent; narrow layers of four units now and then a quarter.
+_NEARLY_ALL = 0.9
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    dead = [a for a in trace.activations.values() if a.dead and a.dead.get(0, 0.0) >= _NEARLY_ALL]
+    if not dead:
+        return None
+    worst = dead[0]
+    where = worst.module or "the model"
+    evidence = [
+        Evidence(
+            f"{worst.function} in {where}: {figures.share(worst.dead[0])} of {worst.units} units are 0 for every sample at step 0", worst.dead[0], worst.place
+        )
+    ]
+    silent = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
+    if silent:
+        evidence.append(Evidence(f"{figures.names(silent)} got a gradient of exactly 0 or none"))
+    return Suspicion(
+        statement=f"{worst.function} in {where} is 0 for every sample",
+        evidence=tuple(evidence),
+        why="its inputs are negative for every sample, so it passes no gradient back",
+        places=() if worst.place is None else (worst.place,),
+        fix=Fix("look at the initialisation of the layer before it (bias, scale), or use nn.LeakyReLU"),
+        not_this="more units or more epochs: a dead unit gets no gradient to come back with",
+        cures=(Cure("reinitialise", "layers initialised anew"),),
+    )

@@ -1,0 +1,74 @@
+"""disconnected-graph: a module runs, but no gradient comes back to it
+
+What happens
+    Somewhere between the module and the loss the graph ends: `.detach()`, `.data`, `.item()`, a trip through numpy, an
+    `argmax`, a block under `torch.no_grad()`. Everything before that place never learns.
+
+How it is recognised
+    The module ran, its parameters need gradients, and none ever arrives. One step is replayed and each operation that
+    ends a graph is noted with your line.
+
+How to fix it
+    Take the operation out, or move it behind the loss. Where a hard choice is needed (`argmax`, rounding), use a
+    differentiable stand-in: softmax, Gumbel-softmax, a straight-through estimator.
+
+What not to do
+    More steps, another optimizer: there is no way back for the gradient.
+
+When this is wrong
+    A target network or teacher is run without a graph on purpose; it is not reported when no optimizer holds it.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Evidence, Fix, Symptom
+from ..symptoms import NOT_LEARNING, PLATEAU
+from ..trace import GraphEnd, ParameterRecord, Trace
+from . import Suspicion
+
+RANK = 6
+EXPLAINS = (NOT_LEARNING, PLATEAU)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if not trace.loss_connected:
+        cut = trace.trainable
+    else:
+        cut = [p for p in wiring.without_gradient(trace) if p.never_reached and not wiring.did_not_run(p, trace)]
+        cut = [p for p in cut if not _merely_unused(p, trace)]
+    if not cut:
+        return None
+    modules = list(dict.fromkeys(p.module or p.name for p in cut))
+    end = _end_for(cut, trace)
+    blind = [m for m in modules if m in trace.modules and not trace.modules[m].grad_enabled]
+    evidence = [Evidence(f"{figures.names([p.name for p in cut])} ran in forward and got no gradient in {figures.plural(max(trace.steps, 1), 'step')}", 0.0)]
+    if blind:
+        evidence.append(Evidence(f"{figures.names(blind)} ran while torch records no graph (no_grad)"))
+    if end is not None:
+        where = f" in {end.module}" if end.module else ""
+        evidence.append(Evidence(f"the graph ends at {end.operation}{where}", place=end.place))
+    why = f"{end.operation} ends the graph" if end is not None else "it runs under no_grad()" if blind else "the graph ends before the loss"
+    return Suspicion(
+        statement=f"no gradient comes back to {figures.names(modules)}",
+        evidence=tuple(evidence),
+        why=why,
+        places=(end.place,) if end is not None and end.place is not None else (),
+        fix=Fix(f"take {end.operation} out of the way from the parameters to the loss" if end is not None
+                else "let everything from these parameters to the loss run with gradients"),
+        not_this="more steps or another optimizer: the gradient has no way back",
+    )  # fmt: skip
+
+
+def _merely_unused(parameter: ParameterRecord, trace: Trace) -> bool:
+    """Its module ran and other parameters of the module learn: this one is not used at all."""
+    return any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
+
+
+def _end_for(cut: list[ParameterRecord], trace: Trace) -> GraphEnd | None:
+    """The end nearest to the parameters: in their own module or one around it; else the first inside the model."""
+    inside = [e for e in trace.graph_ends if e.module]
+    for end in inside:
+        if any(p.module == end.module or p.module.startswith(end.module + ".") for p in cut):
+            return end
+    return inside[0] if inside else next(iter(trace.graph_ends), None)

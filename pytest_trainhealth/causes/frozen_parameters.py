@@ -1,0 +1,57 @@
+"""frozen-parameters: requires_grad is False where the model has to learn
+
+What happens
+    Parameters with `requires_grad=False` get no gradient and stay as they are. What is left of the model is too
+    little to learn the task, or nothing at all.
+
+How it is recognised
+    The training cannot memorise one batch, and part of the model is frozen. The re-run unfreezes it and gives it to
+    the optimizer; when that memorises the batch, the freezing stood in the way.
+
+How to fix it
+    Unfreeze what has to learn, `module.requires_grad_(True)`, before the optimizer is made, and look where it was
+    frozen: a helper that freezes "all but the head" by name often misses a renamed head.
+
+What not to do
+    A higher learning rate for the few parameters that are left.
+
+When this is wrong
+    Frozen on purpose (transfer learning, adapters, target networks) is no fault and never reported while the
+    training still learns.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 8
+EXPLAINS = (NOT_LEARNING, PLATEAU)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    frozen = [p for p in trace.frozen if not p.moved]
+    if not frozen:
+        return None
+    values, total = sum(p.size for p in frozen), sum(p.size for p in trace.parameters.values())
+    everything = not trace.trainable
+    names = [p.name for p in frozen]
+    part = "every parameter" if everything else f"{figures.names(names)}"
+    return Suspicion(
+        statement=f"{part} {'is' if everything or len(names) == 1 else 'are'} frozen, and the training has to change them",
+        evidence=(
+            Evidence(
+                f"{figures.count(values)} of {figures.count(total)} values ({figures.share(values / max(total, 1))}) have requires_grad=False",
+                values / max(total, 1),
+            ),
+            Evidence(f"{figures.plural(len(trace.trainable), 'parameter')} of {len(trace.parameters)} may learn"),
+        ),
+        certainty="likely" if everything else "possible",
+        why="requires_grad is False",
+        fix=Fix("unfreeze what has to learn, before the optimizer is made", ("model.requires_grad_(True)",)),
+        not_this="a higher learning rate for what is left",
+        cures=(Cure("add_parameters", f"{figures.names(names, most=1)} unfrozen", {"names": names}),),
+    )

@@ -1,0 +1,51 @@
+"""gradients-cleared-before-step: zero_grad() stands between backward() and step()
+
+What happens
+    The gradients are computed, cleared, and the optimizer steps with none. The loss stays where it is (weight
+    decay and momentum may move parameters a little).
+
+How it is recognised
+    Gradients are measured right after `backward()` and again when the optimizer gets them: something, then nothing.
+    The re-run lets a `zero_grad()` between the two do nothing.
+
+How to fix it
+    Call `optimizer.zero_grad()` before the backward pass, or after the step, never in between. Look for
+    `model.zero_grad()` in a helper, too.
+
+What not to do
+    A higher learning rate: any number times zero is zero.
+
+When this is wrong
+    A discriminator's `zero_grad()` may rightly come after the generator's `backward()`. Only an optimizer that gets
+    nothing at all is reported.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import NOT_LEARNING
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 2
+EXPLAINS = (NOT_LEARNING,)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    steps = wiring.cleared_early(trace)
+    if len(steps) < 2:
+        return None
+    size = trace.after_backward[steps[0]]
+    return Suspicion(
+        statement="the gradients are cleared after backward(), before the optimizer steps",
+        evidence=(
+            Evidence(f"gradient per value after backward(): {figures.short(size)}; when the optimizer steps: 0", size),
+            Evidence(f"the same at {figures.plural(len(steps), 'step')} of {len(trace.after_backward)} looked at"),
+        ),
+        why="zero_grad() comes between backward() and step()",
+        places=() if trace.cleared_at is None else (trace.cleared_at,),
+        fix=Fix("clear the gradients before the backward pass", ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")),
+        not_this="a higher learning rate: it multiplies zero",
+        cures=(Cure("keep_gradients", "gradients kept until the step"),),
+    )

@@ -1,0 +1,75 @@
+"""lr-too-high: steps are so large that the loss cannot settle
+
+What happens
+    Each step jumps over the valley. The loss oscillates or grows, units die, and with some bad luck everything ends
+    in NaN.
+
+How it is recognised
+    Wiring and data are in order, the gradients at the first step are of a sane size, and updates are large against
+    the weights they change (about 1e-3 is usual), or the loss rises after the first steps. The re-run divides the
+    learning rate by 10, then by 100.
+
+How to fix it
+    Lower the learning rate by the factor that healed the re-run, and warm it up over the first 5 to 10 % of the steps.
+
+What not to do
+    Another optimizer, or clipping as a cure: both only change how large "too large" is.
+
+When this is wrong
+    Half of all faults get a little better with some other learning rate. That is why this is looked at last, and
+    said only when nothing in the structure fits.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from .. import curve, figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import OptimizerRecord, Trace
+from . import Suspicion
+
+RANK = 40
+EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
+
+#: An update of a twentieth of the weights in one step; healthy ones lie around 1e-3, with Adam at a small weight's
+#: start up to 3e-2.
+_LARGE_UPDATE = 0.05
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
+    if optimizer is None or len(trace.losses) < 2:
+        return None
+    ratios = wiring.update_ratios(trace)
+    large = median(ratios) if ratios else 0.0
+    first, worst = trace.losses[0], max((x for x in trace.losses if x == x), default=trace.losses[0])
+    grew = worst > first + 0.5 * abs(first)
+    if large < _LARGE_UPDATE and not grew and not curve.oscillates(trace.losses):
+        return None
+    evidence = []
+    if large >= _LARGE_UPDATE:
+        evidence.append(Evidence(f"an update changes its weights by {figures.share(large)} in one step (about 0.1 % is usual)", large))
+    if grew:
+        evidence.append(Evidence(f"the loss rises from {figures.loss(first)} to {figures.loss(worst)}", worst))
+    if curve.oscillates(trace.losses):
+        evidence.append(Evidence(f"the loss jumps up and down by {figures.loss(curve.spread(trace.losses))} a step"))
+    rate = optimizer.first_lr or 0.0
+    evidence.append(Evidence(f"{optimizer.label} has a learning rate of {figures.short(rate)}", rate, optimizer.place))
+    return Suspicion(
+        statement=f"a learning rate of {figures.short(rate)} is too high for this training",
+        evidence=tuple(evidence),
+        why="each step jumps over the valley it aims for",
+        places=() if optimizer.place is None else (optimizer.place,),
+        fix=_fix(optimizer, rate / 10),
+        not_this="another optimizer or more epochs",
+        cures=(
+            Cure("learning_rate", "learning rate / 10", {"factor": 0.1}, _fix(optimizer, rate / 10)),
+            Cure("learning_rate", "learning rate / 100", {"factor": 0.01}, _fix(optimizer, rate / 100)),
+        ),
+    )
+
+
+def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
+    return Fix("lower it, and warm it up over the first steps:", (f"{optimizer.kind}(model.parameters(), lr={figures.short(rate)})",))

@@ -1,0 +1,69 @@
+"""lr-too-low: steps are so small that the loss hardly moves
+
+What happens
+    Everything is wired as it should be, and the training goes the right way, at a crawl. A day of it looks like a
+    model that cannot learn.
+
+How it is recognised
+    Updates are tiny against the weights they change (about 1e-3 is usual), or the loss falls in a straight line. The
+    re-run multiplies the learning rate by 10, then by 100.
+
+How to fix it
+    Raise the learning rate by the factor that healed the re-run (with a warm-up if that is more than ten times), and
+    look for a schedule that has already ended, or a unit mistaken (1e-5 for 1e-3).
+
+What not to do
+    More epochs: a hundred times as many would be needed. Another optimizer: it has the same number to go by.
+
+When this is wrong
+    Fine-tuning a good model rightly takes small steps; hand in a test with a model of random weights, or expect less
+    with `ratio=`.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from .. import curve, figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import NOT_LEARNING, PLATEAU
+from ..trace import OptimizerRecord, Trace
+from . import Suspicion
+
+RANK = 41
+EXPLAINS = (NOT_LEARNING, PLATEAU)
+
+#: A tenth of what is usual.
+_SMALL_UPDATE = 1e-4
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
+    if optimizer is None or len(trace.losses) < 2:
+        return None
+    ratios = wiring.update_ratios(trace)
+    small = median(ratios) if ratios else 0.0
+    straight = curve.is_straight(trace.losses)
+    if small >= _SMALL_UPDATE and not straight:
+        return None
+    rate = optimizer.first_lr or 0.0
+    evidence = [Evidence(f"an update changes its weights by {figures.short(small)} of their size (about 1e-3 is usual)", small)]
+    if straight:
+        evidence.append(Evidence(f"the loss falls in a straight line, by {figures.loss(trace.losses[0] - curve.level(trace.losses))} in {trace.steps} steps"))
+    evidence.append(Evidence(f"{optimizer.label} has a learning rate of {figures.short(rate)}", rate, optimizer.place))
+    return Suspicion(
+        statement=f"a learning rate of {figures.short(rate)} is too low for this training",
+        evidence=tuple(evidence),
+        why="the steps are right, but tiny",
+        places=() if optimizer.place is None else (optimizer.place,),
+        fix=_fix(optimizer, rate * 10),
+        not_this="more epochs: a hundred times as many would be needed",
+        cures=(
+            Cure("learning_rate", "learning rate x 10", {"factor": 10.0}, _fix(optimizer, rate * 10)),
+            Cure("learning_rate", "learning rate x 100", {"factor": 100.0}, _fix(optimizer, rate * 100)),
+        ),
+    )
+
+
+def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
+    return Fix("raise it:", (f"{optimizer.kind}(model.parameters(), lr={figures.short(rate)})",) if rate else ())

@@ -1,0 +1,54 @@
+"""missing-zero-grad: gradients add up from step to step
+
+What happens
+    `backward()` adds to the gradients that are there. Without `zero_grad()` each step follows the sum of all
+    gradients so far: like a momentum that never forgets. The loss often falls at first, then overshoots or oscillates.
+
+How it is recognised
+    A backward pass begins while the gradients that the optimizer has just used are still there, and the optimizer
+    then steps with the sum. The re-run clears them.
+
+How to fix it
+    `optimizer.zero_grad()` once per optimizer step, before the first backward pass that belongs to it.
+
+What not to do
+    A smaller learning rate or clipping: both hide the growing sum, and the direction stays wrong.
+
+When this is wrong
+    Gradients that are accumulated on purpose over several backward passes for one step are not meant: only those
+    that a step has already used.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 3
+EXPLAINS = (INSTABILITY, NOT_LEARNING, PLATEAU, EXPLOSION)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    stale = wiring.piling_up(trace)
+    if not stale:
+        return None
+    label, steps = next(iter(stale.items()))
+    evidence = [
+        Evidence(f"{label} used the gradients of the step before again at steps {', '.join(map(str, steps[:4]))}", float(len(steps)))
+    ]
+    first, last = wiring.gradient_norm(trace, 0), wiring.gradient_norm(trace, 8) or wiring.gradient_norm(trace, 4)
+    if last > 2 * first > 0:
+        evidence.append(Evidence(f"the gradient's norm grew from {figures.short(first)} to {figures.short(last)} in a few steps", last))
+    place = trace.optimizers[label].place if label in trace.optimizers else None
+    return Suspicion(
+        statement=f"{label} steps with the sum of all gradients so far",
+        evidence=tuple(evidence),
+        why="nothing clears the gradients between two steps",
+        places=() if place is None else (place,),
+        fix=Fix("clear the gradients once per step", ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")),
+        not_this="a smaller learning rate or clipping: the direction stays wrong",
+        cures=(Cure("zero_gradients", "gradients cleared after each step"),),
+    )

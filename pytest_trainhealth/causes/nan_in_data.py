@@ -1,0 +1,63 @@
+"""nan-in-data: a batch holds NaN or Inf
+
+What happens
+    One value that is not finite makes the loss NaN, the loss makes every gradient NaN, and one step later so is
+    every parameter. The model is lost, whatever comes after.
+
+How it is recognised
+    The batch is looked at before the step: which field, which sample, how many values. The re-run takes these
+    samples out; when it stays finite, they were the cause.
+
+How to fix it
+    Find where the values come from: a missing entry read as NaN, 0/0 when a constant image or column is standardised,
+    the log of a zero. Mend it there, or drop the samples in the Dataset, and assert `torch.isfinite(x).all()` where
+    batches are made.
+
+What not to do
+    `torch.nan_to_num` in the model, a smaller learning rate or gradient clipping: clipping a NaN gives NaN.
+
+When this is wrong
+    NaN may be meant to mark missing values that the model masks. Then the loss stays finite, and nothing is said.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import EXPLOSION
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 0
+EXPLAINS = (EXPLOSION,)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    bad = [(step, f) for step, fields in sorted(trace.fields.items()) for f in fields if f.nonfinite]
+    if not bad:
+        return None
+    step, field = bad[0]
+    sample = "" if field.bad_sample is None else f", first in sample {field.bad_sample}"
+    total = max(1, _size(field.shape))
+    return Suspicion(
+        statement=f"batch {step} holds {figures.plural(field.nonfinite, 'value')} that {'is' if field.nonfinite == 1 else 'are'} not finite",
+        evidence=(
+            Evidence(
+                f"{field.name} of batch {step}, shape {field.shape}: {figures.count(field.nonfinite)} of {figures.count(total)} "
+                f"values are NaN or Inf{sample}",
+                float(field.nonfinite),
+            ),
+            Evidence(f"its finite values lie between {figures.short(field.low)} and {figures.short(field.high)}"),
+        ),
+        why=f"{field.name} is not finite before the model sees it",
+        fix=Fix("mend or drop these samples where the data is made", ("assert torch.isfinite(x).all()",)),
+        not_this="clipping or a smaller learning rate: a NaN stays a NaN",
+        cures=(Cure("drop_bad_samples", "these samples left out"),),
+    )
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size

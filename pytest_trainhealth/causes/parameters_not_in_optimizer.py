@@ -1,0 +1,108 @@
+"""parameters-not-in-optimizer: parameters get gradients, but no optimizer holds them
+
+What happens
+    The optimizer keeps the list of tensors it was given. A head replaced, a layer added or a model copied after
+    that is unknown to it: gradients arrive and nothing moves. If the rest of the model can make up for it the loss
+    still falls, and nobody notices.
+
+How it is recognised
+    A trainable parameter gets gradients, is in no parameter group and never moves. Often its gradient grows from
+    step to step, because `optimizer.zero_grad()` does not reach it either; often the optimizer holds tensors that
+    the model no longer has. The re-run adds the parameters to the optimizer.
+
+How to fix it
+    Make the optimizer after the last change to the model, from `model.parameters()`. Modules in a plain list or dict
+    are no submodules: use `nn.ModuleList` or `nn.ModuleDict`.
+
+What not to do
+    Another optimizer or more epochs: nothing reaches these parameters.
+
+When this is wrong
+    If they are meant to stay fixed, say so: `requires_grad_(False)` spares their gradients, too.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import ModuleRecord, OptimizerRecord, ParameterRecord, Trace
+from . import Suspicion
+
+RANK = 4
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    orphans = wiring.orphaned(trace)
+    if not orphans:
+        return None
+    optimizer = next(iter(trace.optimizers.values()))
+    late = _put_in_later(orphans[0], trace)
+    names = figures.names([p.name for p in orphans])
+    copy = optimizer.strangers == optimizer.parameters and len(orphans) == len([p for p in trace.trainable if p.has_gradient])
+    if copy:
+        statement = f"{optimizer.label} holds another copy of the model: it never updates {names}"
+        why = "the optimizer was made for other tensors than the model's"
+    else:
+        statement = f"the optimizer never updates {names}"
+        why = f"{late.path} was replaced after the optimizer was made" if late else "they are in no parameter group"
+    return Suspicion(
+        statement=statement,
+        evidence=tuple(_evidence(orphans, optimizer)),
+        why=why,
+        places=_places(optimizer, late),
+        fix=_fix(optimizer, late),
+        not_this="another optimizer or more epochs: nothing reaches these parameters",
+        cures=(Cure("add_parameters", f"{_common(orphans)} added to the optimizer", {"names": [p.name for p in orphans]}),),
+    )
+
+
+def _evidence(orphans: list[ParameterRecord], optimizer: OptimizerRecord) -> list[Evidence]:
+    values = sum(p.size for p in orphans)
+    named = ", ".join(p.name for p in orphans[:2]) + (f" and {len(orphans) - 2} more" if len(orphans) > 2 else "")
+    found = [Evidence(f"{named} ({figures.count(values)} values) need gradients but are in no parameter group", float(values))]
+    if optimizer.strangers:
+        found.append(
+            Evidence(
+                f"{optimizer.label} holds {figures.plural(optimizer.strangers, 'tensor')} "
+                f"({figures.count(optimizer.stranger_values)} values) that the model does not have",
+                float(optimizer.strangers),
+            )
+        )
+    norms = [g for _, g in sorted(orphans[0].gradients.items()) if g]
+    if len(norms) > 2 and norms[-1] > 3 * norms[0]:
+        found.append(
+            Evidence(
+                f"{orphans[0].name}.grad grew from {figures.short(norms[0])} to {figures.short(norms[-1])}: zero_grad() does not reach it either",
+                norms[-1],
+            )
+        )
+    return found
+
+
+def _put_in_later(orphan: ParameterRecord, trace: Trace) -> ModuleRecord | None:
+    """The outermost module on the way to it that was put in after the optimizer was made."""
+    parts = orphan.module.split(".")
+    paths = [".".join(parts[: n + 1]) for n in range(len(parts))]
+    late = [trace.modules[path] for path in paths if path in trace.modules and trace.modules[path].after_optimizer]
+    return late[0] if late else None
+
+
+def _places(optimizer: OptimizerRecord, late: ModuleRecord | None) -> tuple[Place, ...]:
+    places = [optimizer.place] + ([late.place] if late else [])
+    return tuple(p for p in places if p is not None)
+
+
+def _fix(optimizer: OptimizerRecord, late: ModuleRecord | None) -> Fix:
+    if late is not None and late.place is not None and optimizer.place is not None:
+        return Fix("make the optimizer after the last change to the model:", (late.place.code, optimizer.place.code))
+    return Fix(
+        "make the optimizer after the last change to the model, from all its parameters:",
+        (f"optimizer = {optimizer.kind}(model.parameters(), ...)",),
+    )
+
+
+def _common(orphans: list[ParameterRecord]) -> str:
+    modules = list(dict.fromkeys(p.module.split(".")[0] or p.name for p in orphans))
+    return figures.names(modules, most=1)

@@ -1,0 +1,92 @@
+"""unstable-operation: an operation left its domain and made the first NaN or Inf
+
+What happens
+    log(0), the square root of 0 in the backward pass, a division by a spread that is 0, an exp that overflows: finite
+    values go in, NaN or Inf comes out, and reaches every parameter within a step.
+
+How it is recognised
+    The step is replayed operation by operation, the backward pass included. The first one that makes a value that is
+    not finite out of finite ones is named, with its module, your line, and the range of what went in.
+
+How to fix it
+    Use the function that knows the danger: `F.log_softmax` or `F.cross_entropy` for a log of a softmax,
+    `F.binary_cross_entropy_with_logits` for a log of a sigmoid, `torch.logsumexp`, `torch.xlogy`; add an epsilon
+    *inside* the square root; give a fully masked row something to attend to.
+
+What not to do
+    `nan_to_num` on the loss, or clipping: the gradient of a NaN is a NaN. An epsilon below the resolution of the dtype
+    (1e-8 in float16) does nothing.
+
+When this is wrong
+    An overflow in a plain matrix product or a convolution shows values that had already grown: look for a learning rate
+    that is too high or exploding gradients.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Evidence, Fix, Symptom
+from ..symptoms import EXPLOSION
+from ..trace import GuiltyOperation, Trace
+from . import Suspicion
+
+RANK = 10
+EXPLAINS = (EXPLOSION,)
+
+#: Sums and products only overflow when what goes in has grown already: the operation is not to blame.
+_BYSTANDERS = ("mm", "addmm", "bmm", "baddbmm", "convolution", "add", "sub", "mul", "sum", "mean", "Mm", "Addmm", "Bmm",
+               "Convolution", "Add", "Sub", "Mul", "Sum", "Mean", "linear", "dot", "mv", "addmv", "native_batch_norm",
+               "mse_loss", "Mse", "_foreach", "addcdiv", "addcmul", "lerp", "AccumulateGrad", "native_layer_norm")  # fmt: skip
+_ADVICE = (
+    (("log", "log2", "log10", "log1p"), "keep its argument away from 0, or use F.log_softmax / logsigmoid / xlogy"),
+    (("sqrt", "rsqrt", "norm", "linalg_vector_norm", "cdist"), "add an epsilon inside the root: its slope at 0 is infinite"),
+    (("div", "reciprocal", "true_divide"), "add an epsilon to the divisor, or do not divide by a spread that may be 0"),
+    (("exp", "expm1", "cosh", "sinh"), "subtract the maximum first (logsumexp, softmax), or clamp the exponent"),
+    (("pow",), "keep the base away from 0: the slope of a root is infinite there"),
+    (("acos", "asin", "atan2", "acosh", "atanh"), "clamp its argument inside its domain"),
+    (("softmax", "_softmax", "log_softmax", "_log_softmax"), "leave at least one position of each row unmasked"),
+    (("std", "var", "std_mean", "var_mean"), "needs more than one value that differ, or correction=0 and an epsilon"),
+)  # fmt: skip
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    guilty = trace.guilty
+    if guilty is None or not guilty.from_finite or guilty.phase == "update" or _is_bystander(guilty.operation):
+        return None
+    operation = _spoken(guilty)
+    where = f" in {guilty.module}" if guilty.module else ""
+    evidence = [Evidence(f"{operation}{where} made {guilty.value} out of finite values at step {guilty.step}", place=guilty.place)]
+    evidence.extend(Evidence(f"{'its input' if i == 0 else 'and'}: {_range(guilty, i)}") for i in range(min(2, len(guilty.inputs))))
+    return Suspicion(
+        statement=f"{operation}{where} makes {guilty.value}",
+        evidence=tuple(evidence),
+        why=f"{operation} left its domain ({guilty.phase} pass)",
+        places=() if guilty.place is None else (guilty.place,),
+        fix=Fix(_advice(guilty.operation)),
+        not_this="nan_to_num on the loss, or clipping: the gradient of a NaN is a NaN",
+    )
+
+
+def _is_bystander(operation: str) -> bool:
+    base = operation.removesuffix("Backward0").removesuffix("Backward1").rstrip("_")
+    return base.startswith("_foreach") or base in _BYSTANDERS
+
+
+def _spoken(guilty: GuiltyOperation) -> str:
+    if guilty.phase == "backward":
+        return f"{guilty.operation.removesuffix('0').removesuffix('Backward').lower()} (backward)"
+    return guilty.operation.strip("_")
+
+
+def _range(guilty: GuiltyOperation, index: int) -> str:
+    given = guilty.inputs[index]
+    zeros = f", {figures.share(given.zeros)} zeros" if given.zeros else ""
+    return f"{figures.short(given.low)} to {figures.short(given.high)}, smallest size {figures.short(given.smallest)}{zeros}, {given.dtype}"
+
+
+def _advice(operation: str) -> str:
+    base = operation.removesuffix("0").removesuffix("1").removesuffix("Backward").rstrip("_").lower()
+    for operations, advice in _ADVICE:
+        if base in operations or base.lstrip("_") in operations:
+            return advice
+    return "keep what goes into it inside its domain"

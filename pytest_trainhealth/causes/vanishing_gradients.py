@@ -1,0 +1,63 @@
+"""vanishing-gradients: gradients shrink by orders of magnitude on their way to the first layers
+
+What happens
+    Each saturating activation and each weight below 1 makes the gradient smaller. After many of them the first layers
+    get next to nothing: they stay at their random start, and the layers behind learn from noise.
+
+How it is recognised
+    The gradient per value of the first layers is many orders of magnitude below that of the last. The re-run
+    draws the weights anew with a scale measured layer by layer.
+
+How to fix it
+    Activations of the ReLU family instead of sigmoid and tanh, residual connections, normalisation layers, an
+    initialisation that fits the activation.
+
+What not to do
+    A higher learning rate: the last layers diverge long before the first ones move.
+
+When this is wrong
+    Biases before a normalisation and query and key weights at the start have tiny gradients by nature: only weight
+    matrices count, and only eight orders of magnitude below the largest (or five, where the loss does not fall).
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 22
+EXPLAINS = (NOT_LEARNING, PLATEAU)
+
+#: Beside a loss that does not fall, less is enough: the healthy programs stay above 1e-4 but for a handful.
+_BESIDE_A_FLAT_LOSS = 1e-5
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    strongest = wiring.strength(trace)
+    if not strongest:
+        return None
+    sizes = {p.name: max(p.rms_gradients().values(), default=0.0) for p in wiring.weights(trace) if p.has_gradient}
+    faint = {name: size for name, size in sizes.items() if size < _BESIDE_A_FLAT_LOSS * strongest}
+    if not faint:
+        return None
+    weakest = min(faint, key=faint.__getitem__)
+    loudest = max(sizes, key=sizes.__getitem__)
+    bounded = [a for a in trace.activations.values() if a.saturated]
+    evidence = [
+        Evidence(f"gradient per value: {weakest} {figures.short(sizes[weakest])}, {loudest} {figures.short(sizes[loudest])}", sizes[weakest] / strongest),
+        Evidence(f"{len(faint)} of {figures.plural(len(sizes), 'weight')} get less than {_BESIDE_A_FLAT_LOSS:g} of the largest gradient"),
+    ]
+    if bounded:
+        evidence.append(Evidence(f"{figures.plural(len(bounded), bounded[0].function + ' activation')} on the way", place=bounded[0].place))
+    return Suspicion(
+        statement=f"the gradient all but vanishes before it reaches {weakest}",
+        evidence=tuple(evidence),
+        why="each layer passes back only a fraction of the gradient it gets",
+        places=() if not bounded or bounded[0].place is None else (bounded[0].place,),
+        fix=Fix("use ReLU-like activations, residual connections or normalisation between the layers"),
+        not_this="a higher learning rate: the last layers diverge long before the first ones move",
+        cures=(Cure("reinitialise", "layers initialised anew"),),
+    )

@@ -1,0 +1,65 @@
+"""One file per check, named like its marker; its docstring is its page. Checks read traces only: no torch here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol
+
+from ..facts import Symptom
+from ..trace import Trace
+
+
+@dataclass(frozen=True)
+class Passed:
+    notes: tuple[str, ...] = ()
+    figures: dict[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CouldNotJudge:
+    reason: str
+    figures: dict[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NeedsControl:
+    """The trace alone cannot decide; the same run with this control cure, beside it, can."""
+
+    cure_kind: str
+
+
+Judgement = Passed | Symptom | CouldNotJudge | NeedsControl
+
+
+class Check(Protocol):
+    """What a check's module offers. `settings` are the values that apply to this item."""
+
+    #: Files of `observe/` whose signals it needs.
+    SIGNALS: tuple[str, ...]
+    #: One batch again and again, or one after the other.
+    ONE_BATCH: bool
+
+    def longest(self, settings: Mapping[str, Any]) -> int:
+        """The most steps that a run may take."""
+
+    def enough(self, trace: Trace, settings: Mapping[str, Any]) -> bool:
+        """Asked after every step: is the promise kept, or is it plain that it will not be?"""
+
+    def judge(self, trace: Trace, settings: Mapping[str, Any], control: Trace | None = None) -> Judgement: ...
+
+    def result(self, trace: Trace) -> str:
+        """A run in a few characters, for the table of re-runs: '2.303 -> 0.021'."""
+
+
+@functools.cache
+def check(name: str) -> Check:
+    module: Any = import_module(f".{name}", __name__)
+    return module  # type: ignore[no-any-return]
+
+
+def check_page(name: str) -> str:
+    return inspect.getdoc(import_module(f".{name}", __name__)) or ""

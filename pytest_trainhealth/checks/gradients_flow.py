@@ -1,0 +1,135 @@
+"""gradients_flow: every trainable parameter gets a sane gradient, is held by an optimizer and moves
+
+What it does
+    Takes a few steps and looks at each parameter: does a gradient reach it, does an optimizer hold it, does it
+    move, and are the gradients those of this step only? Where something is missing it looks on, up to 32 steps,
+    before it says so.
+
+When it fails
+    A trainable parameter gets a gradient but no optimizer holds it; gradients are never cleared, or cleared too
+    early; nothing moves; a layer gets no gradient, one of exactly zero, or one that has all but vanished on its way.
+
+What is not an alarm
+    Parameters that are frozen on purpose; zero-initialised heads and branches, whose gradient comes with the
+    second step; experts and dropped layers that did not run beside others that did; modules of an installed package
+    that this task does not use (they are noted). A loss can fall nicely with a layer left out: this check looks at
+    the wiring itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import figures, wiring
+from ..facts import Symptom
+from ..symptoms import INSTABILITY, NOT_LEARNING
+from ..trace import ParameterRecord, Trace
+from . import CouldNotJudge, Judgement, Passed
+from .overfits_one_batch import exploded, not_connected
+
+SIGNALS = ("gradients", "parameters", "stale", "modules")
+ONE_BATCH = False
+STEPS = 4
+#: Zero-initialised branches behind a warm-up from 0, rarely used experts: they show up within a few more steps.
+_PATIENCE = 32
+#: A loop that accumulates over many calls.
+_CALLS_WITHOUT_UPDATE = 64
+
+
+def longest(settings: Mapping[str, Any]) -> int:
+    return max(_CALLS_WITHOUT_UPDATE, int(settings.get("steps") or STEPS))
+
+
+def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+    if not trace.update_count and not any(p.moved for p in trace.trainable):
+        return False
+    if trace.update_count and trace.update_count < 3:
+        return False
+    if trace.steps < max(3, int(settings.get("steps") or STEPS)):
+        return False
+    return trace.steps >= max(_PATIENCE, int(settings.get("steps") or 0)) or (
+        not wiring.without_gradient(trace) and not wiring.vanished(trace) and all(p.held_by or p.moved for p in trace.trainable)
+    )
+
+
+def judge(trace: Trace, settings: Mapping[str, Any], control: Trace | None = None) -> Judgement:
+    if not trace.loss_connected:
+        return not_connected()
+    if not trace.finite:
+        return exploded(trace)
+    if not trace.steps:
+        return CouldNotJudge("no step was taken")
+    trainable, gradients = trace.trainable, [p for p in trace.trainable if p.has_gradient]
+    symptom = _nothing_happens(trace, gradients) or _gradients_pile_up(trace) or _not_held(trace) or _missing(trace)
+    if symptom is not None:
+        return symptom
+    if trace.cut_short:
+        return CouldNotJudge(trace.cut_short)
+    if not gradients:
+        return CouldNotJudge("every gradient is zero, as when the loss is already as small as it gets")
+    return Passed(_notes(trace), {"parameters": float(len(trainable)), "with_gradient": float(len(gradients))})
+
+
+def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom | None:
+    if not wiring.nothing_moves(trace):
+        return None
+    if not any(trace.backwards) and not gradients:
+        said = f"no backward pass in {figures.plural(trace.steps, 'step')}, and no parameter moved"
+    elif not trace.update_count:
+        said = f"no optimizer step in {figures.plural(trace.steps, 'step')}, and no parameter moved"
+    elif all(rate == 0 for o in trace.optimizers.values() for rate in o.lr.values()):
+        said = f"the learning rate is 0 for {figures.plural(trace.steps, 'step')}, and no parameter moved"
+    else:
+        said = f"no parameter moved in {figures.plural(trace.update_count, 'optimizer step')}"
+    return Symptom(said, NOT_LEARNING, 0.0, float(len(trace.trainable)), "high", "no parameter moves")
+
+
+def _gradients_pile_up(trace: Trace) -> Symptom | None:
+    for label, steps in wiring.piling_up(trace).items():
+        said = f"{label} stepped {len(steps)} times with gradients that still held those of the step before (never wanted)"
+        return Symptom(said, INSTABILITY, float(len(steps)), 0.0, "high", "gradients add up from step to step")
+    return None
+
+
+def _not_held(trace: Trace) -> Symptom | None:
+    orphans = wiring.orphaned(trace)
+    if not orphans:
+        return None
+    said = f"{figures.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)} got gradients but never moved (all have to)"
+    return Symptom(said, NOT_LEARNING, float(len(orphans)), 0.0, "high", f"{figures.names([p.name for p in orphans])} never moved")
+
+
+def _missing(trace: Trace) -> Symptom | None:
+    missing = wiring.without_gradient(trace)
+    if missing:
+        kind = "no gradient" if missing[0].never_reached else "a gradient of exactly 0"
+        said = f"{figures.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)} got {kind} in {trace.steps} steps (all need one)"
+        return Symptom(said, NOT_LEARNING, float(len(missing)), 0.0, "high", f"{figures.names([p.name for p in missing])} got {kind}")
+    faint = wiring.vanished(trace)
+    if faint:
+        strongest, weakest = wiring.strength(trace), faint[0]
+        small = max(weakest.rms_gradients().values())
+        said = (
+            f"the gradient of {weakest.name} is {figures.short(small)} per value, {figures.short(small / strongest)} of the "
+            f"largest (at least {wiring.VANISHED:g} is usual)"
+        )
+        return Symptom(said, NOT_LEARNING, small / strongest, wiring.VANISHED, "high", f"the gradient vanishes before {weakest.name}")
+    return None
+
+
+def _notes(trace: Trace) -> tuple[str, ...]:
+    unused = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
+    return (f"{figures.names(unused)} got no gradient in {trace.steps} steps",) if unused else ()
+
+
+def result(trace: Trace) -> str:
+    if not trace.finite:
+        return "not finite"
+    bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *wiring.vanished(trace))}
+    if wiring.piling_up(trace):
+        return "gradients add up"
+    if wiring.nothing_moves(trace):
+        return "nothing moves"
+    total = len(trace.trainable)
+    return f"all {figures.plural(total, 'parameter')} train" if not bad else f"{len(bad)} of {total} do not train"

@@ -1,0 +1,54 @@
+"""trains_without_nan: loss, gradients and parameters stay finite
+
+What it does
+    Takes 50 steps (`steps=`) through the data and reads the loss at each; parameters are looked at every now and
+    then and at the end. This costs next to nothing. Only when something is not finite, the run is repeated up to
+    that step, and the one step is replayed operation by operation, backward pass included.
+
+When it fails
+    The loss or a parameter is NaN or Inf. The failure names the first operation that made such a value, with its
+    module, your line and the range of what went in.
+
+What is not an alarm
+    A mask filled with -inf; a step that a loss scaler skips because scaled gradients overflowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import figures
+from ..trace import Trace
+from . import CouldNotJudge, Judgement, Passed
+from .overfits_one_batch import exploded, not_connected
+
+SIGNALS: tuple[str, ...] = ()
+ONE_BATCH = False
+STEPS = 50
+
+
+def longest(settings: Mapping[str, Any]) -> int:
+    return int(settings.get("steps") or STEPS)
+
+
+def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+    return False
+
+
+def judge(trace: Trace, settings: Mapping[str, Any], control: Trace | None = None) -> Judgement:
+    if not trace.loss_connected:
+        return not_connected()
+    if not trace.finite:
+        return exploded(trace)
+    if trace.cut_short:
+        return CouldNotJudge(trace.cut_short)
+    if not trace.losses:
+        return CouldNotJudge("no step was taken")
+    return Passed(figures={"first_loss": trace.losses[0], "last_loss": trace.losses[-1]})
+
+
+def result(trace: Trace) -> str:
+    if trace.nonfinite is not None:
+        return f"{trace.nonfinite.value} at step {trace.nonfinite.step}"
+    return f"finite for {figures.plural(trace.steps, 'step')}"

@@ -1,0 +1,34 @@
+"""Samples that hold NaN or Inf are taken out of every batch."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..batches import batch_size, map_tensors, tensors
+from ..observe.run import Run
+
+
+class listener:
+    def __init__(self, run: Run, stack: ExitStack) -> None:
+        self._run = run
+        run.batch_changes.append(self._clean)
+
+    def _clean(self, batch: Any) -> Any:
+        size = batch_size(batch)
+        if not size:
+            return batch
+        good: Tensor | None = None
+        for _, tensor in tensors(batch):
+            if tensor.is_floating_point() and tensor.layout == torch.strided and tensor.ndim and tensor.shape[0] == size:
+                rows = torch.isfinite(tensor).flatten(1).all(1) if tensor.ndim > 1 else torch.isfinite(tensor)
+                good = rows if good is None else good & rows
+        if good is None or bool(good.all()):
+            return batch
+        if not bool(good.any()):  # nothing left: the values become 0 instead
+            return map_tensors(lambda _, t: torch.nan_to_num(t, posinf=0, neginf=0) if t.is_floating_point() else t, batch)
+        kept = good
+        return map_tensors(lambda _, t: t[kept] if t.ndim and t.shape[0] == size else t, batch)

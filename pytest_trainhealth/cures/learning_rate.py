@@ -1,0 +1,25 @@
+"""Another learning rate: scaled around each optimizer step and put back, so schedules go on as they were."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from torch.optim import Optimizer
+
+from ..observe.run import Run
+
+
+class listener:
+    def __init__(self, run: Run, stack: ExitStack, factor: float) -> None:
+        self._factor = factor
+        self._before: dict[int, list[Any]] = {}
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._before[id(optimizer)] = [group["lr"] for group in optimizer.param_groups]
+        for group in optimizer.param_groups:
+            group["lr"] = group["lr"] * self._factor
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        for group, lr in zip(optimizer.param_groups, self._before.pop(id(optimizer), []), strict=False):
+            group["lr"] = lr

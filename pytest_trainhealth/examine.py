@@ -1,0 +1,193 @@
+"""The pipeline: a subject and a check in, a verdict out. `diagnose()` is the same outside pytest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from .checks import CouldNotJudge, Judgement, Passed
+from .checks import check as find_check
+from .diagnosis import Diagnosis, find_causes
+from .facts import Report, Symptom, Verdict
+from .judging import Examination, Program
+from .observe.recording import Plan, TrainingProgram
+from .observe.watching import WatchedProgram, watching
+from .settings import BATTERY, CHECKS, WrongSetting, check_names, read_keywords, setting
+from .starting import NotATraining, Start
+from .symptoms import EXPLOSION, PERFORMANCE
+from .throughput import measured_by
+from .trace import Trace
+from .training import Training
+from .undisturbed import seed_everything, undisturbed
+
+#: Far from any seed in use: a second look draws other numbers.
+_OTHER_SEED = 7919
+
+
+def examine(
+    subject: Training | Callable[[], object],
+    check: str,
+    *,
+    name: str,
+    seed: int,
+    values: Mapping[str, Any],
+    benchmark: Any = None,
+    workers: int = 1,
+) -> Verdict:
+    """One check. A callable is rebuilt for every run under the same seed; one that returns None is watched."""
+    began = time.perf_counter()
+    keeps_threads = check == "keeps_throughput"  # the speed asked for is that of the user's own setting
+    threads = 0 if keeps_threads else _threads(values.get("threads", 1), workers)
+    with undisturbed(threads):
+        plan = _plan(check, name, values, benchmark)
+        with _program(subject, plan, check, seed) as (program, trace):
+            examination = Examination(program, check, values, plan)
+            verdict = _verdict(examination, trace, name)
+    return replace(verdict, seed=seed, seconds=time.perf_counter() - began)
+
+
+def _verdict(examination: Examination, trace: Trace | None, name: str) -> Verdict:
+    trace, judgement = examination.judged(examination.plan, trace)
+    notes = examination.program.remarks
+    if isinstance(judgement, Symptom):
+        judgement = _second_look(examination, judgement)
+    if isinstance(judgement, Symptom):
+        found = find_causes(examination, judgement, trace)
+        return _failed(examination, name, judgement, found, trace, notes)
+    if isinstance(judgement, CouldNotJudge):
+        return Verdict(examination.check_name, name, "could not judge", judgement.reason, notes=notes,
+                       figures=judgement.figures, steps=trace.steps)  # fmt: skip
+    assert isinstance(judgement, Passed)
+    return Verdict(examination.check_name, name, "passed", notes=(*judgement.notes, *notes), figures=judgement.figures,
+                   steps=trace.steps)  # fmt: skip
+
+
+def _second_look(examination: Examination, symptom: Symptom) -> Judgement:
+    """Before accusing: do other random numbers show the same? What is not finite, or too slow, has been seen for a fact."""
+    if symptom.category in (EXPLOSION, PERFORMANCE) or not examination.program.repeatable:
+        return symptom
+    _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED))
+    if isinstance(judgement, Passed):
+        return replace(judgement, notes=(*judgement.notes, f"with one seed of two: {symptom.summary}"))
+    return symptom
+
+
+def _failed(
+    examination: Examination, name: str, symptom: Symptom, found: Diagnosis, trace: Trace, notes: tuple[str, ...]
+) -> Verdict:
+    if not examination.program.repeatable:
+        notes = (*notes, f"no re-runs: {examination.program.why_not}")
+    return Verdict(
+        examination.check_name,
+        name,
+        "failed",
+        symptom=symptom,
+        findings=found.findings,
+        reruns=found.reruns,
+        ruled_out=found.ruled_out,
+        untried=found.untried,
+        notes=notes,
+        figures={"measured": symptom.measured, "limit": symptom.limit},
+        steps=trace.steps,
+    )
+
+
+def _plan(check: str, name: str, values: Mapping[str, Any], benchmark: Any) -> Plan:
+    module = find_check(check)
+    return Plan(
+        longest=module.longest(values),
+        signals=module.SIGNALS,
+        one_batch=module.ONE_BATCH,
+        enough=lambda trace: module.enough(trace, values),
+        deadline=time.monotonic() + values.get("budget", setting("budget").default),
+        purpose=f"{check} on {name}",
+        device=_device(values.get("device")),
+        drive=None if benchmark is None else measured_by(benchmark),
+    )
+
+
+@contextmanager
+def _program(
+    subject: Training | Callable[[], object], plan: Plan, check: str, seed: int
+) -> Iterator[tuple[Program, Trace | None]]:
+    """The subject as something that can be run again; a watched test's first run is already a trace."""
+    factory = None if isinstance(subject, Training) else subject
+    trace: Trace | None = None
+    if factory is None:
+        returned, made = subject, None
+    else:
+        seed_everything(seed)
+        with watching(plan) as run:
+            returned = factory()
+        trace, made = run.trace, run.made
+    if isinstance(returned, Training):
+        start = Start(returned, seed=seed, factory=factory, made=made, device=plan.device)
+        try:
+            yield TrainingProgram(start), None
+        finally:
+            start.close()
+        return
+    if returned is not None:
+        raise NotATraining(f"the test returned {type(returned).__name__} {returned!r:.60}: return a Training, or nothing at all")
+    assert factory is not None and trace is not None
+    if not trace.losses and not trace.update_count:
+        raise NotATraining(f"nothing to check: the test returned nothing and trained nothing that {check} could watch")
+    yield WatchedProgram(factory, seed), trace
+
+
+def _threads(asked: int, workers: int) -> int:
+    if asked:
+        return max(1, asked)
+    return max(1, torch.get_num_threads() // workers) if workers > 1 else 0
+
+
+def _device(name: str | None) -> torch.device | None:
+    if name is None:
+        return None
+    here = ["cpu"]
+    if torch.accelerator.is_available():
+        accelerator = torch.accelerator.current_accelerator()
+        here.append(str(accelerator))
+    if name.partition(":")[0] not in here:
+        raise WrongSetting(f"--trainhealth-device: there is no {name!r} on this machine. Here: {', '.join(here)}")
+    return torch.device(name)
+
+
+def diagnose(
+    subject: Training | Callable[[], object],
+    checks: Iterable[str] | str | None = None,
+    *,
+    name: str | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> Report:
+    """Run the battery outside pytest. `checks` takes names, or "all" for those too that otherwise need a marker."""
+    wanted = BATTERY if checks is None else tuple(CHECKS) if checks == "all" else checks
+    wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, "diagnose(checks=)")
+    name = name or _name_of(subject)
+    verdicts = []
+    for check in wanted:
+        mine = {k: v for k, v in settings.items() if k in {s.name for s in _settings_of(check)} or len(wanted) == 1}
+        values = read_keywords(check, mine, "diagnose()")
+        verdicts.append(examine(subject, check, name=name, seed=seed, values=values))
+    unknown = set(settings) - {s.name for check in wanted for s in _settings_of(check)}
+    if unknown:
+        read_keywords(wanted[0], {unknown.pop(): None}, "diagnose()")
+    return Report(name, tuple(verdicts))
+
+
+def _settings_of(check: str) -> Iterable[Any]:
+    from .settings import keywords
+
+    return keywords(check)
+
+
+def _name_of(subject: Any) -> str:
+    if isinstance(subject, Training):
+        return subject.name or ", ".join(type(m).__name__ for m in subject.modules.values())
+    return str(getattr(subject, "__name__", type(subject).__name__))

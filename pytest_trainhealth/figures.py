@@ -1,0 +1,44 @@
+"""Numbers and lists of names as people read them; used by checks, causes and reports alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def loss(value: float) -> str:
+    """Three digits after the point below 100, otherwise three significant ones; `nan` and `inf` as such."""
+    if not math.isfinite(value):
+        return str(value)
+    if value != 0 and abs(value) < 5e-4:
+        return f"{value:.1e}"
+    return f"{value:.3f}" if abs(value) < 100 else f"{value:.3g}"
+
+
+def change(before: float, after: float) -> str:
+    return f"{loss(before)} -> {loss(after)}"
+
+
+def count(value: int) -> str:
+    return f"{value:,}"
+
+
+def short(value: float) -> str:
+    """Two or three significant digits, for rates, ratios and norms."""
+    return f"{value:.3g}" if math.isfinite(value) else str(value)
+
+
+def share(value: float) -> str:
+    percent = 100 * value
+    return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1g} %"
+
+
+def names(items: Sequence[str], most: int = 2) -> str:
+    """'a and b', 'a, b and 11 more'."""
+    if len(items) > most:
+        return f"{', '.join(items[:most])} and {len(items) - most} more"
+    return " and ".join(items)
+
+
+def plural(number: int, word: str) -> str:
+    return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"

@@ -1,0 +1,112 @@
+"""The `trainhealth` fixture: the checks as methods, for tests that want to say when and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .collecting import plan, seed_of, test_of
+from .failure import NOT_ENFORCED, NotJudged
+from .running import judged, settle
+from .settings import FLOW, NAN, OVERFIT, SPEED, read_keywords
+from .stash import CHOSEN, UNENFORCED
+
+if TYPE_CHECKING:
+    from .facts import Report, Verdict
+    from .trace import Trace
+    from .training import Training
+
+    Subject = Training | Callable[[], Training | None]
+
+
+class TrainHealth:
+    """Each check raises `Unhealthy` with the whole chart when it fails, and returns its verdict when it passes.
+
+    A subject is a `Training`, or a function that makes one: with a function every run starts from scratch. Without
+    `--trainhealth` the test is skipped, and the summary counts it: this fixture is never a silent pass.
+    """
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        self._item: pytest.Item = request.node
+
+    def overfits_one_batch(
+        self,
+        training: Subject,
+        *,
+        steps: int | None = None,
+        ratio: float | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """The training memorises one batch."""
+        __tracebackhide__ = True
+        return self._check(OVERFIT, training, steps=steps, ratio=ratio, budget=budget)
+
+    def gradients_flow(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """Every trainable parameter gets a sane gradient, is held by an optimizer and moves."""
+        __tracebackhide__ = True
+        return self._check(FLOW, training, steps=steps, budget=budget)
+
+    def trains_without_nan(
+        self, training: Subject, *, steps: int | None = None, budget: float | None = None
+    ) -> Verdict:
+        """Loss, gradients and parameters stay finite."""
+        __tracebackhide__ = True
+        return self._check(NAN, training, steps=steps, budget=budget)
+
+    def keeps_throughput(
+        self,
+        training: Subject,
+        *,
+        max_data_wait: float | None = None,
+        min_samples_per_second: float | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """The step does not wait for its data, and is as fast as asked. Takes the test's `benchmark` fixture."""
+        __tracebackhide__ = True
+        return self._check(
+            SPEED,
+            training,
+            max_data_wait=max_data_wait,
+            min_samples_per_second=min_samples_per_second,
+            steps=steps,
+            budget=budget,
+        )
+
+    def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
+        """The battery, as a record for the test to make its own assertions on: nothing is raised."""
+        __tracebackhide__ = True
+        self._only_if_enforced()
+        from .examine import diagnose
+
+        test, name = test_of(self._item)
+        seed = seed_of(test, self._item.config.stash[CHOSEN]["seed"])
+        return diagnose(training, checks, **{"name": name, "seed": seed, **settings})
+
+    def watch(self) -> AbstractContextManager[Trace]:
+        """Records whatever is trained inside the `with` block."""
+        __tracebackhide__ = True
+        self._only_if_enforced()
+        from .observe.watching import watch
+
+        return watch()
+
+    def _check(self, check: str, training: Subject, **keywords: Any) -> Verdict:
+        __tracebackhide__ = True
+        given = {name: value for name, value in keywords.items() if value is not None}
+        values = read_keywords(check, given, f"trainhealth.{check}")
+        self._only_if_enforced()
+        planned = plan(self._item, check, values)
+        benchmark = partial(self._request.getfixturevalue, "benchmark")
+        return settle(self._item, judged(self._item.config, planned, training, benchmark))
+
+    def _only_if_enforced(self) -> None:
+        __tracebackhide__ = True
+        if not self._item.config.stash[CHOSEN]["enabled"]:
+            self._item.stash[UNENFORCED] = self._item.stash.get(UNENFORCED, 0) + 1
+            raise NotJudged(NOT_ENFORCED)

@@ -1,0 +1,70 @@
+"""A check on a program: record, judge, and where the trace alone cannot decide, judge beside a control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from .checks import Check, Judgement, NeedsControl, Passed
+from .checks import check as find_check
+from .facts import Cure
+from .observe.recording import Plan
+from .trace import Trace
+
+
+class Program(Protocol):
+    """What can be run again from the same start: a `Training`, or a watched test."""
+
+    @property
+    def repeatable(self) -> bool: ...
+
+    @property
+    def why_not(self) -> str: ...
+
+    @property
+    def remarks(self) -> tuple[str, ...]: ...
+
+    def record(self, plan: Plan) -> Trace: ...
+
+
+@dataclass
+class Examination:
+    """One check on one program, with the steps spent on it so far."""
+
+    program: Program
+    check_name: str
+    values: Mapping[str, Any]
+    plan: Plan
+    steps_spent: int = 0
+
+    @property
+    def check(self) -> Check:
+        return find_check(self.check_name)
+
+    def record(self, plan: Plan) -> Trace:
+        trace = self.program.record(plan)
+        self.steps_spent += trace.steps
+        return trace
+
+    def judged(self, plan: Plan, trace: Trace | None = None) -> tuple[Trace, Judgement]:
+        trace = trace or self.record(plan)
+        judgement = self.check.judge(trace, self.values)
+        if isinstance(judgement, NeedsControl):
+            control_plan = replace(
+                plan, cures=(*plan.cures, Cure(judgement.cure_kind, "control")), longest=trace.steps, enough=_never
+            )
+            judgement = self.check.judge(trace, self.values, self.record(control_plan))
+        return trace, judgement
+
+    def with_cures(self, *cures: Cure) -> tuple[Trace, bool]:
+        """The trace of a re-run with these cures, and whether it is healthy."""
+        trace, judgement = self.judged(replace(self.plan, cures=cures, drive=None))
+        return trace, isinstance(judgement, Passed) and trace.crash is None
+
+    def result(self, trace: Trace) -> str:
+        return f"raises {trace.crash.kind}" if trace.crash is not None else self.check.result(trace)
+
+
+def _never(trace: Trace) -> bool:
+    return False

@@ -1,0 +1,52 @@
+"""What a batch holds: shape, type, range, and values that are not finite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..batches import batch_size, tensors
+from ..trace import FieldRecord
+from .run import Run
+
+
+def describe(batch: Any) -> list[FieldRecord]:
+    return [_field(name or "batch", tensor) for name, tensor in tensors(batch) if tensor.numel()]
+
+
+def _field(name: str, tensor: Tensor) -> FieldRecord:
+    values = tensor.detach()
+    if values.layout != torch.strided:
+        values = values.to_dense()
+    if values.is_complex():
+        values = values.abs()
+    finite = torch.isfinite(values)
+    bad = int((~finite).sum())
+    kept = (values[finite] if bad else values).double()
+    low, high = (float(kept.min()), float(kept.max())) if kept.numel() else (float("nan"), float("nan"))
+    record = FieldRecord(name, tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), low, high, nonfinite=bad)
+    if kept.numel():
+        record.mean, record.std = float(kept.mean()), float(kept.std(correction=0))
+    if bad and values.ndim:
+        record.bad_sample = int((~finite).nonzero()[0][0])
+    return record
+
+
+class Fields:
+    """The first batch, and every later one that holds something that is not finite."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def step_begins(self, batch: Any) -> None:
+        trace = self._run.trace
+        if trace.batch_size is None:
+            trace.batch_size = batch_size(batch)
+        if self._run.step == 0 or any(not bool(torch.isfinite(t).all()) for _, t in tensors(batch) if _may_be_bad(t)):
+            trace.fields[self._run.step] = describe(batch)
+
+
+def _may_be_bad(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.layout == torch.strided

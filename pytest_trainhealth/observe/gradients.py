@@ -1,0 +1,81 @@
+"""Gradient norms as the optimizer gets them, and whether they survive from backward() to step()."""
+
+from __future__ import annotations
+
+from torch.optim import Optimizer
+
+from ..trace import ParameterRecord
+from .norms import norms, root_mean_square
+from .places import user_place
+from .run import Run
+
+#: Steps at which the gradients are also measured right after backward().
+_CLOSE = 3
+
+
+class Gradients:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._measured: set[str] = set()
+        #: Not yet seen with a gradient: looked for at every step, not only at the sampled ones.
+        self._awaited: set[str] = set()
+        self._fresh = False
+
+    def step_begins(self, batch: object) -> None:
+        self._measured.clear()
+        self._awaited = {n for n, p in self._run.trace.parameters.items() if p.trainable and not p.has_gradient}
+
+    def backward_ends(self) -> None:
+        self._fresh = True
+        run = self._run
+        if run.step < _CLOSE:
+            total = root_mean_square(p.grad for p in run.parameters.values() if p.grad is not None)
+            run.trace.after_backward[run.step] = max(total, run.trace.after_backward.get(run.step, 0.0))
+
+    def gradients_cleared(self, holder: object) -> None:
+        if self._fresh and self._run.trace.cleared_at is None:
+            self._run.trace.cleared_at = user_place()
+        self._fresh = False
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if not has_closure:
+            self._at_update(optimizer)
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if has_closure:
+            self._at_update(optimizer)
+        self._fresh = False
+
+    def _at_update(self, optimizer: Optimizer) -> None:
+        run = self._run
+        label = run.add_optimizer(optimizer)
+        # those that no optimizer holds are measured here too: zero_grad() of the model may be next
+        here = [n for n, p in run.trace.parameters.items() if label in p.held_by or not p.held_by]
+        self._measure(here if run.sampled else [n for n in here if n in self._awaited])
+        if run.step < _CLOSE:
+            held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+            total = root_mean_square(p.grad for p in held)
+            run.trace.at_update[run.step] = max(total, run.trace.at_update.get(run.step, 0.0))
+
+    def step_ends(self) -> None:
+        left = self._run.trace.parameters if self._run.sampled else self._awaited
+        self._measure([n for n in left if n not in self._measured])
+
+    def _measure(self, names: list[str]) -> None:
+        run = self._run
+        reached: list[str] = []
+        for name in names:
+            self._measured.add(name)
+            if run.parameters[name].grad is not None:
+                reached.append(name)
+            elif run.trace.parameters[name].trainable:
+                _keep(run.trace.parameters[name], run.step, None)
+        grads = [run.parameters[name].grad for name in reached]
+        for name, norm in zip(reached, norms([g for g in grads if g is not None]), strict=True):
+            _keep(run.trace.parameters[name], run.step, norm)
+
+
+def _keep(record: ParameterRecord, step: int, norm: float | None) -> None:
+    """A parameter may be measured twice in a step (two optimizers): the gradient it got counts."""
+    if record.gradients.get(step) is None:
+        record.gradients[step] = norm

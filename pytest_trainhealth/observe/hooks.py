@@ -1,0 +1,76 @@
+"""Makes torch tell a `Run` what happens: global hooks where torch has them, wrapped functions where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from .run import Run
+
+
+@contextmanager
+def listening(run: Run) -> Iterator[None]:
+    """backward(), optimizer steps and zero_grad() reach the run while this is open, and never after."""
+    with ExitStack() as stack:
+        before = register_optimizer_step_pre_hook(lambda o, args, kwargs: run.tell("update_begins", o, _closure(args, kwargs)))
+        stack.callback(before.remove)
+        after = register_optimizer_step_post_hook(lambda o, args, kwargs: run.tell("update_ends", o, _closure(args, kwargs)))
+        stack.callback(after.remove)
+        stack.enter_context(_backward_told(run))
+        stack.enter_context(_zero_grad_told(run, Optimizer))
+        stack.enter_context(_zero_grad_told(run, nn.Module))
+        yield
+
+
+def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """LBFGS and Lightning compute the gradients inside step(closure): before it they are the previous step's."""
+    return kwargs.get("closure") is not None or (len(args) > 1 and callable(args[1]))
+
+
+@contextmanager
+def _backward_told(run: Run) -> Iterator[None]:
+    # Tensor.backward() looks this name up at every call, so it is the one place that all backward passes go through.
+    original = torch.autograd.backward
+    depth = 0
+
+    def told(tensors: Any, *args: Any, **kwargs: Any) -> None:
+        nonlocal depth
+        if depth:  # gradient checkpointing calls it from inside itself
+            return original(tensors, *args, **kwargs)
+        roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+        run.tell("backward_begins", roots)
+        depth += 1
+        try:
+            original(tensors, *args, **kwargs)
+        finally:
+            depth -= 1
+        run.tell("backward_ends")
+
+    torch.autograd.backward = told  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        torch.autograd.backward = original
+
+
+@contextmanager
+def _zero_grad_told(run: Run, kind: Any) -> Iterator[None]:
+    original = kind.zero_grad
+
+    def told(self: Any, *args: Any, **kwargs: Any) -> None:
+        if run.keeps_gradients(self):
+            return
+        original(self, *args, **kwargs)
+        run.tell("gradients_cleared", self)
+
+    kind.zero_grad = told
+    try:
+        yield
+    finally:
+        kind.zero_grad = original

@@ -1,0 +1,156 @@
+"""The built-in training step, and the user's own; either way what comes out is a loss as a float."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import LBFGS
+
+from ..training import Training
+
+
+class BadLoss(TypeError):
+    """What came back cannot be a loss."""
+
+
+class NotConnected(Exception):
+    """The loss cannot reach a trainable parameter: a symptom, not the user's mistake in calling us."""
+
+
+class Stepper:
+    """Takes one step after the other. Made anew for each run, because a loss scaler has a state."""
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+        half = training.precision == torch.float16
+        self._scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
+        if training.step is None:
+            for module in training.modules.values():
+                if not module.training:  # from_pretrained() hands models out in eval mode
+                    module.train()
+
+    def take(self, batch: Any) -> float:
+        training = self._training
+        if training.step is not None:
+            with self._autocast():
+                returned = training.step(batch)
+            return as_number(_loss_in(returned, "step(batch)"), "step(batch)")
+        if any(isinstance(o, LBFGS) for o in training.optimizers.values()):
+            return self._closure_step(batch)
+        for optimizer in training.optimizers.values():
+            optimizer.zero_grad()
+        loss = self._backward(batch)
+        for optimizer in training.optimizers.values():
+            if self._scaler is None:
+                optimizer.step()
+            else:
+                self._scaler.step(optimizer)
+        if self._scaler is not None:
+            self._scaler.update()
+        self._schedule(loss)
+        return loss
+
+    def only_forward(self, batch: Any) -> None:
+        """For lazy modules, which take shape the first time that they see data."""
+        with suppress(NotConnected):
+            self._loss(batch)
+
+    def _closure_step(self, batch: Any) -> float:
+        first: list[float] = []
+        for optimizer in self._training.optimizers.values():
+
+            def closure(optimizer: torch.optim.Optimizer = optimizer) -> Tensor:
+                optimizer.zero_grad()
+                loss = self._loss(batch)
+                loss.backward()
+                first.append(float(loss.detach()))
+                return loss
+
+            optimizer.step(closure)
+        self._schedule(first[0])
+        return first[0]
+
+    def _backward(self, batch: Any) -> float:
+        loss = self._loss(batch)
+        (loss if self._scaler is None else self._scaler.scale(loss)).backward()
+        return float(loss.detach())
+
+    def _loss(self, batch: Any) -> Tensor:
+        training = self._training
+        with self._autocast():
+            if training.loss is not None:
+                asked, found = "loss(model, batch)", _loss_in(training.loss(training.model, batch), "loss(model, batch)")
+            elif training.criterion is not None:
+                inputs, target = _pair(batch)
+                asked, found = "criterion", _loss_in(training.criterion(_output(training.model, inputs), target), "criterion")
+            else:
+                asked, found = "model(batch)", _loss_in(_output(training.model, batch), "model(batch)", carried=True)
+        if not isinstance(found, Tensor):
+            raise BadLoss(f"{asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()")
+        as_number(found, asked)
+        if not found.requires_grad:
+            raise NotConnected
+        return found
+
+    def _schedule(self, loss: float) -> None:
+        for scheduler in self._training.schedulers:
+            if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+                scheduler.step(loss)
+            else:
+                scheduler.step()
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        if self._training.precision is None:
+            return nullcontext()
+        return torch.autocast(self._training.device.type, dtype=self._training.precision)
+
+
+def _output(model: Any, inputs: Any) -> Any:
+    return model(**inputs) if isinstance(inputs, Mapping) else model(inputs)
+
+
+def _pair(batch: Any) -> tuple[Any, Any]:
+    if isinstance(batch, (list, tuple)) and len(batch) == 2:
+        return batch[0], batch[1]
+    raise BadLoss(
+        f"criterion= needs (inputs, target) batches, this one is a {type(batch).__name__}"
+        f"{f' of {len(batch)}' if isinstance(batch, (list, tuple)) else ''}: use loss= instead"
+    )
+
+
+def _loss_in(returned: Any, asked: str, *, carried: bool = False) -> Any:
+    """A loss may come by itself, under the key 'loss', or as the attribute `.loss`."""
+    if returned is None:
+        raise BadLoss(f"{asked} returned None: return the loss from it")
+    if isinstance(returned, Mapping) and "loss" in returned:
+        return returned["loss"]
+    if not isinstance(returned, Tensor) and getattr(returned, "loss", None) is not None:
+        return returned.loss
+    if carried or isinstance(returned, (Mapping, nn.Module)):
+        raise BadLoss(f"{asked} returned {_kind(returned)} without a loss in it: hand in loss=, criterion= or step=")
+    return returned
+
+
+def as_number(loss: Any, asked: str) -> float:
+    if isinstance(loss, Tensor):
+        if loss.numel() != 1:
+            raise BadLoss(f"{asked} returned a tensor of shape {tuple(loss.shape)}, a scalar is needed: take its mean()")
+        if loss.is_complex():
+            raise BadLoss(f"{asked} returned a complex number, a real one is needed")
+        return float(loss.detach())
+    if isinstance(loss, bool):
+        raise BadLoss(f"{asked} returned {loss!r}, a number is needed: return the loss from it")
+    try:
+        return float(loss)
+    except (TypeError, ValueError):
+        raise BadLoss(f"{asked} returned {_kind(loss)}, a scalar tensor or a number is needed") from None
+
+
+def _kind(value: Any) -> str:
+    name = type(value).__name__
+    article = "an" if name[0].lower() in "aeiou" else "a"
+    return f"{article} {name}"

@@ -1,0 +1,156 @@
+"""Replays one step operation by operation, backward ones too, and finds the first that is to blame.
+
+An Inf alone is often meant (a mask filled with -inf). So each Inf is followed to where it was made; the guilty
+operation is the one that made the first NaN, or the one that made the Inf which went into it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from ..facts import Place
+from ..trace import GuiltyOperation, Range
+from .module_stack import ModuleStack
+from .origin import is_library_file
+from .places import place_of, user_place
+from .run import Run
+
+#: An Inf that these write was asked for.
+_FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "where", "scalar_tensor", "lift_fresh",
+          "new_full", "copy_", "clone", "detach", "empty_like", "constant_pad_nd"}  # fmt: skip
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
+@contextmanager
+def under_the_microscope(run: Run) -> Iterator[None]:
+    """What the step does while this is open is examined; the finding goes to `run.trace.guilty`."""
+    stack = ModuleStack(run.models)
+    mode = _Microscope(run, stack)
+    run.listen(mode)
+    # anomaly mode makes each backward node remember the forward line it belongs to
+    with torch.autograd.set_detect_anomaly(True, check_nan=False), stack.kept(), mode:
+        yield
+    run.trace.guilty = mode.guilty
+
+
+class _Microscope(TorchDispatchMode):
+    def __init__(self, run: Run, modules: ModuleStack) -> None:
+        super().__init__()
+        self._run, self._modules = run, modules
+        self._updating = False
+        self._made_inf: dict[int, GuiltyOperation] = {}
+        self._module_at: dict[Place, str] = {}
+        self.guilty: GuiltyOperation | None = None
+
+    def update_begins(self, optimizer: Any, has_closure: bool) -> None:
+        self._updating = not has_closure
+
+    def update_ends(self, optimizer: Any, has_closure: bool) -> None:
+        self._updating = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.guilty is not None:
+            return func(*args, **(kwargs or {}))
+        given = [t for t in tree_leaves((args, kwargs)) if _may_be_bad(t)]
+        before = [(_has_nan(t), _has_inf(t), _range(t)) for t in given]
+        result = func(*args, **(kwargs or {}))
+        for output in tree_leaves(result):
+            if _may_be_bad(output):
+                self._look(func, given, before, output)
+        return result
+
+    def _look(self, func: Any, given: list[Tensor], before: list[tuple[bool, bool, Range]], output: Tensor) -> None:
+        nan, inf = _has_nan(output), _has_inf(output)
+        if not nan and not inf:
+            self._made_inf.pop(output.data_ptr(), None)
+            if torch._C._current_autograd_node() is None:
+                self._note_module()
+            return
+        carriers = [self._made_inf[t.data_ptr()] for t, (_, i, _) in zip(given, before, strict=True)
+                    if i and t.data_ptr() in self._made_inf]  # fmt: skip
+        if nan and not any(n for n, _, _ in before):
+            self.guilty = carriers[0] if carriers else self._blame(func, before, output, "nan")
+        elif nan:  # NaN went in before anything here made one: the batch or the parameters held it
+            self.guilty = self._blame(func, before, output, "nan", from_finite=False)
+        elif carriers:
+            self._made_inf[output.data_ptr()] = carriers[0]
+        elif not any(i for _, i, _ in before) and _short(func) not in _FILLS:
+            self._made_inf[output.data_ptr()] = self._blame(func, before, output, "inf")
+
+    def finish_with_inf(self) -> None:
+        if self.guilty is None and self._made_inf:
+            self.guilty = next(iter(self._made_inf.values()))
+
+    def __exit__(self, *error: Any) -> Any:
+        self.finish_with_inf()
+        return super().__exit__(*error)
+
+    def _note_module(self) -> None:
+        if self._modules.current and len(self._module_at) < 10_000:
+            place = user_place()
+            if place is not None:
+                self._module_at[place] = self._modules.current
+
+    def _blame(
+        self, func: Any, before: list[tuple[bool, bool, Range]], output: Tensor, value: str, *, from_finite: bool = True
+    ) -> GuiltyOperation:
+        node = torch._C._current_autograd_node()
+        phase = "backward" if node is not None else "update" if self._updating else "forward"
+        place = _forward_place(node) if node is not None else user_place()
+        module = self._modules.current or (self._module_at.get(place, "") if place is not None else "")
+        operation = type(node).__name__ if node is not None else _short(func)
+        bad = torch.isnan(output) if value == "nan" else torch.isinf(output)
+        size = self._run.trace.batch_size
+        sample = int(bad.nonzero()[0][0]) if output.ndim and output.shape[0] == size and size else None
+        ranges = tuple(r for _, _, r in before)
+        return GuiltyOperation(operation, phase, value, module, place, ranges, from_finite, self._run.step, sample)
+
+
+def _short(func: Any) -> str:
+    return str(func).removeprefix("aten.").partition(".")[0]
+
+
+def _may_be_bad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point() and value.layout == torch.strided and value.numel() > 0
+
+
+def _has_nan(tensor: Tensor) -> bool:
+    return bool(torch.isnan(tensor).any())
+
+
+def _has_inf(tensor: Tensor) -> bool:
+    return bool(torch.isinf(tensor).any())
+
+
+def _range(tensor: Tensor) -> Range:
+    values = tensor.detach()
+    finite = values[torch.isfinite(values)]
+    if not finite.numel():
+        finite = values.new_zeros(1)
+    sizes = finite.abs()
+    nonzero = sizes[sizes > 0]
+    return Range(
+        low=float(finite.min()),
+        high=float(finite.max()),
+        smallest=float(nonzero.min()) if nonzero.numel() else 0.0,
+        zeros=float((values == 0).float().mean()),
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        shape=tuple(tensor.shape),
+    )
+
+
+def _forward_place(node: Any) -> Place | None:
+    """The user's line whose forward operation this backward node belongs to."""
+    for entry in reversed(node.metadata.get("traceback_", [])):
+        match = _FRAME.search(entry)
+        if match is not None and not is_library_file(match["file"]):
+            return place_of(match["file"], int(match["line"]))
+    return None

@@ -1,0 +1,60 @@
+"""Which modules ran, and whether torch recorded a graph for them. Hooks are there at the first steps only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook
+from torch.utils.hooks import RemovableHandle
+
+from ..batches import tensors
+from ..trace import ModuleRecord
+from .origin import made_by
+from .run import Run
+
+_STEPS = 3
+
+
+class Modules:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._handle: RemovableHandle | None = None
+        self._paths: dict[int, str] = {}
+
+    def step_begins(self, batch: object) -> None:
+        if not self._paths:
+            self._name_modules()
+        if self._run.step < _STEPS or self._run.sampled:
+            self._handle = register_module_forward_hook(self._ran, always_call=False)
+
+    def step_ends(self) -> None:
+        self.run_ends()
+
+    def run_ends(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+    def _name_modules(self) -> None:
+        for prefix, model in self._run.models.items():
+            modules = dict(model.named_modules())
+            for path, module in modules.items():
+                full = ".".join(part for part in (prefix, path) if part)
+                self._paths[id(module)] = full
+                self._run.trace.modules[full] = ModuleRecord(full, type(module).__name__, made_by(path, modules))
+
+    def _ran(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        path = self._paths.get(id(module))
+        if path is None:
+            return
+        record = self._run.trace.modules[path]
+        record.calls += 1
+        record.grad_enabled = torch.is_grad_enabled()
+        record.connected = bool(record.connected) or any(t.requires_grad for t in _outputs(output))
+
+
+def _outputs(output: Any) -> Iterator[Tensor]:
+    return (tensor for _, tensor in tensors(output))

@@ -1,0 +1,55 @@
+"""Who wrote it: the user, or an installed package? An unused module is an alarm in the one case, a note in the other."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from torch import nn
+
+_PACKAGE_ROOT = str(Path(__file__).resolve().parent.parent)
+_LIBRARIES = tuple(
+    {str(Path(sysconfig.get_path(key)).resolve()) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {str(Path(sysconfig.get_path("stdlib")).parent.resolve() / "python3" / "dist-packages")}
+)
+#: Containers say nothing of their own: whoever put the module in them made it.
+_CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
+
+
+@cache
+def is_library_file(file: str) -> bool:
+    """Installed, part of Python, made up (`<frozen ...>`), or ours."""
+    if file.startswith("<"):
+        return not file.startswith("<ipython")
+    path = str(Path(file).resolve())
+    return path.startswith((_PACKAGE_ROOT, *_LIBRARIES)) or "site-packages" in path or "dist-packages" in path
+
+
+@cache
+def package_of(kind: type) -> str:
+    """'user', or the name of the installed package that the class comes from."""
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, "__file__", None)
+    if kind.__module__ in ("__main__", "builtins") or file is None:
+        return "user"
+    return kind.__module__.partition(".")[0] if is_library_file(file) else "user"
+
+
+def made_by(path: str, modules: Mapping[str, nn.Module], *, direct: bool = False) -> str:
+    """Who wrote the class that made the module at `path`: the nearest holder that is not a mere container.
+
+    `direct`: asked for a parameter of that module. One that a class registers itself is that class's own making;
+    a Linear's weight is owed to whoever made the Linear.
+    """
+    module = modules[path]
+    if direct and package_of(type(module)) == "user":
+        return "user"
+    while path:
+        path = path.rpartition(".")[0]
+        holder = modules.get(path)
+        if holder is not None and not isinstance(holder, _CONTAINERS):
+            return package_of(type(holder))
+    return "user" if package_of(type(module)) in ("user", "torch") else package_of(type(module))

@@ -1,0 +1,193 @@
+"""A run of a `Training` from its start, recorded."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..cures import install
+from ..facts import Cure
+from ..starting import Start
+from ..trace import Crash, NonFinite, Trace
+from ..training import Training
+from .feed import Feed
+from .hooks import listening
+from .loop import NotConnected, Stepper
+from .norms import norms
+from .places import MadeAt, raised_at
+from .run import Run
+from .signals import make_signals
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long and how closely to look."""
+
+    longest: int
+    signals: tuple[str, ...] = ()
+    one_batch: bool = True
+    enough: Callable[[Trace], bool] = lambda trace: False
+    cures: tuple[Cure, ...] = ()
+    shift: int = 0
+    deadline: float = math.inf
+    #: For the message, should the user's code raise.
+    purpose: str = ""
+    device: torch.device | None = None
+    #: Look at all parameters after every step, to know at which one they turned bad.
+    every_step: bool = False
+    #: Calls the step again and again; pytest-benchmark's clock, or a plain loop.
+    drive: Callable[[Callable[[], None], int], None] | None = None
+    #: Wrapped around the one step of this number: the microscope.
+    at_step: dict[int, Callable[[Run], Any]] = field(default_factory=dict)
+
+
+class TrainingProgram:
+    """A training that can be run again and again."""
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+
+    @property
+    def repeatable(self) -> bool:
+        return self._start.repeatable
+
+    @property
+    def why_not(self) -> str:
+        return self._start.why_not
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return (self._start.remark,) if self._start.remark else ()
+
+    @property
+    def training(self) -> Training:
+        return self._start.training
+
+    def record(self, plan: Plan) -> Trace:
+        training = self._start.begin(plan.shift)
+        with recorded(training, plan, self._start.made) as run:
+            loop = _Loop(run, training, plan)
+            (plan.drive or _drive)(loop.once, plan.longest)
+            loop.finish()
+        return run.trace
+
+
+@contextmanager
+def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[Run]:
+    """A run with its listeners; hooks are gone and the batches as before whatever happens."""
+    run = Run()
+    run.add_models(training.modules)
+    for label, optimizer in training.optimizers.items():
+        run.add_optimizer(optimizer, label)
+    run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
+    with ExitStack() as stack:
+        for cure in plan.cures:
+            run.listen(install(cure, run, stack))
+        for signal in make_signals(run, plan.signals):
+            run.listen(signal)
+        stack.callback(run.tell, "run_ends")
+        stack.enter_context(listening(run))
+        run.tell("run_begins")
+        yield run
+    add_places(run, made)
+
+
+class _Loop:
+    """Step after step until the plan is fulfilled. `once()` may be called by whoever keeps the time."""
+
+    def __init__(self, run: Run, training: Training, plan: Plan) -> None:
+        self._run, self._plan, self._stepper = run, plan, Stepper(training)
+        self.over = False
+
+    def once(self) -> None:
+        if self.over:
+            return
+        run, plan, trace = self._run, self._plan, self._run.trace
+        began = time.perf_counter()
+        batch = run.feed.take()
+        trace.waits.append(time.perf_counter() - began)
+        for change in run.batch_changes:
+            batch = change(batch)
+        if not _take(run, self._stepper, batch, plan):
+            self.over = True
+            return
+        trace.computes.append(time.perf_counter() - began - trace.waits[-1])
+        trace.nonfinite = _first_nonfinite(run, plan)
+        if time.monotonic() > plan.deadline:
+            trace.cut_short = f"the time budget was used up at step {run.step}"
+        self.over = bool(trace.nonfinite or plan.enough(trace) or trace.cut_short or run.step + 1 >= plan.longest)
+        run.step += 1
+
+    def finish(self) -> None:
+        self._run.trace.nonfinite = self._run.trace.nonfinite or nonfinite_parameter(self._run)
+
+
+def _drive(once: Callable[[], None], most: int) -> None:
+    for _ in range(most):
+        once()
+
+
+def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> bool:
+    """One step. False when the run ends here: the loss reaches no parameter, or a cure does not agree with the code."""
+    trace = run.trace
+    run.tell("step_begins", batch)
+    try:
+        around = plan.at_step.get(run.step)
+        if around is None:
+            loss = stepper.take(batch)
+        else:
+            with around(run):
+                loss = stepper.take(batch)
+    except NotConnected:
+        trace.loss_connected = False
+        return False
+    except Exception as error:
+        if not trace.loss_connected:  # backward() said so itself
+            return False
+        if plan.cures:
+            trace.crash = Crash(type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__))
+            return False
+        error.add_note(f"raised in step {run.step} of {plan.purpose or 'a training health check'}")
+        raise
+    finally:
+        run.feed.give_back()
+    trace.losses.append(loss)
+    run.tell("step_ends")
+    return True
+
+
+def _first_nonfinite(run: Run, plan: Plan) -> NonFinite | None:
+    loss = run.trace.losses[-1]
+    if not math.isfinite(loss):
+        return NonFinite(run.step, "the loss", str(loss))
+    return nonfinite_parameter(run) if run.sampled or plan.every_step else None
+
+
+def nonfinite_parameter(run: Run) -> NonFinite | None:
+    """A step that a loss scaler rightly skips leaves the parameters finite: gradients alone are no alarm."""
+    names = [n for n, p in run.parameters.items() if not isinstance(p, torch.nn.parameter.UninitializedTensorMixin)]
+    for name, size in zip(names, norms([run.parameters[n] for n in names]), strict=True):
+        if not math.isfinite(size) and not bool(torch.isfinite(run.parameters[name]).all()):
+            return NonFinite(run.step, name, "nan" if bool(torch.isnan(run.parameters[name]).any()) else "inf")
+    return None
+
+
+def add_places(run: Run, made: MadeAt) -> None:
+    """Where the optimizers and modules of this run were made, as far as the factory showed it."""
+    for label, optimizer in run.optimizers.items():
+        record = run.trace.optimizers[label]
+        record.place = record.place or made(optimizer)
+    for prefix, model in run.models.items():
+        for path, module in model.named_modules():
+            full = ".".join(part for part in (prefix, path) if part)
+            if full in run.trace.modules:
+                record_of = run.trace.modules[full]
+                record_of.place = made(module)
+                record_of.after_optimizer = any(made.after(module, o) for o in run.optimizers.values())
+

@@ -1,0 +1,135 @@
+"""One run of one training: what is trained, the step it is at, and who listens."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from ..trace import OptimizerRecord, ParameterRecord, Trace
+from .origin import made_by
+from .schedule import is_sampled
+
+#: What a listener may have a method for; others are never called.
+EVENTS = (
+    "run_begins",  # ()
+    "step_begins",  # (batch)
+    "step_ends",  # ()
+    "backward_begins",  # (roots: list of tensors)
+    "backward_ends",  # ()
+    "update_begins",  # (optimizer, has_closure)
+    "update_ends",  # (optimizer, has_closure)
+    "gradients_cleared",  # (optimizer or module)
+    "run_ends",  # ()
+)
+
+
+class Run:
+    """What signals and cures know of the training they listen to.
+
+    For a `Training` model and optimizers are known from the start; a watched test's are added as they show up.
+    """
+
+    def __init__(self) -> None:
+        self.trace = Trace()
+        self.step = 0
+        self.models: dict[str, nn.Module] = {}
+        self.parameters: dict[str, nn.Parameter] = {}
+        self.optimizers: dict[str, Optimizer] = {}
+        self.feed: Any = None
+        self.made: Any = None
+        #: Set by the cure that keeps gradients: asked before each zero_grad().
+        self.refuses_clearing: Callable[[Any], bool] | None = None
+        #: Set by cures that change what a step is given.
+        self.batch_changes: list[Callable[[Any], Any]] = []
+        self._holders: dict[int, tuple[str, ...]] = {}
+        self._listeners: defaultdict[str, list[Callable[..., None]]] = defaultdict(list)
+
+    # -- listeners -----------------------------------------------------------------------------------
+
+    def listen(self, listener: object) -> None:
+        for event in EVENTS:
+            method = getattr(listener, event, None)
+            if method is not None:
+                self._listeners[event].append(method)
+
+    def tell(self, event: str, *facts: Any) -> None:
+        for method in self._listeners[event]:
+            method(*facts)
+
+    def keeps_gradients(self, holder: Any) -> bool:
+        return self.refuses_clearing is not None and self.refuses_clearing(holder)
+
+    @property
+    def sampled(self) -> bool:
+        return is_sampled(self.step)
+
+    # -- what is trained -----------------------------------------------------------------------------
+
+    def add_models(self, models: Mapping[str, nn.Module]) -> None:
+        for prefix, model in models.items():
+            if any(model is known for known in self.models.values()):
+                continue
+            self.models[prefix] = model
+            modules = dict(model.named_modules(remove_duplicate=False))
+            for name, parameter in model.named_parameters():
+                full = f"{prefix}.{name}" if prefix else name
+                if any(parameter is known for known in self.parameters.values()):
+                    continue
+                self.parameters[full] = parameter
+                self.trace.parameters[full] = _parameter_record(full, name, parameter, modules)
+        self.rematch()
+
+    def add_optimizer(self, optimizer: Optimizer, label: str | None = None) -> str:
+        for known, each in self.optimizers.items():
+            if each is optimizer:
+                return known
+        kind = type(optimizer).__name__
+        label = label or (kind if kind not in self.optimizers else f"{kind}[{len(self.optimizers)}]")
+        self.optimizers[label] = optimizer
+        self.trace.optimizers[label] = OptimizerRecord(label, kind)
+        self.rematch()
+        return label
+
+    def held_by(self, parameter: torch.Tensor) -> tuple[str, ...]:
+        return self._holders.get(id(parameter), ())
+
+    def rematch(self) -> None:
+        """Find out (again) which optimizer holds which parameter, and which tensors it holds that no model has."""
+        holders: dict[int, list[str]] = defaultdict(list)
+        ours = {id(p) for p in self.parameters.values()}
+        for label, optimizer in self.optimizers.items():
+            held = [p for group in optimizer.param_groups for p in group["params"]]
+            for parameter in held:
+                holders[id(parameter)].append(label)
+            strangers = [p for p in held if id(p) not in ours]
+            record = self.trace.optimizers[label]
+            record.parameters, record.values = len(held), sum(_size(p) for p in held)
+            record.strangers, record.stranger_values = len(strangers), sum(_size(p) for p in strangers)
+        self._holders = {key: tuple(labels) for key, labels in holders.items()}
+        for name, parameter in self.parameters.items():
+            self.trace.parameters[name].held_by = self.held_by(parameter)
+
+
+def _parameter_record(
+    full: str, name: str, parameter: nn.Parameter, modules: Mapping[str, nn.Module]
+) -> ParameterRecord:
+    path = name.rpartition(".")[0]
+    return ParameterRecord(
+        name=full,
+        shape=() if isinstance(parameter, nn.parameter.UninitializedTensorMixin) else tuple(parameter.shape),
+        size=_size(parameter),
+        dtype=str(parameter.dtype).removeprefix("torch."),
+        trainable=parameter.requires_grad,
+        module=full.rpartition(".")[0],
+        module_class=type(modules[path]).__name__,
+        made_by=made_by(path, modules, direct=True),
+    )
+
+
+def _size(parameter: torch.Tensor) -> int:
+    return 0 if isinstance(parameter, nn.parameter.UninitializedTensorMixin) else parameter.numel()

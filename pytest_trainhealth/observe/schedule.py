@@ -1,0 +1,8 @@
+"""When to look closely. Norms of everything at every step cost up to 17 %; at these steps they are lost in the noise."""
+
+from __future__ import annotations
+
+
+def is_sampled(step: int) -> bool:
+    """Steps 0, 1, 2, 4, 8, 16, ..."""
+    return step & (step - 1) == 0

@@ -1,0 +1,152 @@
+"""Watching whatever trains while something else runs: a script's main(), a framework's fit(), a whole test.
+
+There is no loop of ours, so a step is what lies between one backward pass after an update and the next, losses are
+seen where backward() begins, and models and optimizers are met as they show up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.optim import Optimizer
+from torch.utils.hooks import RemovableHandle
+
+from ..batches import batch_size
+from ..cures import install
+from ..trace import NonFinite, Trace
+from ..undisturbed import seed_everything
+from .hooks import listening
+from .places import MadeAt, noting_places
+from .recording import Plan, add_places, nonfinite_parameter
+from .run import Run
+from .schedule import is_sampled
+from .signals import make_signals
+
+
+class _Steps:
+    """Turns backward passes and updates into the steps that signals know."""
+
+    def __init__(self, run: Run, plan: Plan) -> None:
+        self._run, self._plan = run, plan
+        self._around = ExitStack()
+        self._open = False
+        self._updated = False
+        self._handle: RemovableHandle | None = None
+        self._loss = math.nan
+
+    def run_begins(self) -> None:
+        self._look_for_forward_passes()
+
+    def run_ends(self) -> None:
+        self._close_step()
+        self._stop_looking()
+
+    def _look_for_forward_passes(self) -> None:
+        """A hook on every module call would cost too much at every step; it is needed around the sampled ones."""
+        step = self._run.step
+        if step < 3 or is_sampled(step) or is_sampled(step + 1):
+            self._handle = self._handle or register_module_forward_pre_hook(self._forward_begins)
+        else:
+            self._stop_looking()
+
+    def _stop_looking(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+    def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
+        if (self._open and not self._updated) or not torch.is_grad_enabled():
+            return
+        run = self._run
+        known = any(module is each for model in run.models.values() for each in model.modules())
+        if not known and any(True for _ in module.parameters()):
+            run.add_models({"" if not run.models else f"{type(module).__name__}{len(run.models)}": module})
+        self._close_step()
+        if run.trace.batch_size is None:
+            run.trace.batch_size = batch_size(inputs)
+        self._begin_step(inputs)
+
+    def _begin_step(self, batch: Any) -> None:
+        self._open, self._updated = True, False
+        self._run.tell("step_begins", batch)
+        if self._run.step in self._plan.at_step:
+            self._around.enter_context(self._plan.at_step[self._run.step](self._run))
+
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        if self._updated:
+            self._close_step()
+        if not self._open:
+            self._begin_step(None)
+        if len(roots) == 1 and roots[0].numel() == 1:
+            self._loss = float(roots[0].detach())
+            if not math.isfinite(self._loss) and self._run.trace.nonfinite is None:
+                self._run.trace.nonfinite = NonFinite(self._run.step, "the loss", str(self._loss))
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._updated = True
+
+    def _close_step(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        self._around.close()
+        run = self._run
+        run.trace.losses.append(self._loss)
+        run.tell("step_ends")
+        if (run.sampled or self._plan.every_step) and run.trace.nonfinite is None:
+            run.trace.nonfinite = nonfinite_parameter(run)
+        run.step += 1
+        self._look_for_forward_passes()
+
+
+@contextmanager
+def watching(plan: Plan) -> Iterator[Run]:
+    run = Run()
+    with ExitStack() as stack:
+        run.made = made = stack.enter_context(noting_places())
+        for cure in plan.cures:
+            run.listen(install(cure, run, stack))
+        steps = _Steps(run, plan)
+        run.listen(steps)
+        for signal in make_signals(run, plan.signals):
+            run.listen(signal)
+        stack.callback(_finish, run, made)
+        stack.callback(run.tell, "run_ends")
+        stack.enter_context(listening(run))
+        run.tell("run_begins")
+        yield run
+
+
+def _finish(run: Run, made: MadeAt) -> None:
+    add_places(run, made)
+    if run.trace.nonfinite is None and run.trace.losses:
+        run.trace.nonfinite = nonfinite_parameter(run)
+
+
+@contextmanager
+def watch(signals: tuple[str, ...] = ("gradients", "parameters", "stale", "modules")) -> Iterator[Trace]:
+    """Record whatever trains inside the block. The trace is complete when the block ends."""
+    with watching(Plan(longest=0, signals=signals)) as run:
+        yield run.trace
+
+
+class WatchedProgram:
+    """A test that trains by itself; a re-run is the test once more."""
+
+    def __init__(self, body: Callable[[], object], seed: int) -> None:
+        self._body, self._seed = body, seed
+        self.remarks: tuple[str, ...] = ()
+        self.repeatable = True
+        self.why_not = ""
+
+    def record(self, plan: Plan) -> Trace:
+        seed_everything(self._seed + plan.shift)
+        with watching(plan) as run:
+            self._body()
+        return run.trace

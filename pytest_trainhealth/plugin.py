@@ -1,0 +1,175 @@
+"""pytest hooks, and nothing else.
+
+Every pytest run of every user loads this module, most of them without a training test. So whatever is not
+needed for saying "nothing to do here" is imported inside the hook that needs it; torch only where a test is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .chosen import INI_TYPES, read
+from .settings import CHECKS, MARKERS, SETTINGS, WrongSetting, keywords
+from .stash import CHOSEN, FACTORY, GATHERED, UNENFORCED, VERDICTS
+
+if TYPE_CHECKING:
+    from .fixture import TrainHealth
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("trainhealth", "training health")
+    for setting in SETTINGS:
+        if setting.option:
+            # no default, so that an ini value is not hidden; no type, so that wrong values are worded in one place
+            how = {"action": "store_true"} if setting.kind is bool else {"metavar": setting.metavar}
+            group.addoption(setting.flag, dest=setting.key, default=None, help=setting.help, **how)
+        if setting.ini:
+            parser.addini(setting.key, setting.help, type=INI_TYPES[setting.kind], default=None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    name = config.getoption("trainhealth_explain")
+    if name is None:
+        return None
+    from .reports.explain import page
+
+    try:
+        print(page(name))
+    except WrongSetting as error:
+        raise pytest.UsageError(str(error)) from None
+    return 0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    told = {"trainhealth": "the whole battery of training health checks", **CHECKS}
+    for marker, promise in told.items():
+        taken = ", ".join(f"{s.name}={s.default!r}" for s in keywords(marker))
+        config.addinivalue_line("markers", f"{marker}({taken}): {promise} (pytest-trainhealth)")
+    try:
+        chosen = config.stash[CHOSEN] = read(config)
+    except WrongSetting as error:
+        raise pytest.UsageError(str(error)) from None
+    if hasattr(config, "workerinput"):
+        return
+    from .gathering import Gathered
+
+    writes = chosen["enabled"] and chosen["json"] and not config.getoption("collectonly")
+    gathered = config.stash[GATHERED] = Gathered(Path(chosen["json"]) if writes else None)
+    config.pluginmanager.register(gathered, "trainhealth-gathered")
+    try:
+        gathered.write(complete=False, interrupted=False)
+    except OSError as error:
+        where = chosen.given["json"]
+        raise pytest.UsageError(f"{where}: cannot write {chosen['json']}: {error.strerror or error}") from None
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    chosen = config.stash[CHOSEN]
+    return f"trainhealth: {chosen.told()}" if chosen["enabled"] else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """The factory is loaded before xdist starts its workers, so that a wrong name is told once and in one line."""
+    config = session.config
+    spec = config.stash[CHOSEN]["training"]
+    if spec is None:
+        return
+    from .named_training import load
+
+    try:
+        config.stash[FACTORY] = load(spec, (config.invocation_params.dir, config.rootpath))
+    except WrongSetting as error:
+        raise pytest.UsageError(str(error)) from None
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []  # nobody asked for tests besides
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Last, so that the check's name stands after the ids of the user's own parameters."""
+    if not _marked(metafunc.definition):
+        return
+    from .collecting import parametrize
+
+    parametrize(metafunc)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """First, so that -k, --lf and pytest-benchmark find the items as they are going to be."""
+    if not config.stash[CHOSEN]["enabled"]:
+        return
+    from .collecting import finish
+
+    finish(items)
+    if FACTORY in config.stash:
+        from .named_training import items as items_of
+
+        items.extend(items_of(session, config.stash[FACTORY]))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.config.stash[CHOSEN]["enabled"] and _marked(item):
+        from .collecting import refuse_unsplit
+
+        refuse_unsplit(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    if not _marked(pyfuncitem):
+        return (yield)
+    from .running import standing_in
+
+    with standing_in(pyfuncitem):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    enforced = item.config.stash[CHOSEN]["enabled"]
+    unenforced = 0 if enforced or call.when != "call" else len(_marked(item))
+    if unenforced or item.stash.get(VERDICTS, None) or item.stash.get(UNENFORCED, 0):
+        from .sending import send_along
+
+        send_along(report, item, call.excinfo.value if call.excinfo else None, unenforced)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """In normal order: pytest-benchmark may raise in its own, and what comes after would be lost."""
+    gathered = config.stash[GATHERED]
+    if gathered.examined or gathered.unenforced:
+        from .reports.terminal import write_summary
+
+        write_summary(terminalreporter, gathered)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """xdist: a worker has no terminal, but words failures for the controller's."""
+    from .running import chart_width
+
+    node.workerinput["trainhealth_width"] = chart_width(node.config)
+
+
+@pytest.fixture
+def trainhealth(request: pytest.FixtureRequest) -> TrainHealth:
+    """Training health checks as methods: trainhealth.overfits_one_batch(training), ...; and watch()."""
+    from .fixture import TrainHealth
+
+    return TrainHealth(request)
+
+
+def _marked(node: pytest.Item) -> set[str]:
+    return {mark.name for mark in node.iter_markers()} & MARKERS

@@ -1,0 +1,1 @@
+"""Outlets, one file each. They read records only: no torch, and no judgement of their own."""

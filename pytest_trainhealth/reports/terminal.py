@@ -1,0 +1,94 @@
+"""pytest's summary section "training health". Colour is added here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..facts import Verdict
+from ..figures import plural
+from ..settings import CHECKS
+from .overview import check_rows, main_cause, seconds, told_once, totals
+
+if TYPE_CHECKING:
+    from ..gathering import Examined, Gathered
+
+_COLOURS = {"failed": "red", "passed": "green", "could not judge": "yellow"}
+
+#: Pieces of a line, each with its colour.
+_Line = list[tuple[str, str | None]]
+
+
+def write_summary(reporter: pytest.TerminalReporter, gathered: Gathered) -> None:
+    tests = _by_test(gathered.examined)
+    lines = [*_table(tests, reporter.verbosity >= 0), *_closing_lines(tests, gathered.unenforced)]
+    if not lines:
+        return
+    reporter.section("training health", sep="-")
+    for line in lines:
+        for text, colour in line:
+            reporter.write(text, **({colour: True} if colour else {}))
+        reporter.line("")
+
+
+def _table(tests: dict[str, list[Examined]], with_healthy: bool) -> Iterator[_Line]:
+    """One line for a healthy training (none under -q), one for each check otherwise."""
+    verdicts = {test: [Verdict.from_json(e.verdict) for e in found] for test, found in tests.items()}
+    healthy = {test for test, found in verdicts.items() if all(verdict.passed for verdict in found)}
+    rows = iter(check_rows([verdict for test in tests if test not in healthy for verdict in verdicts[test]]))
+    labels = _labels([test for test in tests if with_healthy or test not in healthy])
+    for test, label in labels.items():
+        if test in healthy:
+            passed = verdicts[test]
+            checks, took = ", ".join(v.check for v in passed), seconds(sum(v.seconds for v in passed))
+            yield [(f"{label}   ", None), (totals(passed), "green"), (f"   {checks}   {took}", None)]
+            continue
+        for examined in tests[test]:
+            row = next(rows)
+            check, outcome, explanation, took = row.columns
+            colour = "yellow" if examined.xfailed else _COLOURS[row.verdict.outcome]
+            expected = "   (expected)" if examined.xfailed else ""
+            yield [(f"{label}   {check}  ", None), (outcome, colour), (f"   {explanation}   {took}{expected}", None)]
+            label = " " * len(label)
+
+
+def _closing_lines(tests: dict[str, list[Examined]], unenforced: int) -> Iterator[_Line]:
+    for found in tests.values():
+        for line in _shared_causes(found):
+            yield [(line, None)]
+    unjudged = sum(e.verdict["outcome"] == "could not judge" for found in tests.values() for e in found)
+    if unjudged:
+        yield [(f"{plural(unjudged, 'check')} could not judge (a failure with --trainhealth-strict)", "yellow")]
+    if unenforced:
+        yield [(f"{plural(unenforced, 'marker')} not enforced: run pytest --trainhealth", "yellow")]
+
+
+def _shared_causes(found: Sequence[Examined]) -> Iterator[str]:
+    """One cause, one fix, however many checks noticed it."""
+    failed = [(e, Verdict.from_json(e.verdict)) for e in found if e.verdict["outcome"] == "failed"]
+    for told in told_once([verdict for _, verdict in failed]):
+        cause = main_cause(told)
+        same = [(e, verdict) for e, verdict in failed if main_cause(verdict) == cause]
+        if cause is not None and len(same) > 1:
+            nodeid = next(e.nodeid for e, verdict in same if verdict is told)
+            yield f"1 cause explains {plural(len(same), 'failure')}: {cause}, see {nodeid.rpartition('::')[2]}"
+
+
+def _by_test(examined: Sequence[Examined]) -> dict[str, list[Examined]]:
+    """In the order in which tests were first heard of; their checks always in the same order, as under -n."""
+    tests: dict[str, list[Examined]] = {}
+    for e in examined:
+        tests.setdefault(e.test, []).append(e)
+    order = list(CHECKS)
+    return {test: sorted(found, key=lambda e: order.index(e.verdict["check"])) for test, found in tests.items()}
+
+
+def _labels(tests: Sequence[str]) -> dict[str, str]:
+    """The test's name alone, with its path where another has the same name."""
+    short = {test: test.rpartition("::")[2] for test in tests}
+    names = list(short.values())
+    labels = {test: name if names.count(name) == 1 else test for test, name in short.items()}
+    widest = max(map(len, labels.values()), default=0)
+    return {test: label.ljust(widest) for test, label in labels.items()}

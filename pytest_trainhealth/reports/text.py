@@ -1,0 +1,151 @@
+"""The one place where a failure is worded: the chart.
+
+ASCII without colour, because the same text goes to the terminal, to JUnit XML and into notebooks. A chart
+only ever loses rows: without known lines the places go, without re-runs their table goes, without a cause
+the headline is the symptom.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from ..facts import Evidence, Finding, Place, Report, Rerun, Verdict
+from ..figures import names
+
+#: pytest's short summary and JUnit's `message` show one line; longer ones are cut where nobody chose.
+HEADLINE_COLUMNS = 90
+_LABEL_COLUMN, _TEXT_COLUMN = 2, 12
+_MOST_EVIDENCE, _MOST_RERUNS, _MOST_CODE, _MOST_OTHERS = 3, 4, 3, 2
+
+
+def headline(verdict: Verdict) -> str:
+    """One line for every outlet, with the part that one can search for first."""
+    line = " ".join(verdict.headline.split())
+    if len(line) <= HEADLINE_COLUMNS:
+        return line
+    return textwrap.shorten(line, HEADLINE_COLUMNS, placeholder=" ...")
+
+
+def verdict_text(verdict: Verdict, *, width: int = 100, verbose: bool = False) -> str:
+    """The chart of a check that failed or could not judge; one line for one that passed."""
+    if verdict.passed:
+        return f"{verdict.check}: passed"
+    rows = _chart(verdict, verbose) if verdict.failed else _unjudged(verdict)
+    return "\n".join([headline(verdict), "", *_laid_out(rows, width)])
+
+
+def report_text(report: Report) -> str:
+    """What a notebook shows: how every check went, then one chart for every cause."""
+    from .overview import check_rows, told_once, totals
+
+    lines = [f"{report.training}: {totals(report.verdicts)}", ""]
+    lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
+    for verdict in told_once(report.verdicts):
+        lines += ["", verdict_text(verdict)]
+    return "\n".join(lines)
+
+
+class _Verbatim(str):
+    """A line of a table or of the user's code, which must not be re-wrapped."""
+
+
+_Row = tuple[str, Sequence[str]]
+
+
+def _chart(verdict: Verdict, verbose: bool) -> Iterator[_Row]:
+    if verdict.symptom is not None:
+        yield "symptom", [verdict.symptom.summary, *verdict.notes]
+    finding = verdict.findings[0] if verdict.findings else None
+    if finding is not None:
+        yield "cause", _cause(finding, cut=headline(verdict) != finding.headline)
+        yield "evidence", _capped([_fact(e, finding.places) for e in finding.evidence], _MOST_EVIDENCE, verbose)
+    elif verdict.ruled_out:
+        yield "cause", [f"none known; ruled out: {names(verdict.ruled_out, len(verdict.ruled_out) if verbose else 4)}"]
+    yield "re-runs", [*_reruns(verdict, finding, verbose), *_untried(verdict)]
+    if finding is not None:
+        if finding.fix is not None and finding.certainty != "possible":
+            yield "fix", _instruction(finding.fix.instruction, finding.fix.code)
+        if finding.not_this:
+            yield "not", [finding.not_this]
+        yield "also", _capped([_in_one_row(other) for other in verdict.findings[1:]], _MOST_OTHERS, verbose)
+    yield "more", [_Verbatim(f"pytest --trainhealth-explain {finding.cause if finding else verdict.check}")]
+
+
+def _unjudged(verdict: Verdict) -> Iterator[_Row]:
+    yield "symptom", ["none seen: the check could not judge, which --trainhealth-strict makes a failure", *verdict.notes]
+    yield "more", [_Verbatim(f"pytest --trainhealth-explain {verdict.check}")]
+
+
+def _cause(finding: Finding, cut: bool) -> list[str]:
+    """How sure it is and why; the statement once more where the headline had no room for it."""
+    words = [finding.statement] if cut or not finding.why else []
+    if finding.why:
+        words.append(finding.why)
+    shown = [place for place in finding.places if place.code]
+    column = max((len(str(place)) for place in finding.places), default=0)
+    places = [f"  {place!s:<{column}}   {place.code.strip()}".rstrip() for place in (shown or finding.places)]
+    return [f"{finding.certainty}: {'; '.join(words)}", *map(_Verbatim, places)]
+
+
+def _fact(evidence: Evidence, told: Sequence[Place]) -> str:
+    if evidence.place is None or evidence.place in told or str(evidence.place) in evidence.text:
+        return evidence.text
+    return f"{evidence.text} ({evidence.place})"
+
+
+def _reruns(verdict: Verdict, finding: Finding | None, verbose: bool) -> list[str]:
+    """As a table, so that 'this one passes, the others do not' is seen rather than read."""
+    own = finding.reruns if finding else ()
+    every = list(dict.fromkeys((*own, *verdict.reruns)))
+    every.sort(key=lambda rerun: not (rerun.confirms and rerun in own))
+    cure = max((len(rerun.cure) for rerun in every), default=0)
+    result = max((len(rerun.result) for rerun in every), default=0)
+    rows = [
+        _Verbatim(f"{rerun.cure:<{cure}}   {rerun.result:<{result}}   {_outcome(rerun, rerun in own)}") for rerun in every
+    ]
+    return _capped(rows, _MOST_RERUNS, verbose)
+
+
+def _outcome(rerun: Rerun, of_this_cause: bool) -> str:
+    if not rerun.healthy:
+        return "still fails"
+    return "passes, which confirms the cause" if rerun.confirms and of_this_cause else "passes"
+
+
+def _untried(verdict: Verdict) -> list[str]:
+    return [f"not tried: {names(verdict.untried, 4)}"] if verdict.untried else []
+
+
+def _instruction(instruction: str, code: Sequence[str]) -> list[str]:
+    if not code:
+        return [instruction]
+    return [f"{instruction.rstrip(':')}:", *(_Verbatim(f"  {line}") for line in code[:_MOST_CODE])]
+
+
+def _in_one_row(finding: Finding) -> str:
+    proof = [evidence.text for evidence in finding.evidence[:1]]
+    proof += [f"re-run with {r.cure}: {r.result}, {_outcome(r, True)}" for r in finding.reruns[:1]]
+    return f"{finding.certainty}: {finding.cause}" + (f" ({'; '.join(proof)})" if proof else "")
+
+
+def _capped(lines: Sequence[str], most: int, verbose: bool) -> list[str]:
+    if verbose or len(lines) <= most:
+        return list(lines)
+    return [*lines[:most], f"({len(lines) - most:,} more with -vv)"]
+
+
+def _laid_out(rows: Iterator[_Row], width: int) -> Iterator[str]:
+    indent = " " * _TEXT_COLUMN
+    for label, lines in rows:
+        beside = f"{' ' * _LABEL_COLUMN}{label}".ljust(_TEXT_COLUMN)
+        for line in lines:
+            if isinstance(line, _Verbatim):
+                yield beside + line
+            else:
+                # a path or a parameter's name is never broken: it has to stay searchable
+                yield from textwrap.wrap(
+                    line, width, initial_indent=beside, subsequent_indent=indent, break_long_words=False,
+                    break_on_hyphens=False,
+                )  # fmt: skip
+            beside = indent

@@ -1,0 +1,228 @@
+"""ONE table of settings: it makes the command-line options, the ini keys, the marker keywords and their docs.
+
+Standard library only, and nothing is computed while options are being declared: every pytest run of
+every user, with or without a training test, passes through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class WrongSetting(ValueError):
+    """A setting that cannot be used; the plugin turns it into a one-line `pytest.UsageError`."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str
+    kind: type
+    default: Any
+    help: str
+    #: Where it may be given. Marker keywords belong to the checks listed in `checks`.
+    option: bool = True
+    ini: bool = True
+    checks: tuple[str, ...] = ()
+    metavar: str | None = None
+    least: float | None = None
+
+    @property
+    def flag(self) -> str:
+        return "--trainhealth" if self.name == "enabled" else f"--trainhealth-{self.name.replace('_', '-')}"
+
+    @property
+    def key(self) -> str:
+        """The ini key, and the destination of the option."""
+        return "trainhealth" if self.name == "enabled" else f"trainhealth_{self.name}"
+
+    def parse(self, value: Any, given: str) -> Any:
+        """The value in its type, or `WrongSetting` that says what was given, where, and what is possible."""
+        try:
+            parsed = _PARSERS[self.kind](value)
+        except (TypeError, ValueError):
+            raise WrongSetting(f"{given}: {value!r} is not {_WANTED[self.kind]}") from None
+        if self.least is not None and parsed < self.least:
+            raise WrongSetting(f"{given}: {value!r} is too small, at least {self.least:g} is needed")
+        return parsed
+
+
+def _whole_number(value: Any) -> int:
+    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
+        raise ValueError(value)
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool):
+        raise ValueError(value)
+    number = float(value)
+    if number != number:
+        raise ValueError(value)
+    return number
+
+
+def _yes_or_no(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word in {"1", "true", "yes", "on"}:
+        return True
+    if word in {"", "0", "false", "no", "off"}:
+        return False
+    raise ValueError(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    words = value.replace(",", " ").split() if isinstance(value, str) else list(value)
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError(value)
+    return tuple(words)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+_PARSERS: dict[type, Callable[[Any], Any]] = {
+    int: _whole_number,
+    float: _number,
+    bool: _yes_or_no,
+    tuple: _names,
+    str: _text,
+}
+_WANTED = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple: "a list of names",
+    str: "a text",
+}
+
+OVERFIT, FLOW, NAN, SPEED = "overfits_one_batch", "gradients_flow", "trains_without_nan", "keeps_throughput"
+
+#: The four checks of this release; the first three are the battery behind `@pytest.mark.trainhealth`.
+CHECKS: dict[str, str] = {
+    OVERFIT: "the training memorises one batch",
+    FLOW: "every trainable parameter gets a sane gradient, is held by an optimizer and moves",
+    NAN: "loss, gradients and parameters stay finite",
+    SPEED: "the step does not wait for its data, and is as fast as asked (measured with pytest-benchmark)",
+}
+BATTERY: tuple[str, ...] = (OVERFIT, FLOW, NAN)
+#: `trainhealth` stands for the battery; a check's marker has the check's name.
+MARKERS: frozenset[str] = frozenset({"trainhealth", *CHECKS})
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("enabled", bool, False, "run the training health checks (without it they are skipped, and said to be)"),
+    Setting(
+        "training",
+        str,
+        None,
+        "run the battery on what this function returns; needs no test file",
+        ini=False,
+        metavar="PACKAGE.MODULE:FACTORY",
+    ),
+    Setting("explain", str, None, "print the page of a cause, check or symptom, and stop", ini=False, metavar="NAME"),
+    Setting("checks", tuple, BATTERY, "the checks of the battery", metavar="NAMES"),
+    Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
+    Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
+    Setting("json", str, None, "write every verdict to this file", metavar="FILE"),
+    Setting("budget", float, 300.0, "seconds a check with its diagnosis may take", metavar="SECONDS", least=0.1, checks=tuple(CHECKS)),
+    Setting(
+        "threads",
+        int,
+        1,
+        "torch threads while checking, divided among xdist workers; 0 keeps torch's own number",
+        metavar="N",
+        least=0,
+    ),
+    Setting("device", str, None, "move model and batches to this device", metavar="DEVICE"),
+    Setting(
+        "steps",
+        int,
+        None,
+        "steps a check takes (200 for overfits_one_batch, 50 for trains_without_nan, ...)",
+        metavar="N",
+        least=1,
+        checks=tuple(CHECKS),
+    ),
+    Setting(
+        "ratio",
+        float,
+        0.1,
+        "the loss has to fall below this share of its first value",
+        option=False,
+        ini=False,
+        least=0.0,
+        checks=(OVERFIT,),
+    ),
+    Setting(
+        "max_data_wait",
+        float,
+        0.5,
+        "share of a step that may be spent waiting for data",
+        option=False,
+        ini=False,
+        least=0.0,
+        checks=(SPEED,),
+    ),
+    Setting(
+        "min_samples_per_second",
+        float,
+        None,
+        "fail below this speed",
+        option=False,
+        ini=False,
+        least=0.0,
+        checks=(SPEED,),
+    ),
+)
+
+
+def setting(name: str) -> Setting:
+    return next(s for s in SETTINGS if s.name == name)
+
+
+def keywords(check: str) -> tuple[Setting, ...]:
+    """What the marker of this check takes. The `trainhealth` marker takes what all of the battery takes, and `checks`."""
+    if check == "trainhealth":
+        return tuple(s for s in SETTINGS if s.name == "checks" or set(BATTERY) <= set(s.checks))
+    return tuple(s for s in SETTINGS if check in s.checks)
+
+
+def read_keywords(check: str, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Marker keywords, parsed; an unknown one names the near ones."""
+    known = {s.name: s for s in keywords(check)}
+    values = {}
+    for name, value in given.items():
+        if name not in known:
+            raise WrongSetting(f"{where}: {check} takes no {name!r}{near(name, known)}")
+        values[name] = known[name].parse(value, f"{where}: {check}({name}=)")
+    if "checks" in values:
+        check_names(values["checks"], where)
+    return values
+
+
+def check_names(names: Iterable[str], where: str) -> tuple[str, ...]:
+    names = tuple(names)
+    if not names:
+        raise WrongSetting(f"{where}: names no check. Possible: {', '.join(CHECKS)}")
+    for name in names:
+        if name not in CHECKS:
+            raise WrongSetting(f"{where}: there is no check {name!r}{near(name, CHECKS)}")
+    return names
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """'. Did you mean ...' or the whole list: what is possible, after what was given."""
+    import difflib  # only for a run that ends here
+
+    known = list(known)
+    close = difflib.get_close_matches(name.replace("-", "_"), [k.replace("-", "_") for k in known], n=3)
+    matching = [k for k in known if k.replace("-", "_") in close]
+    if matching:
+        return ". Did you mean " + " or ".join(matching) + "?"
+    return ". Possible: " + ", ".join(known)

@@ -1,0 +1,130 @@
+"""Starting again from exactly the same point, run after run, and leaving everything as it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from .observe.feed import Feed
+from .observe.places import MadeAt, noting_places
+from .snapshot import Snapshot
+from .training import Training
+from .undisturbed import seed_everything
+
+
+class NotATraining(TypeError):
+    """A test or factory returned something that is no `Training`."""
+
+
+class Start:
+    """Where a training begins. With a factory each run rebuilds under the same seed; else a snapshot is put back.
+
+    A factory that does not give the same parameters twice (a fixture was used up, a file had changed) falls back
+    on the snapshot of its first training; `remark` says so.
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        *,
+        seed: int,
+        factory: Callable[[], object] | None = None,
+        made: MadeAt | None = None,
+        device: torch.device | None = None,
+    ) -> None:
+        self.made = made or MadeAt()
+        self.seed = seed
+        self.remark = ""
+        self._first, self._factory, self._device = training, factory, device
+        self._original = Snapshot(training.state_roots())
+        if device is not None:
+            for module in training.modules.values():
+                module.to(device)
+        _initialise_lazy_modules(training)
+        self._snapshot = Snapshot(training.state_roots())
+        self._print = _fingerprint(training)
+        self._used = False
+
+    @property
+    def training(self) -> Training:
+        return self._first
+
+    def begin(self, shift: int = 0) -> Training:
+        """A training at its start. `shift` gives other random numbers, for a second look."""
+        if not self._used and not shift:
+            self._used = True
+            seed_everything(self.seed + 1)
+            return self._first
+        self._snapshot.restore()
+        rebuilt = self._rebuild(shift) if self._factory is not None else None
+        # the numbers a run draws must not depend on how many the factory drew
+        seed_everything(self.seed + 1 + shift)
+        return self._first if rebuilt is None else rebuilt
+
+    def _rebuild(self, shift: int) -> Training | None:
+        assert self._factory is not None
+        rebuilt, self.made = build(self._factory, self.seed + shift)
+        if not isinstance(rebuilt, Training):
+            self._factory, self.remark = None, "the factory returned a Training only once: re-runs used a snapshot"
+            return None
+        if self._device is not None:
+            for module in rebuilt.modules.values():
+                module.to(self._device)
+        _initialise_lazy_modules(rebuilt)
+        if not shift and not _alike(_fingerprint(rebuilt), self._print):
+            self._factory, self.remark = None, "the factory gives another start each time: re-runs used a snapshot"
+            self._snapshot.restore()
+            return None
+        return rebuilt
+
+    def close(self) -> None:
+        """The user's objects are as they were handed in."""
+        self._original.restore()
+
+    @property
+    def repeatable(self) -> bool:
+        return self._factory is not None or not self._snapshot.one_way
+
+    @property
+    def why_not(self) -> str:
+        return "the step reads from " + " and ".join(self._snapshot.one_way) + ", which cannot be rewound"
+
+
+def build(factory: Callable[[], object], seed: int) -> tuple[object, MadeAt]:
+    """What the factory returns under the seed, and where it made things."""
+    seed_everything(seed)
+    with noting_places() as made:
+        return factory(), made
+
+
+def _fingerprint(training: Training) -> dict[str, torch.Tensor]:
+    return {name: p.detach().clone() for name, p in training.parameters().items() if not _is_lazy(p)}
+
+
+def _alike(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(
+        a.shape == other[n].shape and torch.equal(a.nan_to_num(), other[n].nan_to_num()) for n, a in one.items()
+    )
+
+
+def _is_lazy(parameter: Any) -> bool:
+    return isinstance(parameter, nn.parameter.UninitializedTensorMixin)
+
+
+def _initialise_lazy_modules(training: Training) -> None:
+    lazy = [name for name, p in training.parameters().items() if _is_lazy(p)]
+    if not lazy:
+        return
+    if training.step is not None:
+        raise ValueError(
+            f"Training: {lazy[0]} belongs to a lazy module that has seen no data yet, so its start cannot be remembered: "
+            "run one batch through the model before you hand it in"
+        )
+    from .observe.loop import Stepper
+
+    batch = Feed(training, one_batch=True).take()
+    with torch.no_grad():
+        Stepper(training).only_forward(batch)

@@ -1,0 +1,24 @@
+"""What the plugin keeps on pytest's own objects, typed, in one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from .chosen import Chosen
+    from .facts import Verdict
+    from .gathering import Gathered
+    from .named_training import Factory
+
+#: On the config: the settings of this run; on the controller, what reports have brought in.
+CHOSEN: pytest.StashKey[Chosen] = pytest.StashKey()
+GATHERED: pytest.StashKey[Gathered] = pytest.StashKey()
+#: On the config: what --trainhealth-training names.
+FACTORY: pytest.StashKey[Factory] = pytest.StashKey()
+#: On an item: its check, where that is not a parameter.
+CHECK: pytest.StashKey[str] = pytest.StashKey()
+#: On an item: verdicts and checks left out that no report has taken along yet.
+VERDICTS: pytest.StashKey[list[Verdict]] = pytest.StashKey()
+UNENFORCED: pytest.StashKey[int] = pytest.StashKey()

@@ -1,0 +1,206 @@
+"""`Training`: what the user hands in, checked at once, so that a mistake is named where it was made."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.utils.data import DataLoader
+
+from .batches import tensors
+
+_PRECISIONS = {"bfloat16": torch.bfloat16, "bf16": torch.bfloat16, "float16": torch.float16, "fp16": torch.float16}
+
+
+class Training:
+    """A model and all that one training step of it needs.
+
+    `data`: a list or a DataLoader is many batches; a tensor, tuple, dict or dataclass is one batch.
+    Say how a loss comes about in exactly one way: `loss(model, batch)`; `criterion(output, target)` for
+    `(inputs, target)` batches; `step(batch)`, your own whole training step, which returns its loss; or nothing
+    at all when the model's output carries `.loss`.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | Mapping[str, nn.Module],
+        optimizer: Optimizer | Sequence[Optimizer] | Mapping[str, Optimizer] | None = None,
+        loss: Callable[[Any, Any], Any] | None = None,
+        data: Any = None,
+        *,
+        criterion: Callable[[Any, Any], Any] | None = None,
+        step: Callable[[Any], Any] | None = None,
+        val_data: Any = None,
+        scheduler: Any = None,
+        precision: torch.dtype | str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.model = model
+        self.modules = _named_modules(model)
+        self.loss = _callable_or_none(loss, "loss", "loss(model, batch)")
+        self.criterion = _callable_or_none(criterion, "criterion", "criterion(output, target)")
+        self.step = _callable_or_none(step, "step", "step(batch)")
+        self._one_way_to_a_loss()
+        self.optimizers = _named_optimizers(optimizer, needed=step is None)
+        self.schedulers = _schedulers(scheduler)
+        self.data = _checked_data(data, "data")
+        self.val_data = None if val_data is None else _checked_data(val_data, "val_data")
+        self.precision = _precision(precision)
+        self.name = name
+
+    def _one_way_to_a_loss(self) -> None:
+        given = [word for word in ("loss", "criterion", "step") if getattr(self, word) is not None]
+        if len(given) > 1:
+            raise ValueError(f"Training takes one of loss=, criterion= and step=, not {' and '.join(given)} together")
+        if not given and not isinstance(self.model, nn.Module):
+            raise ValueError("Training of several models needs loss= or step=: no single output carries a loss")
+
+    @property
+    def many_batches(self) -> bool:
+        return not is_one_batch(self.data)
+
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """By name, each tensor once, under the first of its names (tied weights)."""
+        found: dict[str, nn.Parameter] = {}
+        seen: set[int] = set()
+        for prefix, module in self.modules.items():
+            for name, parameter in module.named_parameters():
+                if id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    found[f"{prefix}.{name}" if prefix else name] = parameter
+        return found
+
+    @property
+    def device(self) -> torch.device:
+        return next(iter(self.parameters().values())).device
+
+    def state_roots(self) -> list[Any]:
+        """From where everything can be reached that a step may change, except the data."""
+        return [
+            *self.modules.values(), *self.optimizers.values(), *self.schedulers, self.loss, self.criterion, self.step
+        ]  # fmt: skip
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(type(m).__name__ for m in self.modules.values())
+        return f"Training({self.name or kinds})"
+
+
+def is_one_batch(data: Any) -> bool:
+    """A list, a DataLoader or another loader is many batches; anything else is one."""
+    if isinstance(data, (list, DataLoader)) or hasattr(data, "__next__"):
+        return False
+    if isinstance(data, (Tensor, tuple, Mapping)) or next(tensors(data), None) is not None:
+        return True
+    return not isinstance(data, Iterable)
+
+
+def _named_modules(model: Any) -> dict[str, nn.Module]:
+    modules = dict(model) if isinstance(model, Mapping) else {"": model}
+    if isinstance(model, nn.ModuleDict):
+        modules = {"": model}
+    for name, module in modules.items():
+        if not isinstance(module, nn.Module):
+            given = f"model[{name!r}]" if name else "model"
+            hint = ": call it first" if inspect.isclass(module) or inspect.isfunction(module) else ""
+            raise TypeError(f"Training: {given} has to be a torch.nn.Module, not {_described(module)}{hint}")
+    if not modules or not any(True for m in modules.values() for _ in m.parameters()):
+        raise ValueError("Training: the model has no parameters, so there is nothing to train")
+    return modules
+
+
+def _callable_or_none(value: Any, name: str, shape: str) -> Any:
+    if value is not None and not callable(value):
+        raise TypeError(f"Training: {name} has to be callable as {shape}, not {_described(value)}")
+    return value
+
+
+def _named_optimizers(optimizer: Any, *, needed: bool) -> dict[str, Optimizer]:
+    if optimizer is None:
+        if needed:
+            raise ValueError("Training needs optimizer= (only a step= of your own may bring its own)")
+        return {}
+    if isinstance(optimizer, Mapping):
+        named = {str(name): each for name, each in optimizer.items()}
+    else:
+        each_of = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
+        kinds = [type(each).__name__ for each in each_of]
+        named = {}
+        for index, (kind, each) in enumerate(zip(kinds, each_of, strict=True)):
+            named[kind if kinds.count(kind) == 1 else f"{kind}[{index}]"] = each
+    for each in named.values():
+        if not isinstance(each, Optimizer):
+            hint = ": call it with the model's parameters" if inspect.isclass(each) else ""
+            raise TypeError(
+                f"Training: optimizer has to be a torch.optim.Optimizer, several, or a dict of them, not {_described(each)}{hint}"
+            )
+    if not named:
+        raise ValueError("Training: optimizer is empty")
+    return named
+
+
+def _schedulers(scheduler: Any) -> list[Any]:
+    if scheduler is None:
+        return []
+    each_of = list(scheduler) if isinstance(scheduler, (list, tuple)) else [scheduler]
+    for each in each_of:
+        if not callable(getattr(each, "step", None)):
+            raise TypeError(f"Training: scheduler needs a step() method, {_described(each)} has none")
+    return each_of
+
+
+def _checked_data(data: Any, name: str) -> Any:
+    if data is None:
+        raise ValueError(f"Training needs {name}=: one batch, a list of batches or a DataLoader")
+    if is_one_batch(data):
+        if next(tensors(data), None) is None:
+            raise ValueError(f"Training: {name} is one batch without a tensor in it ({_described(data)})")
+        return data
+    if hasattr(data, "__next__"):
+        # can be read once only, and every run has to see the same batches
+        data = _first_batches(data)
+        if not data:
+            raise ValueError(f"Training: {name} is an iterator that is used up: hand in a list, a DataLoader or a fresh one")
+        return data
+    if _length(data) == 0:
+        raise ValueError(f"Training: {name} is empty ({_described(data)})")
+    if isinstance(data, list) and next(tensors(data[0]), None) is None:
+        raise ValueError(f"Training: {name}[0] is a batch without a tensor in it ({_described(data[0])})")
+    return data
+
+
+#: More than the longest check but one looks at; a generator may be endless.
+_KEPT_BATCHES = 64
+
+
+def _first_batches(iterator: Iterator[Any]) -> list[Any]:
+    return [batch for _, batch in zip(range(_KEPT_BATCHES), iterator, strict=False)]
+
+
+def _length(data: Any) -> int | None:
+    try:
+        return len(data)
+    except TypeError:
+        return None
+
+
+def _precision(precision: Any) -> torch.dtype | None:
+    if precision is None or isinstance(precision, torch.dtype):
+        if precision is not None and not precision.is_floating_point:
+            raise ValueError(f"Training: precision has to be a floating point type, not {precision}")
+        return precision
+    if isinstance(precision, str) and precision in _PRECISIONS:
+        return _PRECISIONS[precision]
+    raise TypeError(
+        f"Training: precision has to be a torch.dtype or one of {', '.join(_PRECISIONS)}, not {_described(precision)}"
+    )
+
+
+def _described(value: Any) -> str:
+    if inspect.isclass(value):
+        return f"the class {value.__name__}"
+    text = repr(value)
+    return f"{type(value).__name__} {text}" if len(text) <= 40 else f"a {type(value).__name__}"

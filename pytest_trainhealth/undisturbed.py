@@ -1,0 +1,51 @@
+"""The process around a training, left as it was found: random numbers, threads, modes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+
+def seed_everything(seed: int) -> None:
+    """Python, numpy and torch on every device."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+@contextmanager
+def undisturbed(threads: int = 0) -> Iterator[None]:
+    """Whatever happens inside, exceptions and Ctrl-C included, does not show outside. 0 threads: torch's own number."""
+    python, numpy_state, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    accelerator = _accelerator_state()
+    thread_count, gradients = torch.get_num_threads(), torch.is_grad_enabled()
+    anomaly, check_nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+    deterministic, dtype = torch.are_deterministic_algorithms_enabled(), torch.get_default_dtype()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        if threads:
+            torch.set_num_threads(threads)
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy_state)
+        torch.set_rng_state(cpu)
+        if accelerator is not None:
+            torch.get_device_module().set_rng_state(accelerator)
+        torch.set_num_threads(thread_count)
+        torch.set_grad_enabled(gradients)
+        torch.autograd.set_detect_anomaly(anomaly, check_nan)
+        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+        torch.set_default_dtype(dtype)
+
+
+def _accelerator_state() -> torch.Tensor | None:
+    if not torch.accelerator.is_available():
+        return None
+    state = torch.get_device_module().get_rng_state()
+    assert isinstance(state, torch.Tensor)
+    return state

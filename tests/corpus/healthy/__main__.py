@@ -1,0 +1,133 @@
+"""`python -m tests.corpus.healthy [-v] [part of a name ...]`: trains each program in a bare loop, without the plugin.
+
+Shown are milliseconds a step, the loss at steps 0, 50, 200 and 400 (median of nine steps from there on, as many losses
+are noisy) on the first batch only and over the data, and what looks wrong: values that are not finite,
+parameters that an optimizer holds and that never moved, trainable ones that no optimizer holds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pytest_trainhealth import Training
+
+from . import Factory, programs
+
+SHOWN = (0, 50, 200, 400)
+
+
+def batches_of(training: Training) -> Iterable[Any]:
+    return training.data if training.many_batches else [training.data]
+
+
+def forever(batches: Iterable[Any]) -> Iterator[Any]:
+    while True:
+        yield from batches
+
+
+def forward(training: Training, batch: Any) -> Tensor:
+    model = training.model
+    with torch.autocast("cpu", training.precision) if training.precision else nullcontext():
+        if training.loss is not None:
+            return training.loss(model, batch)
+        if training.criterion is not None:
+            return training.criterion(model(batch[0]), batch[1])
+        output = model(**batch) if isinstance(batch, dict) else model(batch)
+        return output["loss"] if isinstance(output, dict) else output.loss
+
+
+def one_step(training: Training, batch: Any) -> float:
+    if training.step is not None:
+        return float(training.step(batch))
+    optimizers = list(training.optimizers.values())
+    seen: list[float] = []
+
+    def closure() -> Tensor:
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        loss = forward(training, batch)
+        loss.backward()
+        seen.append(loss.item())
+        return loss
+
+    if any(isinstance(optimizer, torch.optim.LBFGS) for optimizer in optimizers):
+        optimizers[0].step(closure)
+    else:
+        closure()
+        for optimizer in optimizers:
+            optimizer.step()
+    for scheduler in training.schedulers:
+        scheduler.step()
+    return seen[0]
+
+
+def losses_of(training: Training, batches: Iterator[Any], steps: int) -> list[float]:
+    return [one_step(training, batch) for batch in islice(batches, steps)]
+
+
+def shown(losses: list[float]) -> list[float]:
+    return [losses[0], *(float(torch.tensor(losses[at : at + 9]).median()) for at in SHOWN[1:])]
+
+
+def remarks(training: Training, before: dict[str, Tensor], losses: list[float]) -> Iterator[str]:
+    if not all(torch.isfinite(torch.tensor(losses))):
+        yield "loss NOT FINITE"
+    groups = [group for optimizer in training.optimizers.values() for group in optimizer.param_groups]
+    held = {id(p) for group in groups for p in group["params"]}
+    for name, p in training.parameters().items():
+        if not torch.isfinite(p.detach().abs()).all():
+            yield f"{name} NOT FINITE"
+        moved = name not in before or not torch.equal(before[name], p.detach())
+        if id(p) in held and not moved:
+            yield f"{name} never moved"
+        elif id(p) not in held and p.requires_grad:
+            yield f"{name} in no optimizer" + (", moved" if moved else "")
+        elif id(p) not in held and moved:
+            yield f"{name} frozen but moved"
+    if losses[-1] > losses[0] - 0.3 * abs(losses[0]):
+        yield "falls less than 30 %"
+
+
+def try_out(name: str, factory: Factory, verbose: bool, seed: int = 0) -> None:
+    torch.manual_seed(seed)
+    training = factory()
+    first = next(iter(batches_of(training)))
+    before = {
+        name: p.detach().clone()
+        for name, p in training.parameters().items()
+        if not isinstance(p, nn.parameter.UninitializedParameter)
+    }
+    steps = SHOWN[-1] + 9
+    started = time.perf_counter()
+    one = losses_of(training, forever([first]), steps)
+    ms = 1000 * (time.perf_counter() - started) / steps
+    found = list(remarks(training, before, shown(one)))
+    torch.manual_seed(seed)
+    training = factory()
+    over = losses_of(training, forever(batches_of(training)), steps)
+    found += [f"over the data: {r}" for r in remarks(training, {}, shown(over)) if "NOT FINITE" in r or "falls" in r]
+    figures = "  ".join(" ".join(f"{loss:9.4f}" for loss in shown(losses)) for losses in (one, over))
+    shortened = "; ".join(found if verbose else found[:3]) + (f"; {len(found) - 3} more" if len(found) > 3 else "")
+    print(f"{name:36} {ms:6.2f}  {figures}  {shortened}", flush=True)
+
+
+def main(arguments: list[str]) -> None:
+    warnings.filterwarnings("ignore")
+    wanted = [argument for argument in arguments if not argument.startswith("-")]
+    steps = " ".join(f"{at:9}" for at in SHOWN)
+    print(f"{'program':36} {'ms':>6}  {steps}  {steps}   (one batch, then over the data)")
+    for name, factory in programs().items():
+        if not wanted or any(part in f"{factory.__module__}.{name}" for part in wanted):
+            try_out(name, factory, "-v" in arguments)
+
+
+main(sys.argv[1:])

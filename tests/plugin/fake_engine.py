@@ -1,0 +1,76 @@
+"""Stands in for the engine, so that tests of the plugin take milliseconds and import no torch.
+
+Copied as `conftest.py` beside the tests of an inner run. A `Training` here says itself how each check ends, and a
+verdict tells in its figures and notes what the plugin asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from pytest_trainhealth.facts import Evidence, Finding, Report, Rerun, Symptom, Verdict
+
+
+class Training:
+    def __init__(self, name: str | None = None, **outcomes: str) -> None:
+        self.name = name
+        self.outcomes = outcomes
+
+
+class NotATraining(TypeError):
+    pass
+
+
+def examine(subject, check, *, name, seed, values, benchmark=None, workers=1):
+    built = subject() if callable(subject) else subject
+    if built is None:
+        built = Training()
+    if not isinstance(built, Training):
+        raise NotATraining(f"a test returns a Training or nothing, not {type(built).__name__}")
+    if benchmark is not None:
+        benchmark.pedantic(lambda: None, rounds=2)
+    told = {
+        "check": check,
+        "training": built.name or name,
+        "seed": seed,
+        "seconds": 0.4,
+        "figures": {k: v for k, v in values.items() if isinstance(v, (int, float))},
+        "notes": (f"workers {workers}", f"benchmark {benchmark is not None}", f"device {values['device']}"),
+    }
+    outcome = built.outcomes.get(check, "passed")
+    if outcome == "interrupt":
+        raise KeyboardInterrupt
+    if outcome == "failed":
+        return Verdict(outcome="failed", symptom=SYMPTOM, findings=(FINDING,), **told)
+    if outcome == "could not judge":
+        return Verdict(outcome="could not judge", reason="the data is too small", **told)
+    return Verdict(outcome="passed", **told)
+
+
+def diagnose(subject, checks=None, *, name=None, seed=0, **settings):
+    wanted = checks or ("overfits_one_batch", "gradients_flow")
+    values = {"device": None, **settings}
+    return Report(name, tuple(examine(subject, check, name=name, seed=seed, values=values) for check in wanted))
+
+
+SYMPTOM = Symptom("loss 2.303 -> 2.303 in 200 steps (has to fall below 0.230)", "not-learning", 2.303, 0.23)
+FINDING = Finding(
+    cause="parameters-not-in-optimizer",
+    statement="the optimizer never updates head.weight and head.bias",
+    certainty="confirmed",
+    why="head was replaced after the optimizer was made",
+    evidence=(Evidence("head.weight and head.bias are in no parameter group"),),
+    reruns=(Rerun("head added to the optimizer", "2.303 -> 0.021", healthy=True, confirms=True),),
+)
+
+
+def _stand_in(name: str, **content: Any) -> None:
+    module = types.ModuleType(f"pytest_trainhealth.{name}")
+    vars(module).update(content)
+    sys.modules[module.__name__] = module
+
+
+_stand_in("examine", examine=examine, diagnose=diagnose, NotATraining=NotATraining)
+_stand_in("training", Training=Training)
