@@ -68,6 +68,11 @@ def map_tensors(change: Callable[[str, Tensor], Tensor], batch: Any, name: str =
     return rebuilt
 
 
+def fresh_containers(batch: Any) -> Any:
+    """The same tensors in new containers, so that a step may pop from its batch or add to it."""
+    return map_tensors(lambda _, tensor: tensor, batch)
+
+
 def _rebuilt_mapping(batch: Mapping[Any, Any], values: list[Any]) -> Any:
     pairs = dict(zip(batch, values, strict=True))
     if type(batch) is dict:

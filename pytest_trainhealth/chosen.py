@@ -18,6 +18,7 @@ from .settings import SETTINGS, Setting, WrongSetting, check_names
 INI_TYPES: dict[type, Any] = {bool: "bool", int: "int", float: "float", tuple: "args", str: "string"}
 #: Settings that concern every check, but are no marker keywords.
 _FOR_EVERY_CHECK = ("threads", "device")
+_NOT_IN_HEADER = ("seed", "enabled", "json")
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Chosen:
         return {name: keywords.get(name, self.values[name]) for name in self.values if name in concerned}
 
     def told(self) -> str:
-        """For the header: the seed in any case, and whatever else is not as it comes."""
-        shown = ["seed", *(s.name for s in SETTINGS if s.name in self.given and s.name not in ("seed", "enabled"))]
+        """For the header: the seed in any case, and whatever else bears on verdicts and is not as it comes."""
+        shown = ["seed", *(s.name for s in SETTINGS if s.name in self.given and s.name not in _NOT_IN_HEADER)]
         return ", ".join(f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})" for name in shown)
 
 

@@ -32,9 +32,10 @@ class Plan:
 
 
 def read_marks(node: pytest.Item) -> Marks:
-    """The keywords of each of our markers on the function, its class and its module; the closest wins."""
+    """The keywords of each of our markers on the parameter, the function, its class and module; the closest wins."""
     found: dict[str, dict[str, Any]] = {}
-    for mark in node.iter_markers():
+    of_parameter = getattr(getattr(node, "callspec", None), "marks", ())
+    for mark in (*of_parameter, *node.iter_markers()):
         if mark.name not in MARKERS:
             continue
         if mark.args:
@@ -85,7 +86,7 @@ def test_of(item: pytest.Item) -> tuple[str, str]:
 
 
 def _without(name: str, check: str) -> str:
-    """'test[gradients_flow]' is 'test'; beside ids of the user's own parameters, the check's id stands last or first."""
+    """'test[gradients_flow]' is 'test'; beside ids of the user's own parameters the check's stands last or first."""
     for ids, rest in ((f"[{check}]", ""), (f"-{check}]", "]")):
         if name.endswith(ids):
             return name.removesuffix(ids) + rest
@@ -122,7 +123,7 @@ def finish(items: list[pytest.Item]) -> None:
 
 
 def _keep_marker(item: pytest.Function, check: str) -> None:
-    """Of the function's markers only that of the item's check, so that -k and -m select one check, not all beside it."""
+    """Of the function's markers only that of the item's check, so that -k and -m select one check and not all."""
     if check not in {mark.name for mark in item.iter_markers()}:
         item.add_marker(check)
     item.own_markers[:] = [mark for mark in item.own_markers if mark.name == check or mark.name not in CHECKS]

@@ -63,12 +63,16 @@ def find_causes(examination: Examination, symptom: Symptom, trace: Trace) -> Dia
     for cause in all_causes():
         if symptom.category not in cause.explains:
             continue
+        if cause.rank >= _HYPERPARAMETERS and not (
+            examination.check.ABOUT_HYPERPARAMETERS or symptom.category == EXPLOSION
+        ):
+            continue
         suspicion = cause.look(closer, symptom)
         if suspicion is None:
             ruled_out.append(cause.name)
         else:
             suspicions.append((cause, suspicion))
-    trials = _Trials(examination, max(trace.steps, 1))
+    trials = _Trials(examination, max(trace.steps, examination.check.STEPS))
     findings = list(_try_cures(suspicions, trials, symptom))
     if not any(f.confirmed for f in findings):
         findings = _together(suspicions, findings, trials)
@@ -120,9 +124,7 @@ def _unconfirmed(suspicion: Suspicion, reruns: list[Rerun]) -> str:
     return "possible" if reruns and suspicion.cures else suspicion.certainty
 
 
-def _together(
-    suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], trials: _Trials
-) -> list[Finding]:
+def _together(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], trials: _Trials) -> list[Finding]:
     """Two independent faults: neither cure heals alone, both together do."""
     curable = [(cause, s) for cause, s in suspicions if s.cures and cause.rank < _HYPERPARAMETERS]
     if len(curable) < 2:
@@ -132,9 +134,7 @@ def _together(
         return findings
     names = {cause.name for cause, _ in curable}
     proof = replace(rerun, confirms=True)
-    return [
-        replace(f, certainty="confirmed", reruns=(proof, *f.reruns)) if f.cause in names else f for f in findings
-    ]
+    return [replace(f, certainty="confirmed", reruns=(proof, *f.reruns)) if f.cause in names else f for f in findings]
 
 
 def _finding(
@@ -159,7 +159,8 @@ def _beside_rivals(examination: Examination, findings: list[Finding], trials: _T
     if examination.check_name != "overfits_one_batch" or not findings or not findings[0].confirmed:
         return findings
     first = findings[0]
-    if first.cause.startswith("lr-"):
+    tells_nothing = first.symptom is None or first.symptom.category == EXPLOSION
+    if tells_nothing or first.cause.startswith("lr-"):
         return findings
     rivals = [r for r in (trials(cure) for cure in _RIVALS) if r is not None and not r.healthy]
     known = {r.cure for r in first.reruns}

@@ -18,9 +18,10 @@ from .judging import Examination, Program
 from .observe.recording import Plan, TrainingProgram
 from .observe.watching import WatchedProgram, watching
 from .settings import BATTERY, CHECKS, WrongSetting, check_names, read_keywords, setting
-from .starting import NotATraining, Start
+from .starting import NotATraining as NotATraining
+from .starting import Start
 from .symptoms import EXPLOSION, PERFORMANCE
-from .throughput import measured_by
+from .throughput import measured_by, note_speed
 from .trace import Trace
 from .training import Training
 from .undisturbed import seed_everything, undisturbed
@@ -48,6 +49,8 @@ def examine(
         with _program(subject, plan, check, seed) as (program, trace):
             examination = Examination(program, check, values, plan)
             verdict = _verdict(examination, trace, name)
+            if benchmark is not None and examination.first is not None:
+                note_speed(benchmark, examination.first)
     return replace(verdict, seed=seed, seconds=time.perf_counter() - began)
 
 
@@ -71,7 +74,7 @@ def _second_look(examination: Examination, symptom: Symptom) -> Judgement:
     """Before accusing: do other random numbers show the same? What is not finite, or too slow, has been seen for a fact."""
     if symptom.category in (EXPLOSION, PERFORMANCE) or not examination.program.repeatable:
         return symptom
-    _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED))
+    _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED, drive=None))
     if isinstance(judgement, Passed):
         return replace(judgement, notes=(*judgement.notes, f"with one seed of two: {symptom.summary}"))
     return symptom
@@ -117,10 +120,9 @@ def _program(
 ) -> Iterator[tuple[Program, Trace | None]]:
     """The subject as something that can be run again; a watched test's first run is already a trace."""
     factory = None if isinstance(subject, Training) else subject
-    trace: Trace | None = None
-    if factory is None:
-        returned, made = subject, None
-    else:
+    trace, made = None, None
+    returned: object = subject
+    if factory is not None:
         seed_everything(seed)
         with watching(plan) as run:
             returned = factory()
@@ -133,11 +135,14 @@ def _program(
             start.close()
         return
     if returned is not None:
-        raise NotATraining(f"the test returned {type(returned).__name__} {returned!r:.60}: return a Training, or nothing at all")
+        raise NotATraining(
+            f"the test returned {type(returned).__name__} {returned!r:.60}: return a Training, or nothing at all"
+        )
     assert factory is not None and trace is not None
     if not trace.losses and not trace.update_count:
         raise NotATraining(f"nothing to check: the test returned nothing and trained nothing that {check} could watch")
-    yield WatchedProgram(factory, seed), trace
+    # with a clock to keep, the test runs once more, this time as what the clock times
+    yield WatchedProgram(factory, seed), trace if plan.drive is None else None
 
 
 def _threads(asked: int, workers: int) -> int:

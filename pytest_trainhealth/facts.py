@@ -129,7 +129,7 @@ class Verdict:
     ruled_out: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    figures: dict[str, float | None] = field(default_factory=dict)
+    figures: Mapping[str, float | None] = field(default_factory=dict)
     steps: int = 0
     seconds: float = 0.0
     seed: int = 0
@@ -190,7 +190,9 @@ class Report:
         """Best first: confirmed before likely before possible; a cause that several checks met is told once."""
         everything = [f for v in self.verdicts for f in v.findings]
         everything.sort(key=lambda f: _CERTAINTY_ORDER[f.certainty])
-        return tuple({f.cause: f for f in reversed(everything)}[name] for name in dict.fromkeys(f.cause for f in everything))
+        return tuple(
+            {f.cause: f for f in reversed(everything)}[name] for name in dict.fromkeys(f.cause for f in everything)
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {"version": SCHEMA_VERSION, "training": self.training, "verdicts": [v.to_json() for v in self.verdicts]}
@@ -230,9 +232,7 @@ def _symptom(data: Any) -> Symptom | None:
 
 
 def _finding(data: Mapping[str, Any]) -> Finding:
-    evidence = tuple(
-        Evidence(e["text"], _number(e["measured"]), _place(e["place"])) for e in data["evidence"]
-    )
+    evidence = tuple(Evidence(e["text"], _number(e["measured"]), _place(e["place"])) for e in data["evidence"])
     fix = data["fix"]
     return Finding(
         **{

@@ -24,7 +24,9 @@ def count(value: int) -> str:
 
 
 def short(value: float) -> str:
-    """Two or three significant digits, for rates, ratios and norms."""
+    """Three significant digits, for rates, ratios and norms."""
+    if math.isfinite(value) and 1000 <= abs(value) < 1e6:
+        return f"{float(f'{value:.3g}'):,.0f}"
     return f"{value:.3g}" if math.isfinite(value) else str(value)
 
 

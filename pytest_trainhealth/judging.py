@@ -37,6 +37,8 @@ class Examination:
     values: Mapping[str, Any]
     plan: Plan
     steps_spent: int = 0
+    #: The run that decided, before any cure.
+    first: Trace | None = None
 
     @property
     def check(self) -> Check:
@@ -49,10 +51,11 @@ class Examination:
 
     def judged(self, plan: Plan, trace: Trace | None = None) -> tuple[Trace, Judgement]:
         trace = trace or self.record(plan)
+        self.first = self.first or trace
         judgement = self.check.judge(trace, self.values)
         if isinstance(judgement, NeedsControl):
             control_plan = replace(
-                plan, cures=(*plan.cures, Cure(judgement.cure_kind, "control")), longest=trace.steps, enough=_never
+                plan, cures=(*plan.cures, Cure(judgement.cure_kind, "control")), longest=trace.steps, enough=_never, drive=None
             )
             judgement = self.check.judge(trace, self.values, self.record(control_plan))
         return trace, judgement

@@ -40,8 +40,9 @@ def load(spec: str, folders: tuple[Path, ...]) -> Factory:
     try:
         found = attrgetter(attribute)(module)
     except AttributeError:
-        callables = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-        raise WrongSetting(f"{_FLAG}: {module_name} has no {attribute!r}{near(attribute, callables)}") from None
+        # what it imports from elsewhere is no training of its own
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module_name]
+        raise WrongSetting(f"{_FLAG}: {module_name} has no {attribute!r}{near(attribute, own)}") from None
     if not callable(found):
         raise WrongSetting(
             f"{_FLAG}: {spec} is {_a(type(found).__name__)}, where a function that makes a Training is needed"

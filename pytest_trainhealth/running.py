@@ -96,7 +96,7 @@ def judged(config: pytest.Config, planned: Plan, subject: Any, benchmark: Callab
             benchmark=measure,
             workers=getattr(config, "workerinput", {}).get("workercount", 1),
         )
-    except NotATraining as error:
+    except (NotATraining, WrongSetting) as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 

@@ -130,7 +130,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
     Setting("json", str, None, "write every verdict to this file", metavar="FILE"),
-    Setting("budget", float, 300.0, "seconds a check with its diagnosis may take", metavar="SECONDS", least=0.1, checks=tuple(CHECKS)),
+    Setting(
+        "budget",
+        float,
+        300.0,
+        "seconds a check with its diagnosis may take",
+        metavar="SECONDS",
+        least=0.1,
+        checks=tuple(CHECKS),
+    ),
     Setting(
         "threads",
         int,
@@ -187,7 +195,7 @@ def setting(name: str) -> Setting:
 
 
 def keywords(check: str) -> tuple[Setting, ...]:
-    """What the marker of this check takes. The `trainhealth` marker takes what all of the battery takes, and `checks`."""
+    """What the marker of this check takes. `trainhealth` takes what all of the battery takes, and `checks`."""
     if check == "trainhealth":
         return tuple(s for s in SETTINGS if s.name == "checks" or set(BATTERY) <= set(s.checks))
     return tuple(s for s in SETTINGS if check in s.checks)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 Undo = Callable[[], None]
@@ -30,7 +31,18 @@ _LEAVES = (
     torch.device, torch.Size, range, slice, DataLoader, Dataset, Sampler, threading.Thread, types.FrameType,
 )  # fmt: skip
 #: Objects of these packages are nobody's training state, and lead to everything else in the process.
-_FOREIGN = ("_pytest", "pluggy", "logging", "io", "_io", "threading", "_thread", "multiprocessing", "concurrent", "socket")
+_FOREIGN = (
+    "_pytest",
+    "pluggy",
+    "logging",
+    "io",
+    "_io",
+    "threading",
+    "_thread",
+    "multiprocessing",
+    "concurrent",
+    "socket",
+)
 
 
 class Snapshot:
@@ -67,7 +79,7 @@ class Snapshot:
             return items
         if isinstance(thing, set):
             members = set(thing)
-            self._undo.append(lambda: (thing.clear(), thing.update(members))[0])
+            self._undo.append(lambda: _refill_set(thing, members))
             return members
         if isinstance(thing, (tuple, frozenset)):
             return thing
@@ -78,7 +90,7 @@ class Snapshot:
         return self._object(thing)
 
     def _tensor(self, tensor: Tensor) -> Iterable[Any]:
-        if isinstance(tensor, nn.parameter.UninitializedTensorMixin) or tensor.is_meta or tensor.is_inference():
+        if is_lazy(tensor) or tensor.is_meta or tensor.is_inference():
             return ()
         value = None if _overlaps_itself(tensor) else tensor.detach().clone()
         leaf = tensor.is_leaf
@@ -178,7 +190,7 @@ class Snapshot:
                 held.append(value)
         if isinstance(thing, (nn.Module, torch.optim.Optimizer)) or not callable(thing):
             return held
-        call = getattr(type(thing), "__call__", None)
+        call = type(thing).__dict__.get("__call__")
         return [*held, call] if isinstance(call, types.FunctionType) else held
 
 
@@ -206,6 +218,11 @@ def _moved(tensor: Tensor, data: Tensor) -> bool:
 def _refill(container: Any, items: list[Any]) -> None:
     container.clear()
     container.extend(items)
+
+
+def _refill_set(container: set[Any], members: set[Any]) -> None:
+    container.clear()
+    container.update(members)
 
 
 def _rebind(namespace: dict[str, Any], values: dict[str, Any]) -> None:

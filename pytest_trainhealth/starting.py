@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
-from torch import nn
+from torch.nn.parameter import is_lazy
 
 from .observe.feed import Feed
 from .observe.places import MadeAt, noting_places
@@ -101,7 +100,7 @@ def build(factory: Callable[[], object], seed: int) -> tuple[object, MadeAt]:
 
 
 def _fingerprint(training: Training) -> dict[str, torch.Tensor]:
-    return {name: p.detach().clone() for name, p in training.parameters().items() if not _is_lazy(p)}
+    return {name: p.detach().clone() for name, p in training.parameters().items() if not is_lazy(p)}
 
 
 def _alike(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
@@ -110,12 +109,8 @@ def _alike(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool
     )
 
 
-def _is_lazy(parameter: Any) -> bool:
-    return isinstance(parameter, nn.parameter.UninitializedTensorMixin)
-
-
 def _initialise_lazy_modules(training: Training) -> None:
-    lazy = [name for name, p in training.parameters().items() if _is_lazy(p)]
+    lazy = [name for name, p in training.parameters().items() if is_lazy(p)]
     if not lazy:
         return
     if training.step is not None:

@@ -163,7 +163,9 @@ def _checked_data(data: Any, name: str) -> Any:
         # can be read once only, and every run has to see the same batches
         data = _first_batches(data)
         if not data:
-            raise ValueError(f"Training: {name} is an iterator that is used up: hand in a list, a DataLoader or a fresh one")
+            raise ValueError(
+                f"Training: {name} is an iterator that is used up: hand in a list, a DataLoader or a fresh one"
+            )
         return data
     if _length(data) == 0:
         raise ValueError(f"Training: {name} is empty ({_described(data)})")

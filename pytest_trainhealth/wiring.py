@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from .trace import ParameterRecord, Trace
 
 #: Gradient per value, layer against layer. Healthy weights stay above 1e-6 of the largest but for a few odd corners
@@ -25,9 +27,7 @@ def piling_up(trace: Trace) -> dict[str, list[int]]:
 
 def cleared_early(trace: Trace) -> list[int]:
     """Steps with gradients after backward() and none left for the optimizer."""
-    return [
-        step for step, after in trace.after_backward.items() if after > 0 and trace.at_update.get(step, after) == 0
-    ]
+    return [step for step, after in trace.after_backward.items() if after > 0 and trace.at_update.get(step, after) == 0]
 
 
 def nothing_moves(trace: Trace) -> bool:
@@ -36,10 +36,20 @@ def nothing_moves(trace: Trace) -> bool:
 
 def without_gradient(trace: Trace) -> list[ParameterRecord]:
     """Those of the user's own making that no gradient other than 0 ever reached, and that are meant to learn."""
-    silent = [p for p in trace.trainable if p.gradients and not p.has_gradient and not p.moved and p.made_by == "user"]
+    silent = [p for p in trace.trainable if _is_silent(p) and p.made_by == "user"]
     if len(silent) == len(trace.trainable):
         return [p for p in silent if p.never_reached]  # all exactly 0: the loss may simply be at its minimum
     return [p for p in silent if not _beside_others(p, trace) and (p.held_by or not _kept_out(p, trace))]
+
+
+def _is_silent(parameter: ParameterRecord) -> bool:
+    """Moved without a gradient: by hand. Moved with one of exactly 0: by weight decay, which is no learning.
+
+    A gradient of exactly 0 counts for weights only: the last bias of a Wasserstein critic cancels out by design.
+    """
+    if not parameter.gradients or parameter.has_gradient:
+        return False
+    return not parameter.moved if parameter.never_reached else is_weight(parameter)
 
 
 def did_not_run(parameter: ParameterRecord, trace: Trace) -> bool:
@@ -59,7 +69,9 @@ def _beside_others(parameter: ParameterRecord, trace: Trace) -> bool:
         return False
     parts = parameter.name.split(".")
     for index, part in enumerate(parts):
-        if part.isdigit() and any(_differs_only_at(index, parts, other) for other in trace.trainable if other.has_gradient):
+        if part.isdigit() and any(
+            _differs_only_at(index, parts, other) for other in trace.trainable if other.has_gradient
+        ):
             return True
     return False
 
@@ -76,7 +88,11 @@ def _differs_only_at(index: int, parts: list[str], other: ParameterRecord) -> bo
 
 def weights(trace: Trace) -> list[ParameterRecord]:
     """Matrices and kernels: a bias before a BatchNorm or in front of a softmax rightly gets no gradient to speak of."""
-    return [p for p in trace.trainable if len(p.shape) >= 2 and p.size > 1]
+    return [p for p in trace.trainable if is_weight(p)]
+
+
+def is_weight(parameter: ParameterRecord) -> bool:
+    return len(parameter.shape) >= 2 and parameter.size > 1
 
 
 def strength(trace: Trace) -> float:
@@ -94,7 +110,7 @@ def vanished(trace: Trace) -> list[ParameterRecord]:
 
 def gradient_norm(trace: Trace, step: int) -> float:
     """Of all parameters together; 0 where that step was not looked at."""
-    return sum((p.gradients.get(step) or 0.0) ** 2 for p in trace.trainable) ** 0.5
+    return math.sqrt(sum((p.gradients.get(step) or 0.0) ** 2 for p in trace.trainable))
 
 
 def update_ratios(trace: Trace) -> list[float]:

@@ -1,10 +1,11 @@
 """Does it train? The first test asks the parts, the second the whole script."""
 
 import pytest
+from torch.utils.data import DataLoader
+
 from digits.data import Digits
 from digits.train import BATCH_SIZE, build, main, training_step
 from pytest_trainhealth import Training
-from torch.utils.data import DataLoader
 
 
 @pytest.mark.overfits_one_batch

@@ -45,10 +45,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"each step waits {figures.short(1e3 * waiting)} ms for data and computes {figures.short(1e3 * computing)} ms",
         evidence=(
-            Evidence(f"waiting {figures.short(1e3 * waiting)} ms, computing {figures.short(1e3 * computing)} ms (medians of {len(computes)} steps)", waiting),
+            Evidence(
+                f"waiting {figures.short(1e3 * waiting)} ms, computing {figures.short(1e3 * computing)} ms (medians of {len(computes)} steps)",
+                waiting,
+            ),
         ),
         why="making a batch takes longer than learning from it",
-        fix=Fix("load in parallel, and do the work of __getitem__ once", ("DataLoader(dataset, num_workers=4, persistent_workers=True)",)),
+        fix=Fix(
+            "load in parallel, and do the work of __getitem__ once",
+            ("DataLoader(dataset, num_workers=4, persistent_workers=True)",),
+        ),
         not_this="a faster accelerator: the wait stays the same",
         cures=(Cure("preloaded_batches", "the same batches, preloaded", {"count": 8}),),
     )

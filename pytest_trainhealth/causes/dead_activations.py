@@ -43,7 +43,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     where = worst.module or "the model"
     evidence = [
         Evidence(
-            f"{worst.function} in {where}: {figures.share(worst.dead[0])} of {worst.units} units are 0 for every sample at step 0", worst.dead[0], worst.place
+            f"{worst.function} in {where}: {figures.share(worst.dead[0])} of {worst.units} units are 0 for every sample at step 0",
+            worst.dead[0],
+            worst.place,
         )
     ]
     silent = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]

@@ -42,13 +42,24 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     modules = list(dict.fromkeys(p.module or p.name for p in cut))
     end = _end_for(cut, trace)
     blind = [m for m in modules if m in trace.modules and not trace.modules[m].grad_enabled]
-    evidence = [Evidence(f"{figures.names([p.name for p in cut])} ran in forward and got no gradient in {figures.plural(max(trace.steps, 1), 'step')}", 0.0)]
+    evidence = [
+        Evidence(
+            f"{figures.names([p.name for p in cut])} ran in forward and got no gradient in {figures.plural(max(trace.steps, 1), 'step')}",
+            0.0,
+        )
+    ]
     if blind:
         evidence.append(Evidence(f"{figures.names(blind)} ran while torch records no graph (no_grad)"))
     if end is not None:
         where = f" in {end.module}" if end.module else ""
         evidence.append(Evidence(f"the graph ends at {end.operation}{where}", place=end.place))
-    why = f"{end.operation} ends the graph" if end is not None else "it runs under no_grad()" if blind else "the graph ends before the loss"
+    why = (
+        f"{end.operation} ends the graph"
+        if end is not None
+        else "it runs under no_grad()"
+        if blind
+        else "the graph ends before the loss"
+    )
     return Suspicion(
         statement=f"no gradient comes back to {figures.names(modules)}",
         evidence=tuple(evidence),

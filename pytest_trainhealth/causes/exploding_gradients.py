@@ -39,7 +39,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not first > _LARGE:
         return None
     largest = max(trace.trainable, key=lambda p: p.gradients.get(0) or 0.0)
-    evidence = [Evidence(f"the gradient's norm at step 0 is {figures.short(first)} (healthy ones lie under about 5)", first)]
+    evidence = [
+        Evidence(f"the gradient's norm at step 0 is {figures.short(first)} (healthy ones lie under about 5)", first)
+    ]
     evidence.append(Evidence(f"most of it in {largest.name}: {figures.short(largest.gradients.get(0) or 0.0)}"))
     losses = trace.losses
     if len(losses) > 1:
@@ -48,7 +50,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"the gradient's norm is {figures.short(first)} before the first step",
         evidence=tuple(evidence),
         why="its scale grows on the way back through the layers",
-        fix=Fix("mend the scale of weights or inputs, and clip before the step", ("torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",)),
+        fix=Fix(
+            "mend the scale of weights or inputs, and clip before the step",
+            ("torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",),
+        ),
         not_this="a tiny learning rate alone: it leaves the other steps useless",
         cures=(Cure("clip_gradients", "gradients clipped at norm 1", {"max_norm": 1.0}),),
     )

@@ -45,7 +45,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         ),
         why="zero_grad() comes between backward() and step()",
         places=() if trace.cleared_at is None else (trace.cleared_at,),
-        fix=Fix("clear the gradients before the backward pass", ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")),
+        fix=Fix(
+            "clear the gradients before the backward pass",
+            ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()"),
+        ),
         not_this="a higher learning rate: it multiplies zero",
         cures=(Cure("keep_gradients", "gradients kept until the step"),),
     )

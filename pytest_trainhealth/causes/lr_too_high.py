@@ -36,11 +36,13 @@ EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 #: An update of a twentieth of the weights in one step; healthy ones lie around 1e-3, with Adam at a small weight's
 #: start up to 3e-2.
 _LARGE_UPDATE = 0.05
+#: A curve shorter than this says nothing about its shape, unless it ends in NaN.
+_CURVE = 20
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
-    if optimizer is None or len(trace.losses) < 2:
+    if optimizer is None or len(trace.losses) < (2 if symptom.category == EXPLOSION else _CURVE):
         return None
     ratios = wiring.update_ratios(trace)
     large = median(ratios) if ratios else 0.0
@@ -50,7 +52,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     evidence = []
     if large >= _LARGE_UPDATE:
-        evidence.append(Evidence(f"an update changes its weights by {figures.share(large)} in one step (about 0.1 % is usual)", large))
+        evidence.append(
+            Evidence(
+                f"an update changes its weights by {figures.share(large)} in one step (about 0.1 % is usual)", large
+            )
+        )
     if grew:
         evidence.append(Evidence(f"the loss rises from {figures.loss(first)} to {figures.loss(worst)}", worst))
     if curve.oscillates(trace.losses):
@@ -72,4 +78,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
-    return Fix("lower it, and warm it up over the first steps:", (f"{optimizer.kind}(model.parameters(), lr={figures.short(rate)})",))
+    return Fix(
+        "lower it, and warm it up over the first steps:",
+        (f"{optimizer.kind}(model.parameters(), lr={figures.short(rate)})",),
+    )

@@ -33,23 +33,32 @@ from . import Suspicion
 RANK = 41
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
-#: A tenth of what is usual.
+#: A tenth of what is usual; what is usual, beside a loss that creeps in a straight line.
 _SMALL_UPDATE = 1e-4
+_USUAL_UPDATE = 1e-3
+#: A curve shorter than this says nothing about its slope.
+_CURVE = 20
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
-    if optimizer is None or len(trace.losses) < 2:
+    if optimizer is None or len(trace.losses) < _CURVE:
         return None
     ratios = wiring.update_ratios(trace)
     small = median(ratios) if ratios else 0.0
     straight = curve.is_straight(trace.losses)
-    if small >= _SMALL_UPDATE and not straight:
+    if small >= (_USUAL_UPDATE if straight else _SMALL_UPDATE):
         return None
     rate = optimizer.first_lr or 0.0
-    evidence = [Evidence(f"an update changes its weights by {figures.short(small)} of their size (about 1e-3 is usual)", small)]
+    evidence = [
+        Evidence(f"an update changes its weights by {figures.short(small)} of their size (about 1e-3 is usual)", small)
+    ]
     if straight:
-        evidence.append(Evidence(f"the loss falls in a straight line, by {figures.loss(trace.losses[0] - curve.level(trace.losses))} in {trace.steps} steps"))
+        evidence.append(
+            Evidence(
+                f"the loss falls in a straight line, by {figures.loss(trace.losses[0] - curve.level(trace.losses))} in {trace.steps} steps"
+            )
+        )
     evidence.append(Evidence(f"{optimizer.label} has a learning rate of {figures.short(rate)}", rate, optimizer.place))
     return Suspicion(
         statement=f"a learning rate of {figures.short(rate)} is too low for this training",

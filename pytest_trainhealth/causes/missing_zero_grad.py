@@ -37,11 +37,18 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     label, steps = next(iter(stale.items()))
     evidence = [
-        Evidence(f"{label} used the gradients of the step before again at steps {', '.join(map(str, steps[:4]))}", float(len(steps)))
+        Evidence(
+            f"{label} used the gradients of the step before again at steps {', '.join(map(str, steps[:4]))}",
+            float(len(steps)),
+        )
     ]
     first, last = wiring.gradient_norm(trace, 0), wiring.gradient_norm(trace, 8) or wiring.gradient_norm(trace, 4)
     if last > 2 * first > 0:
-        evidence.append(Evidence(f"the gradient's norm grew from {figures.short(first)} to {figures.short(last)} in a few steps", last))
+        evidence.append(
+            Evidence(
+                f"the gradient's norm grew from {figures.short(first)} to {figures.short(last)} in a few steps", last
+            )
+        )
     place = trace.optimizers[label].place if label in trace.optimizers else None
     return Suspicion(
         statement=f"{label} steps with the sum of all gradients so far",

@@ -40,7 +40,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     optimizer = next(iter(trace.optimizers.values()))
     late = _put_in_later(orphans[0], trace)
     names = figures.names([p.name for p in orphans])
-    copy = optimizer.strangers == optimizer.parameters and len(orphans) == len([p for p in trace.trainable if p.has_gradient])
+    copy = optimizer.strangers == optimizer.parameters and len(orphans) == len(
+        [p for p in trace.trainable if p.has_gradient]
+    )
     if copy:
         statement = f"{optimizer.label} holds another copy of the model: it never updates {names}"
         why = "the optimizer was made for other tensors than the model's"
@@ -54,14 +56,20 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=_places(optimizer, late),
         fix=_fix(optimizer, late),
         not_this="another optimizer or more epochs: nothing reaches these parameters",
-        cures=(Cure("add_parameters", f"{_common(orphans)} added to the optimizer", {"names": [p.name for p in orphans]}),),
+        cures=(
+            Cure("add_parameters", f"{_common(orphans)} added to the optimizer", {"names": [p.name for p in orphans]}),
+        ),
     )
 
 
 def _evidence(orphans: list[ParameterRecord], optimizer: OptimizerRecord) -> list[Evidence]:
     values = sum(p.size for p in orphans)
     named = ", ".join(p.name for p in orphans[:2]) + (f" and {len(orphans) - 2} more" if len(orphans) > 2 else "")
-    found = [Evidence(f"{named} ({figures.count(values)} values) need gradients but are in no parameter group", float(values))]
+    found = [
+        Evidence(
+            f"{named} ({figures.count(values)} values) need gradients but are in no parameter group", float(values)
+        )
+    ]
     if optimizer.strangers:
         found.append(
             Evidence(
@@ -104,5 +112,5 @@ def _fix(optimizer: OptimizerRecord, late: ModuleRecord | None) -> Fix:
 
 
 def _common(orphans: list[ParameterRecord]) -> str:
-    modules = list(dict.fromkeys(p.module.split(".")[0] or p.name for p in orphans))
-    return figures.names(modules, most=1)
+    tops = list(dict.fromkeys(p.name.split(".")[0] for p in orphans))
+    return figures.names([top if not top.isdigit() else f"layer {top}" for top in tops], most=1)

@@ -55,8 +55,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     operation = _spoken(guilty)
     where = f" in {guilty.module}" if guilty.module else ""
-    evidence = [Evidence(f"{operation}{where} made {guilty.value} out of finite values at step {guilty.step}", place=guilty.place)]
-    evidence.extend(Evidence(f"{'its input' if i == 0 else 'and'}: {_range(guilty, i)}") for i in range(min(2, len(guilty.inputs))))
+    evidence = [
+        Evidence(
+            f"{operation}{where} made {guilty.value} out of finite values at step {guilty.step}", place=guilty.place
+        )
+    ]
+    evidence.extend(
+        Evidence(f"{'its input' if i == 0 else 'and'}: {_range(guilty, i)}") for i in range(min(2, len(guilty.inputs)))
+    )
     return Suspicion(
         statement=f"{operation}{where} makes {guilty.value}",
         evidence=tuple(evidence),

@@ -48,7 +48,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 f"{figures.names([p.name for p in unused])} ({figures.count(values)} values) took no part in {figures.plural(trace.steps, 'step')}",
                 float(values),
             ),
-            Evidence(f"{figures.plural(len([p for p in trace.trainable if p.has_gradient]), 'other parameter')} got gradients"),
+            Evidence(
+                f"{figures.plural(len([p for p in trace.trainable if p.has_gradient]), 'other parameter')} got gradients"
+            ),
         ),
         why="forward() does not call it",
         places=tuple(p for p in places[:1] if p is not None),

@@ -6,7 +6,7 @@ What happens
 
 How it is recognised
     The gradient per value of the first layers is many orders of magnitude below that of the last. The re-run
-    draws the weights anew with a scale measured layer by layer.
+    draws the weights anew with a scale measured layer by layer, then exchanges hidden sigmoid and tanh for a leaky ReLU.
 
 How to fix it
     Activations of the ReLU family instead of sigmoid and tanh, residual connections, normalisation layers, an
@@ -47,11 +47,21 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     loudest = max(sizes, key=sizes.__getitem__)
     bounded = [a for a in trace.activations.values() if a.saturated]
     evidence = [
-        Evidence(f"gradient per value: {weakest} {figures.short(sizes[weakest])}, {loudest} {figures.short(sizes[loudest])}", sizes[weakest] / strongest),
-        Evidence(f"{len(faint)} of {figures.plural(len(sizes), 'weight')} get less than {_BESIDE_A_FLAT_LOSS:g} of the largest gradient"),
+        Evidence(
+            f"gradient per value: {weakest} {figures.short(sizes[weakest])}, {loudest} {figures.short(sizes[loudest])}",
+            sizes[weakest] / strongest,
+        ),
+        Evidence(
+            f"{len(faint)} of {figures.plural(len(sizes), 'weight')} get less than {_BESIDE_A_FLAT_LOSS:g} of the largest gradient"
+        ),
     ]
     if bounded:
-        evidence.append(Evidence(f"{figures.plural(len(bounded), bounded[0].function + ' activation')} on the way", place=bounded[0].place))
+        evidence.append(
+            Evidence(
+                f"{figures.plural(len(bounded), bounded[0].function + ' activation')} on the way",
+                place=bounded[0].place,
+            )
+        )
     return Suspicion(
         statement=f"the gradient all but vanishes before it reaches {weakest}",
         evidence=tuple(evidence),
@@ -59,5 +69,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if not bounded or bounded[0].place is None else (bounded[0].place,),
         fix=Fix("use ReLU-like activations, residual connections or normalisation between the layers"),
         not_this="a higher learning rate: the last layers diverge long before the first ones move",
-        cures=(Cure("reinitialise", "layers initialised anew"),),
+        cures=(
+            Cure("reinitialise", "layers initialised anew"),
+            *(
+                (Cure("rectifiers", "and ReLU-like activations", {"hidden": len(bounded) - 1}),)
+                if len(bounded) > 1
+                else ()
+            ),
+        ),
     )

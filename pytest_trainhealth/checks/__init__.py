@@ -16,13 +16,13 @@ from ..trace import Trace
 @dataclass(frozen=True)
 class Passed:
     notes: tuple[str, ...] = ()
-    figures: dict[str, float | None] = field(default_factory=dict)
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class CouldNotJudge:
     reason: str
-    figures: dict[str, float | None] = field(default_factory=dict)
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,10 @@ class Check(Protocol):
     SIGNALS: tuple[str, ...]
     #: One batch again and again, or one after the other.
     ONE_BATCH: bool
+    #: How many steps it takes as a rule.
+    STEPS: int
+    #: Whether a learning rate may be what it has found.
+    ABOUT_HYPERPARAMETERS: bool
 
     def longest(self, settings: Mapping[str, Any]) -> int:
         """The most steps that a run may take."""

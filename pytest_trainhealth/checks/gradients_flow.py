@@ -30,6 +30,7 @@ from .overfits_one_batch import exploded, not_connected
 
 SIGNALS = ("gradients", "parameters", "stale", "modules")
 ONE_BATCH = False
+ABOUT_HYPERPARAMETERS = False
 STEPS = 4
 #: Zero-initialised branches behind a warm-up from 0, rarely used experts: they show up within a few more steps.
 _PATIENCE = 32
@@ -49,7 +50,9 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if trace.steps < max(3, int(settings.get("steps") or STEPS)):
         return False
     return trace.steps >= max(_PATIENCE, int(settings.get("steps") or 0)) or (
-        not wiring.without_gradient(trace) and not wiring.vanished(trace) and all(p.held_by or p.moved for p in trace.trainable)
+        not wiring.without_gradient(trace)
+        and not wiring.vanished(trace)
+        and all(p.held_by or p.moved for p in trace.trainable)
     )
 
 
@@ -87,7 +90,9 @@ def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom 
 
 def _gradients_pile_up(trace: Trace) -> Symptom | None:
     for label, steps in wiring.piling_up(trace).items():
-        said = f"{label} stepped {len(steps)} times with gradients that still held those of the step before (never wanted)"
+        said = (
+            f"{label} stepped {len(steps)} times with gradients that still held those of the step before (never wanted)"
+        )
         return Symptom(said, INSTABILITY, float(len(steps)), 0.0, "high", "gradients add up from step to step")
     return None
 
@@ -97,7 +102,9 @@ def _not_held(trace: Trace) -> Symptom | None:
     if not orphans:
         return None
     said = f"{figures.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)} got gradients but never moved (all have to)"
-    return Symptom(said, NOT_LEARNING, float(len(orphans)), 0.0, "high", f"{figures.names([p.name for p in orphans])} never moved")
+    return Symptom(
+        said, NOT_LEARNING, float(len(orphans)), 0.0, "high", f"{figures.names([p.name for p in orphans])} never moved"
+    )
 
 
 def _missing(trace: Trace) -> Symptom | None:
@@ -105,7 +112,14 @@ def _missing(trace: Trace) -> Symptom | None:
     if missing:
         kind = "no gradient" if missing[0].never_reached else "a gradient of exactly 0"
         said = f"{figures.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)} got {kind} in {trace.steps} steps (all need one)"
-        return Symptom(said, NOT_LEARNING, float(len(missing)), 0.0, "high", f"{figures.names([p.name for p in missing])} got {kind}")
+        return Symptom(
+            said,
+            NOT_LEARNING,
+            float(len(missing)),
+            0.0,
+            "high",
+            f"{figures.names([p.name for p in missing])} got {kind}",
+        )
     faint = wiring.vanished(trace)
     if faint:
         strongest, weakest = wiring.strength(trace), faint[0]
@@ -114,7 +128,14 @@ def _missing(trace: Trace) -> Symptom | None:
             f"the gradient of {weakest.name} is {figures.short(small)} per value, {figures.short(small / strongest)} of the "
             f"largest (at least {wiring.VANISHED:g} is usual)"
         )
-        return Symptom(said, NOT_LEARNING, small / strongest, wiring.VANISHED, "high", f"the gradient vanishes before {weakest.name}")
+        return Symptom(
+            said,
+            NOT_LEARNING,
+            small / strongest,
+            wiring.VANISHED,
+            "high",
+            f"the gradient vanishes before {weakest.name}",
+        )
     return None
 
 

@@ -27,6 +27,7 @@ from .overfits_one_batch import exploded, not_connected
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False
+ABOUT_HYPERPARAMETERS = False
 STEPS = 30
 #: Memory pools fill and code paths warm up; a DataLoader starts its workers.
 WARM_UP = 3
@@ -57,7 +58,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], control: Trace | None = Non
     limit = settings.get("max_data_wait", 0.5)
     if waiting > limit:
         said = f"{figures.share(waiting)} of a step is waiting for data, at most {figures.share(limit)} wanted ({_split(trace)})"
-        return Symptom(said, PERFORMANCE, waiting, limit, "low", f"{figures.share(waiting)} of a step is waiting for data")
+        return Symptom(
+            said, PERFORMANCE, waiting, limit, "low", f"{figures.share(waiting)} of a step is waiting for data"
+        )
     return Passed(figures=known)
 
 

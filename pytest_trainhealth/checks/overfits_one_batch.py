@@ -32,6 +32,7 @@ from . import CouldNotJudge, Judgement, NeedsControl, Passed
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = True
+ABOUT_HYPERPARAMETERS = True
 STEPS = 200
 
 #: A loop that accumulates gradients needs several calls for an update; more than eight are not waited for.
@@ -105,17 +106,25 @@ def _beside_control(trace: Trace, control: Trace | None, first: float, last: flo
     if control is None:
         return NeedsControl("zeroed_inputs")
     known = {"first_loss": first, "last_loss": last}
-    if control.without_effect or control.crash or not control.finite or not control.losses:
+    other = _control_level(control)
+    if other is None or other < last - _BETTER_THAN_CONTROL * abs(first - last):
+        # nobody does better without inputs, unless its targets are made from them (a masked autoencoder)
         return Passed(("judged by its fall: no control run was possible",), known) if fall >= _CLEARLY_FELL else None
-    other = curve.level(control.losses)
     known["control_loss"] = other
     if other - last > _BETTER_THAN_CONTROL * abs(first - last):
         return Passed((f"judged against zeroed inputs, which end at {figures.loss(other)}",), known)
     if fall >= _CLEARLY_FELL:
         return CouldNotJudge(
-            f"the loss falls ({figures.change(first, last)}), but no further than with zeroed inputs ({figures.loss(other)})", known
+            f"the loss falls ({figures.change(first, last)}), but no further than with zeroed inputs ({figures.loss(other)})",
+            known,
         )
     return None
+
+
+def _control_level(control: Trace) -> float | None:
+    if control.without_effect or control.crash or not control.finite or not control.losses:
+        return None
+    return curve.level(control.losses)
 
 
 def _symptom(trace: Trace, first: float, last: float, ratio: float) -> Symptom:
@@ -161,7 +170,12 @@ def exploded(trace: Trace) -> Symptom:
     where, value, step = (found.where, found.value, found.step) if found else ("the loss", "nan", len(trace.losses) - 1)
     course = f" (from {figures.loss(trace.losses[0])})" if step and trace.losses else ""
     return Symptom(
-        f"{where} is {value} at step {step}{course}", EXPLOSION, float(value), 0.0, "critical", f"{where} is {value} at step {step}"
+        f"{where} is {value} at step {step}{course}",
+        EXPLOSION,
+        float(value),
+        0.0,
+        "critical",
+        f"{where} is {value} at step {step}",
     )
 
 

@@ -25,6 +25,7 @@ from .overfits_one_batch import exploded, not_connected
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False
+ABOUT_HYPERPARAMETERS = True
 STEPS = 50
 
 

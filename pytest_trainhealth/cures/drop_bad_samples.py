@@ -23,12 +23,19 @@ class listener:
             return batch
         good: Tensor | None = None
         for _, tensor in tensors(batch):
-            if tensor.is_floating_point() and tensor.layout == torch.strided and tensor.ndim and tensor.shape[0] == size:
+            if (
+                tensor.is_floating_point()
+                and tensor.layout == torch.strided
+                and tensor.ndim
+                and tensor.shape[0] == size
+            ):
                 rows = torch.isfinite(tensor).flatten(1).all(1) if tensor.ndim > 1 else torch.isfinite(tensor)
                 good = rows if good is None else good & rows
         if good is None or bool(good.all()):
             return batch
         if not bool(good.any()):  # nothing left: the values become 0 instead
-            return map_tensors(lambda _, t: torch.nan_to_num(t, posinf=0, neginf=0) if t.is_floating_point() else t, batch)
+            return map_tensors(
+                lambda _, t: torch.nan_to_num(t, posinf=0, neginf=0) if t.is_floating_point() else t, batch
+            )
         kept = good
         return map_tensors(lambda _, t: t[kept] if t.ndim and t.shape[0] == size else t, batch)

@@ -42,6 +42,7 @@ class CloseSteps:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._open: ExitStack | None = None
+        self._forward = True
 
     def wanted(self) -> bool:
         return self._run.sampled
@@ -54,10 +55,18 @@ class CloseSteps:
             self._open = ExitStack()
             stack = ModuleStack(self._run.models)
             self._open.enter_context(stack.kept())
-            self._open.enter_context(_Mode(self.seen, stack))
+            self._open.enter_context(_Mode(self._told, stack))
+
+    def _told(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        if self._forward:
+            self.seen(name, args, result, module)
 
     def backward_begins(self, roots: object) -> None:
-        self.run_ends()  # what comes now is not the user's forward pass
+        # What comes now is not the user's forward pass. (The mode cannot be closed from inside one of its own calls.)
+        self._forward = False
+
+    def backward_ends(self) -> None:
+        self._forward = True
 
     def step_ends(self) -> None:
         self.run_ends()

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..batches import map_tensors, tensors, to_device
+from ..batches import fresh_containers, tensors, to_device
 from ..training import Training, is_one_batch
 
 
@@ -38,7 +38,7 @@ class Feed:
         batch = self._next()
         if self._own or self._one_batch:
             self._keep(batch)
-            batch = map_tensors(lambda _, t: t, batch)
+            batch = fresh_containers(batch)
         return batch if self._device is None else to_device(batch, self._device)
 
     def give_back(self) -> None:

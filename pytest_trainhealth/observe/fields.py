@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..batches import batch_size, tensors
+from ..batches import tensors
 from ..trace import FieldRecord
 from .run import Run
 
@@ -42,8 +42,6 @@ class Fields:
 
     def step_begins(self, batch: Any) -> None:
         trace = self._run.trace
-        if trace.batch_size is None:
-            trace.batch_size = batch_size(batch)
         if self._run.step == 0 or any(not bool(torch.isfinite(t).all()) for _, t in tensors(batch) if _may_be_bad(t)):
             trace.fields[self._run.step] = describe(batch)
 

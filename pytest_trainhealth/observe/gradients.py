@@ -32,6 +32,11 @@ class Gradients:
             total = root_mean_square(p.grad for p in run.parameters.values() if p.grad is not None)
             run.trace.after_backward[run.step] = max(total, run.trace.after_backward.get(run.step, 0.0))
 
+    def gradients_clearing(self, holder: object) -> None:
+        """No optimizer has seen these, and none will: measured now or never."""
+        if self._fresh and self._run.sampled:
+            self._measure([n for n in self._run.trace.parameters if n not in self._measured])
+
     def gradients_cleared(self, holder: object) -> None:
         if self._fresh and self._run.trace.cleared_at is None:
             self._run.trace.cleared_at = user_place()

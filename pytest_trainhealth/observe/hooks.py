@@ -18,9 +18,13 @@ from .run import Run
 def listening(run: Run) -> Iterator[None]:
     """backward(), optimizer steps and zero_grad() reach the run while this is open, and never after."""
     with ExitStack() as stack:
-        before = register_optimizer_step_pre_hook(lambda o, args, kwargs: run.tell("update_begins", o, _closure(args, kwargs)))
+        before = register_optimizer_step_pre_hook(
+            lambda o, args, kwargs: run.tell("update_begins", o, _closure(args, kwargs))
+        )
         stack.callback(before.remove)
-        after = register_optimizer_step_post_hook(lambda o, args, kwargs: run.tell("update_ends", o, _closure(args, kwargs)))
+        after = register_optimizer_step_post_hook(
+            lambda o, args, kwargs: run.tell("update_ends", o, _closure(args, kwargs))
+        )
         stack.callback(after.remove)
         stack.enter_context(_backward_told(run))
         stack.enter_context(_zero_grad_told(run, Optimizer))
@@ -52,7 +56,7 @@ def _backward_told(run: Run) -> Iterator[None]:
             depth -= 1
         run.tell("backward_ends")
 
-    torch.autograd.backward = told  # type: ignore[assignment]
+    torch.autograd.backward = told
     try:
         yield
     finally:
@@ -66,6 +70,7 @@ def _zero_grad_told(run: Run, kind: Any) -> Iterator[None]:
     def told(self: Any, *args: Any, **kwargs: Any) -> None:
         if run.keeps_gradients(self):
             return
+        run.tell("gradients_clearing", self)
         original(self, *args, **kwargs)
         run.tell("gradients_cleared", self)
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import LBFGS
 
+from ..batches import fresh_containers
 from ..training import Training
 
 
@@ -65,32 +66,41 @@ class Stepper:
 
             def closure(optimizer: torch.optim.Optimizer = optimizer) -> Tensor:
                 optimizer.zero_grad()
-                loss = self._loss(batch)
-                loss.backward()
+                loss = self._loss(fresh_containers(batch))  # it is called several times, and may pop what it uses
+                loss.backward()  # type: ignore[no-untyped-call]
                 first.append(float(loss.detach()))
                 return loss
 
-            optimizer.step(closure)
+            optimizer.step(closure)  # type: ignore[arg-type]
         self._schedule(first[0])
         return first[0]
 
     def _backward(self, batch: Any) -> float:
         loss = self._loss(batch)
-        (loss if self._scaler is None else self._scaler.scale(loss)).backward()
+        scaled = loss if self._scaler is None else self._scaler.scale(loss)
+        scaled.backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())
 
     def _loss(self, batch: Any) -> Tensor:
         training = self._training
         with self._autocast():
             if training.loss is not None:
-                asked, found = "loss(model, batch)", _loss_in(training.loss(training.model, batch), "loss(model, batch)")
+                asked, found = (
+                    "loss(model, batch)",
+                    _loss_in(training.loss(training.model, batch), "loss(model, batch)"),
+                )
             elif training.criterion is not None:
                 inputs, target = _pair(batch)
-                asked, found = "criterion", _loss_in(training.criterion(_output(training.model, inputs), target), "criterion")
+                asked, found = (
+                    "criterion",
+                    _loss_in(training.criterion(_output(training.model, inputs), target), "criterion"),
+                )
             else:
                 asked, found = "model(batch)", _loss_in(_output(training.model, batch), "model(batch)", carried=True)
         if not isinstance(found, Tensor):
-            raise BadLoss(f"{asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()")
+            raise BadLoss(
+                f"{asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
+            )
         as_number(found, asked)
         if not found.requires_grad:
             raise NotConnected
@@ -138,7 +148,9 @@ def _loss_in(returned: Any, asked: str, *, carried: bool = False) -> Any:
 def as_number(loss: Any, asked: str) -> float:
     if isinstance(loss, Tensor):
         if loss.numel() != 1:
-            raise BadLoss(f"{asked} returned a tensor of shape {tuple(loss.shape)}, a scalar is needed: take its mean()")
+            raise BadLoss(
+                f"{asked} returned a tensor of shape {tuple(loss.shape)}, a scalar is needed: take its mean()"
+            )
         if loss.is_complex():
             raise BadLoss(f"{asked} returned a complex number, a real one is needed")
         return float(loss.detach())

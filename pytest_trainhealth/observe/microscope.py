@@ -41,12 +41,14 @@ def under_the_microscope(run: Run) -> Iterator[None]:
     run.trace.guilty = mode.guilty
 
 
-class _Microscope(TorchDispatchMode):
+class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, run: Run, modules: ModuleStack) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._run, self._modules = run, modules
         self._updating = False
+        #: By the memory an Inf lies in, who made it; and all makers in order, for memory is used again.
         self._made_inf: dict[int, GuiltyOperation] = {}
+        self._makers: list[GuiltyOperation] = []
         self._module_at: dict[Place, str] = {}
         self.guilty: GuiltyOperation | None = None
 
@@ -83,15 +85,19 @@ class _Microscope(TorchDispatchMode):
         elif carriers:
             self._made_inf[output.data_ptr()] = carriers[0]
         elif not any(i for _, i, _ in before) and _short(func) not in _FILLS:
-            self._made_inf[output.data_ptr()] = self._blame(func, before, output, "inf")
+            self._made_inf[output.data_ptr()] = maker = self._blame(func, before, output, "inf")
+            self._makers.append(maker)
 
-    def finish_with_inf(self) -> None:
-        if self.guilty is None and self._made_inf:
-            self.guilty = next(iter(self._made_inf.values()))
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        """An Inf that reaches the loss is to blame, whatever the backward pass makes of it."""
+        for root in roots:
+            if self.guilty is None and self._makers and not bool(torch.isfinite(root.detach()).all()):
+                self.guilty = self._made_inf.get(root.data_ptr(), self._makers[0])
 
     def __exit__(self, *error: Any) -> Any:
-        self.finish_with_inf()
-        return super().__exit__(*error)
+        if self.guilty is None and self._makers:
+            self.guilty = self._makers[0]
+        return super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def _note_module(self) -> None:
         if self._modules.current and len(self._module_at) < 10_000:
@@ -119,7 +125,9 @@ def _short(func: Any) -> str:
 
 
 def _may_be_bad(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point() and value.layout == torch.strided and value.numel() > 0
+    return (
+        isinstance(value, Tensor) and value.is_floating_point() and value.layout == torch.strided and value.numel() > 0
+    )
 
 
 def _has_nan(tensor: Tensor) -> bool:

@@ -28,7 +28,6 @@ def is_library_file(file: str) -> bool:
     return path.startswith((_PACKAGE_ROOT, *_LIBRARIES)) or "site-packages" in path or "dist-packages" in path
 
 
-@cache
 def package_of(kind: type) -> str:
     """'user', or the name of the installed package that the class comes from."""
     module = sys.modules.get(kind.__module__)

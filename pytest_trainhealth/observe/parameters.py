@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from .norms import norms
 from .run import Run
@@ -19,11 +19,7 @@ class Parameters:
         if not run.sampled and run.trace.update_count:
             return
         # until the first update every step counts: an accumulating loop may take many calls to get there
-        self._before = {
-            name: p.detach().clone()
-            for name, p in run.parameters.items()
-            if not isinstance(p, torch.nn.parameter.UninitializedTensorMixin)
-        }
+        self._before = {name: p.detach().clone() for name, p in run.parameters.items() if not is_lazy(p)}
 
     def step_ends(self) -> None:
         if not self._before:

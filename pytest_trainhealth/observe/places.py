@@ -6,7 +6,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
@@ -67,7 +67,7 @@ class MadeAt:
 
 
 @contextmanager
-def noting_places() -> Iterator[MadeAt]:
+def noting_places(on_optimizer: Callable[[Optimizer], object] | None = None) -> Iterator[MadeAt]:
     """Sees optimizers being made and modules being put into others."""
     made = MadeAt()
     original = Optimizer.__init__
@@ -75,6 +75,8 @@ def noting_places() -> Iterator[MadeAt]:
     def noted_init(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         made.note(self)
+        if on_optimizer is not None:
+            on_optimizer(self)
 
     def registered(module: nn.Module, name: str, submodule: nn.Module | None) -> None:
         if submodule is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
+from ..batches import batch_size
 from ..cures import install
 from ..facts import Cure
 from ..starting import Start
@@ -42,9 +44,9 @@ class Plan:
     #: Look at all parameters after every step, to know at which one they turned bad.
     every_step: bool = False
     #: Calls the step again and again; pytest-benchmark's clock, or a plain loop.
-    drive: Callable[[Callable[[], None], int], None] | None = None
+    drive: Callable[[Callable[[], object], int], None] | None = None
     #: Wrapped around the one step of this number: the microscope.
-    at_step: dict[int, Callable[[Run], Any]] = field(default_factory=dict)
+    at_step: Mapping[int, Callable[[Run], Any]] = field(default_factory=dict)
 
 
 class TrainingProgram:
@@ -112,6 +114,8 @@ class _Loop:
         began = time.perf_counter()
         batch = run.feed.take()
         trace.waits.append(time.perf_counter() - began)
+        if not run.step:
+            trace.batch_size = batch_size(batch)
         for change in run.batch_changes:
             batch = change(batch)
         if not _take(run, self._stepper, batch, plan):
@@ -128,7 +132,7 @@ class _Loop:
         self._run.trace.nonfinite = self._run.trace.nonfinite or nonfinite_parameter(self._run)
 
 
-def _drive(once: Callable[[], None], most: int) -> None:
+def _drive(once: Callable[[], object], most: int) -> None:
     for _ in range(most):
         once()
 
@@ -151,7 +155,9 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> bool:
         if not trace.loss_connected:  # backward() said so itself
             return False
         if plan.cures:
-            trace.crash = Crash(type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__))
+            trace.crash = Crash(
+                type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
+            )
             return False
         error.add_note(f"raised in step {run.step} of {plan.purpose or 'a training health check'}")
         raise
@@ -171,7 +177,7 @@ def _first_nonfinite(run: Run, plan: Plan) -> NonFinite | None:
 
 def nonfinite_parameter(run: Run) -> NonFinite | None:
     """A step that a loss scaler rightly skips leaves the parameters finite: gradients alone are no alarm."""
-    names = [n for n, p in run.parameters.items() if not isinstance(p, torch.nn.parameter.UninitializedTensorMixin)]
+    names = [n for n, p in run.parameters.items() if not is_lazy(p)]
     for name, size in zip(names, norms([run.parameters[n] for n in names]), strict=True):
         if not math.isfinite(size) and not bool(torch.isfinite(run.parameters[name]).all()):
             return NonFinite(run.step, name, "nan" if bool(torch.isnan(run.parameters[name]).any()) else "inf")
@@ -190,4 +196,3 @@ def add_places(run: Run, made: MadeAt) -> None:
                 record_of = run.trace.modules[full]
                 record_of.place = made(module)
                 record_of.after_optimizer = any(made.after(module, o) for o in run.optimizers.values())
-

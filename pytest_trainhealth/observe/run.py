@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
 from ..trace import OptimizerRecord, ParameterRecord, Trace
@@ -23,6 +24,7 @@ EVENTS = (
     "backward_ends",  # ()
     "update_begins",  # (optimizer, has_closure)
     "update_ends",  # (optimizer, has_closure)
+    "gradients_clearing",  # (optimizer or module): zero_grad() is about to do its work
     "gradients_cleared",  # (optimizer or module)
     "run_ends",  # ()
 )
@@ -121,7 +123,7 @@ def _parameter_record(
     path = name.rpartition(".")[0]
     return ParameterRecord(
         name=full,
-        shape=() if isinstance(parameter, nn.parameter.UninitializedTensorMixin) else tuple(parameter.shape),
+        shape=() if is_lazy(parameter) else tuple(parameter.shape),
         size=_size(parameter),
         dtype=str(parameter.dtype).removeprefix("torch."),
         trainable=parameter.requires_grad,
@@ -132,4 +134,4 @@ def _parameter_record(
 
 
 def _size(parameter: torch.Tensor) -> int:
-    return 0 if isinstance(parameter, nn.parameter.UninitializedTensorMixin) else parameter.numel()
+    return 0 if is_lazy(parameter) else parameter.numel()

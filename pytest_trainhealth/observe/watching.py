@@ -21,6 +21,7 @@ from ..batches import batch_size
 from ..cures import install
 from ..trace import NonFinite, Trace
 from ..undisturbed import seed_everything
+from .clock import Clock
 from .hooks import listening
 from .places import MadeAt, noting_places
 from .recording import Plan, add_places, nonfinite_parameter
@@ -37,6 +38,7 @@ class _Steps:
         self._around = ExitStack()
         self._open = False
         self._updated = False
+        self._backward = False
         self._handle: RemovableHandle | None = None
         self._loss = math.nan
 
@@ -61,7 +63,7 @@ class _Steps:
             self._handle = None
 
     def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
-        if (self._open and not self._updated) or not torch.is_grad_enabled():
+        if (self._open and not self._over) or not torch.is_grad_enabled():
             return
         run = self._run
         known = any(module is each for model in run.models.values() for each in model.modules())
@@ -73,13 +75,21 @@ class _Steps:
         self._begin_step(inputs)
 
     def _begin_step(self, batch: Any) -> None:
-        self._open, self._updated = True, False
+        self._open, self._updated, self._backward = True, False, False
         self._run.tell("step_begins", batch)
         if self._run.step in self._plan.at_step:
             self._around.enter_context(self._plan.at_step[self._run.step](self._run))
 
+    @property
+    def _over(self) -> bool:
+        """An update ends a step; before there was any, so does a backward pass (there may never be one)."""
+        return self._updated or (self._backward and not self._run.trace.update_count)
+
+    def backward_ends(self) -> None:
+        self._backward = True
+
     def backward_begins(self, roots: list[Tensor]) -> None:
-        if self._updated:
+        if self._over:
             self._close_step()
         if not self._open:
             self._begin_step(None)
@@ -109,12 +119,12 @@ class _Steps:
 def watching(plan: Plan) -> Iterator[Run]:
     run = Run()
     with ExitStack() as stack:
-        run.made = made = stack.enter_context(noting_places())
+        run.made = made = stack.enter_context(noting_places(run.add_optimizer))
         for cure in plan.cures:
             run.listen(install(cure, run, stack))
         steps = _Steps(run, plan)
         run.listen(steps)
-        for signal in make_signals(run, plan.signals):
+        for signal in (*make_signals(run, plan.signals), Clock(run, stack)):
             run.listen(signal)
         stack.callback(_finish, run, made)
         stack.callback(run.tell, "run_ends")
@@ -148,5 +158,8 @@ class WatchedProgram:
     def record(self, plan: Plan) -> Trace:
         seed_everything(self._seed + plan.shift)
         with watching(plan) as run:
-            self._body()
+            if plan.drive is None:
+                self._body()
+            else:
+                plan.drive(self._body, 1)
         return run.trace

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from ..causes import all_causes, cause, cause_names
 from ..checks import check_page
 from ..settings import CHECKS, WrongSetting, near
 from ..symptoms import SYMPTOM_ROWS, SymptomRow
+
+_INDENT = "    "
 
 
 def page(name: str) -> str:
@@ -24,14 +28,13 @@ def page(name: str) -> str:
 
 
 def _symptom_page(row: SymptomRow) -> str:
+    """Laid out like the pages that causes and checks bring along."""
+    sections = {"Severity": row.severity, "What usually lies behind it": row.usual, "What to ask": row.ask}
+    lines = [f"{row.name}: {row.seen}"]
+    for title, text in sections.items():
+        lines += ["", title, textwrap.fill(text, 110, initial_indent=_INDENT, subsequent_indent=_INDENT)]
     explaining = [known for known in all_causes() if row.name in known.explains]
-    lines = [
-        f"{row.name}: {row.seen}",
-        "",
-        f"Severity: {row.severity}",
-        f"What usually lies behind it: {row.usual}",
-        f"What to ask: {row.ask}",
-    ]
     if explaining:
-        lines += ["", "Causes that are looked for, in this order:", *(f"  {c.name}: {c.title}" for c in explaining)]
+        lines += ["", "Causes that are looked for, in this order"]
+        lines += [f"{_INDENT}{known.name}: {known.title}" for known in explaining]
     return "\n".join(lines)

@@ -10,21 +10,26 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from ..facts import Evidence, Finding, Place, Report, Rerun, Verdict
+from ..facts import Certainty, Evidence, Finding, Place, Report, Rerun, Verdict
 from ..figures import names
+from .overview import check_rows, told_once, totals
 
 #: pytest's short summary and JUnit's `message` show one line; longer ones are cut where nobody chose.
 HEADLINE_COLUMNS = 90
 _LABEL_COLUMN, _TEXT_COLUMN = 2, 12
+#: The three words for how sure a cause is have these meanings and no others.
+_MEANING: dict[Certainty, str] = {
+    "confirmed": "a re-run with only this cause removed passes",
+    "likely": "all of its evidence is there",
+    "possible": "part of its evidence is there",
+}
 _MOST_EVIDENCE, _MOST_RERUNS, _MOST_CODE, _MOST_OTHERS = 3, 4, 3, 2
 
 
 def headline(verdict: Verdict) -> str:
     """One line for every outlet, with the part that one can search for first."""
     line = " ".join(verdict.headline.split())
-    if len(line) <= HEADLINE_COLUMNS:
-        return line
-    return textwrap.shorten(line, HEADLINE_COLUMNS, placeholder=" ...")
+    return line if len(line) <= HEADLINE_COLUMNS else f"{line[: HEADLINE_COLUMNS - 3]}..."
 
 
 def verdict_text(verdict: Verdict, *, width: int = 100, verbose: bool = False) -> str:
@@ -37,8 +42,6 @@ def verdict_text(verdict: Verdict, *, width: int = 100, verbose: bool = False) -
 
 def report_text(report: Report) -> str:
     """What a notebook shows: how every check went, then one chart for every cause."""
-    from .overview import check_rows, told_once, totals
-
     lines = [f"{report.training}: {totals(report.verdicts)}", ""]
     lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
     for verdict in told_once(report.verdicts):
@@ -73,18 +76,17 @@ def _chart(verdict: Verdict, verbose: bool) -> Iterator[_Row]:
 
 
 def _unjudged(verdict: Verdict) -> Iterator[_Row]:
-    yield "symptom", ["none seen: the check could not judge, which --trainhealth-strict makes a failure", *verdict.notes]
+    why = "none seen: the check could not judge, which --trainhealth-strict makes a failure"
+    yield "symptom", [why, *verdict.notes]
     yield "more", [_Verbatim(f"pytest --trainhealth-explain {verdict.check}")]
 
 
 def _cause(finding: Finding, cut: bool) -> list[str]:
     """How sure it is and why; the statement once more where the headline had no room for it."""
-    words = [finding.statement] if cut or not finding.why else []
-    if finding.why:
-        words.append(finding.why)
-    shown = [place for place in finding.places if place.code]
+    words = [finding.statement] if cut else []
+    words.append(finding.why or _MEANING[finding.certainty])
     column = max((len(str(place)) for place in finding.places), default=0)
-    places = [f"  {place!s:<{column}}   {place.code.strip()}".rstrip() for place in (shown or finding.places)]
+    places = [f"  {place!s:<{column}}   {place.code.strip()}".rstrip() for place in finding.places]
     return [f"{finding.certainty}: {'; '.join(words)}", *map(_Verbatim, places)]
 
 
@@ -102,7 +104,8 @@ def _reruns(verdict: Verdict, finding: Finding | None, verbose: bool) -> list[st
     cure = max((len(rerun.cure) for rerun in every), default=0)
     result = max((len(rerun.result) for rerun in every), default=0)
     rows = [
-        _Verbatim(f"{rerun.cure:<{cure}}   {rerun.result:<{result}}   {_outcome(rerun, rerun in own)}") for rerun in every
+        _Verbatim(f"{rerun.cure:<{cure}}   {rerun.result:<{result}}   {_outcome(rerun, rerun in own)}")
+        for rerun in every
     ]
     return _capped(rows, _MOST_RERUNS, verbose)
 
@@ -125,7 +128,7 @@ def _instruction(instruction: str, code: Sequence[str]) -> list[str]:
 
 def _in_one_row(finding: Finding) -> str:
     proof = [evidence.text for evidence in finding.evidence[:1]]
-    proof += [f"re-run with {r.cure}: {r.result}, {_outcome(r, True)}" for r in finding.reruns[:1]]
+    proof += [f"re-run with {rerun.cure} {_outcome(rerun, True)}" for rerun in finding.reruns[:1]]
     return f"{finding.certainty}: {finding.cause}" + (f" ({'; '.join(proof)})" if proof else "")
 
 
@@ -137,15 +140,11 @@ def _capped(lines: Sequence[str], most: int, verbose: bool) -> list[str]:
 
 def _laid_out(rows: Iterator[_Row], width: int) -> Iterator[str]:
     indent = " " * _TEXT_COLUMN
+    # a path or a parameter's name is never broken: it has to stay searchable
+    wrapper = textwrap.TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     for label, lines in rows:
         beside = f"{' ' * _LABEL_COLUMN}{label}".ljust(_TEXT_COLUMN)
         for line in lines:
-            if isinstance(line, _Verbatim):
-                yield beside + line
-            else:
-                # a path or a parameter's name is never broken: it has to stay searchable
-                yield from textwrap.wrap(
-                    line, width, initial_indent=beside, subsequent_indent=indent, break_long_words=False,
-                    break_on_hyphens=False,
-                )  # fmt: skip
+            wrapper.initial_indent = beside
+            yield from [beside + line] if isinstance(line, _Verbatim) else wrapper.wrap(line)
             beside = indent

@@ -34,7 +34,7 @@ def test_something_else_fails(project: Project, options: tuple[str, ...]) -> Non
     """)
     result = project.runpytest(*options)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["a test * returns a Training or nothing, not dict"])
+    result.stdout.fnmatch_lines(["a test*returns a Training or nothing, not dict"])
     result.stdout.no_fnmatch_line("During handling*")
 
 
@@ -44,13 +44,15 @@ def test_an_unmarked_test_still_warns(project: Project) -> None:
 
 
 def test_a_skip_in_the_body_stays_a_skip(project: Project) -> None:
-    project.makepyfile(test_it="""
+    project.makepyfile(
+        test_it="""
         import pytest
 
         @pytest.mark.gradients_flow
         def test_it():
             pytest.skip("no GPU")
-    """)
+    """
+    )
     result = project.runpytest("--trainhealth", "-rs")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED [[]1[]] test_it.py:5: no GPU"])
@@ -92,6 +94,7 @@ def test_a_coroutine_that_a_plugin_runs_is_watched(project: Project) -> None:
             print("the coroutine ran")
         """,
     )
+    project.syspathinsert()
     result = project.runpytest("--trainhealth", "-s", "-p", "sync_plugin")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*the coroutine ran*"])
@@ -114,6 +117,7 @@ def test_a_plugin_that_calls_the_test_itself_is_not_a_silent_pass(project: Proje
             pass
         """,
     )
+    project.syspathinsert()
     result = project.runpytest("--trainhealth", "-p", "calling_plugin")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["the test was called in a way that keeps its training health from being judged"])

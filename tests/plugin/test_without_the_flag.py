@@ -6,7 +6,8 @@ from .conftest import Project
 
 
 def test_a_returned_training_is_skipped_with_the_reason(project: Project) -> None:
-    project.makepyfile(test_it="""
+    project.makepyfile(
+        test_it="""
         import pytest
         from pytest_trainhealth import Training
 
@@ -15,7 +16,8 @@ def test_a_returned_training_is_skipped_with_the_reason(project: Project) -> Non
         def test_it():
             print("the body ran")
             return Training(overfits_one_batch="failed")
-    """)
+    """
+    )
     result = project.runpytest("-rs", "-s")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(
@@ -28,13 +30,15 @@ def test_a_returned_training_is_skipped_with_the_reason(project: Project) -> Non
 
 
 def test_items_are_not_multiplied(project: Project) -> None:
-    project.makepyfile(test_it="""
+    project.makepyfile(
+        test_it="""
         import pytest
 
         @pytest.mark.trainhealth
         def test_it():
             pass
-    """)
+    """
+    )
     project.runpytest("--collect-only", "-q").stdout.fnmatch_lines(["test_it.py::test_it"])
 
 
@@ -65,7 +69,8 @@ def test_a_body_that_breaks_is_noticed(project: Project) -> None:
 
 
 def test_the_fixture_skips_with_the_same_reason(project: Project) -> None:
-    project.makepyfile(test_it="""
+    project.makepyfile(
+        test_it="""
         from pytest_trainhealth import Training
 
         def test_it(trainhealth):
@@ -77,7 +82,8 @@ def test_the_fixture_skips_with_the_same_reason(project: Project) -> None:
 
         def test_diagnose(trainhealth):
             assert not trainhealth.diagnose(Training()).healthy
-    """)
+    """
+    )
     result = project.runpytest("-rs")
     result.assert_outcomes(skipped=3)
     result.stdout.fnmatch_lines(

@@ -8,13 +8,15 @@ from .conftest import Project
 
 
 def run(project: Project, marker: str, *options: str) -> pytest.RunResult:
-    project.makepyfile(test_it=f"""
+    project.makepyfile(
+        test_it=f"""
         import pytest
 
         @pytest.mark.{marker}
         def test_it():
             pass
-    """)
+    """
+    )
     return project.runpytest(*options)
 
 

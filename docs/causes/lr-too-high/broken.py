@@ -1,0 +1,20 @@
+"""A small image classifier. It was trained with SGD; the optimizer was changed to AdamW, the learning rate was not."""
+
+import torch
+from torch import nn
+
+from pytest_trainhealth import Training
+
+
+def training():
+    model = nn.Sequential(
+        nn.Conv2d(1, 16, 3, stride=2),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, stride=2),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(32 * 2 * 2, 10),
+    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.3)
+    images, labels = torch.randn(32, 1, 12, 12), torch.randint(10, (32,))
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=(images, labels))

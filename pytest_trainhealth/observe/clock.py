@@ -1,0 +1,38 @@
+"""Splits the steps of a watched training into waiting for a DataLoader and everything else."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import Any
+
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from .run import Run
+
+
+class Clock:
+    """A step lasts until the next begins; what its DataLoader took in between is waiting."""
+
+    def __init__(self, run: Run, stack: ExitStack) -> None:
+        self._run = run
+        self._began: float | None = None
+        self._waited = 0.0
+        original = _BaseDataLoaderIter.__next__
+
+        def timed(iterator: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return original(iterator)
+            finally:
+                self._waited += time.perf_counter() - began
+
+        _BaseDataLoaderIter.__next__ = timed  # type: ignore[assignment, method-assign]
+        stack.callback(setattr, _BaseDataLoaderIter, "__next__", original)
+
+    def step_begins(self, batch: object) -> None:
+        now = time.perf_counter()
+        if self._began is not None:
+            self._run.trace.waits.append(self._waited)
+            self._run.trace.computes.append(now - self._began - self._waited)
+        self._began, self._waited = now, 0.0
