@@ -81,8 +81,7 @@ def test_of(item: pytest.Item) -> tuple[str, str]:
     """
     check = check_of(item)
     name = item.name if check is None else _without(item.name, check)
-    parent = item.parent.nodeid if item.parent is not None else ""
-    return (f"{parent}::{name}" if parent else name), name
+    return (f"{item.parent.nodeid}::{name}" if item.parent is not None and CHECK not in item.stash else name), name
 
 
 def _without(name: str, check: str) -> str:

@@ -17,7 +17,7 @@ from .facts import Report, Symptom, Verdict
 from .judging import Examination, Program
 from .observe.recording import Plan, TrainingProgram
 from .observe.watching import WatchedProgram, watching
-from .settings import BATTERY, CHECKS, WrongSetting, check_names, read_keywords, setting
+from .settings import BATTERY, CHECKS, WrongSetting, check_names, keywords, near, read_keywords, setting
 from .starting import NotATraining as NotATraining
 from .starting import Start
 from .symptoms import EXPLOSION, PERFORMANCE
@@ -175,21 +175,16 @@ def diagnose(
     wanted = BATTERY if checks is None else tuple(CHECKS) if checks == "all" else checks
     wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, "diagnose(checks=)")
     name = name or _name_of(subject)
+    known = {check: {s.name for s in keywords(check)} for check in wanted}
+    for given in settings:
+        if not any(given in names for names in known.values()):
+            raise WrongSetting(f"diagnose() takes no {given!r}{near(given, sorted(set().union(*known.values())))}")
     verdicts = []
     for check in wanted:
-        mine = {k: v for k, v in settings.items() if k in {s.name for s in _settings_of(check)} or len(wanted) == 1}
+        mine = {key: value for key, value in settings.items() if key in known[check]}
         values = read_keywords(check, mine, "diagnose()")
         verdicts.append(examine(subject, check, name=name, seed=seed, values=values))
-    unknown = set(settings) - {s.name for check in wanted for s in _settings_of(check)}
-    if unknown:
-        read_keywords(wanted[0], {unknown.pop(): None}, "diagnose()")
     return Report(name, tuple(verdicts))
-
-
-def _settings_of(check: str) -> Iterable[Any]:
-    from .settings import keywords
-
-    return keywords(check)
 
 
 def _name_of(subject: Any) -> str:

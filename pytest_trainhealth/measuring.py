@@ -21,6 +21,8 @@ def fixture(config: pytest.Config, request: Callable[[], Any] | None) -> tuple[A
     benchmark = request()
     if not hasattr(benchmark, "stats"):  # so with pytest-codspeed, which takes the fixture's name
         return None, f"the benchmark fixture of {type(benchmark).__module__.partition('.')[0]} keeps no statistics"
+    if not getattr(benchmark, "enabled", True):
+        return None, "pytest-benchmark is disabled in this run"
     return benchmark, None
 
 

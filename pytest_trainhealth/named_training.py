@@ -50,10 +50,17 @@ def load(spec: str, folders: tuple[Path, ...]) -> Factory:
     return Factory(spec, found)
 
 
-def items(session: pytest.Session, factory: Factory) -> Iterator[TrainingItem]:
-    for check in session.config.stash[CHOSEN]["checks"]:
-        name = f"{factory.spec}[{check}]"
-        yield TrainingItem.from_parent(session, name=name, nodeid=name, factory=factory, check=check)
+class TrainingCollector(pytest.Collector):
+    """Stands beside test files, so that its items are collected, counted and listed as theirs are."""
+
+    def __init__(self, *, factory: Factory, **kwargs: Any) -> None:
+        super().__init__(name=factory.spec, nodeid=factory.spec, **kwargs)
+        self.factory = factory
+
+    def collect(self) -> Iterator[TrainingItem]:
+        for check in self.config.stash[CHOSEN]["checks"]:
+            name = f"{self.factory.spec}[{check}]"
+            yield TrainingItem.from_parent(self, name=name, nodeid=name, factory=self.factory, check=check)
 
 
 class TrainingItem(pytest.Item):

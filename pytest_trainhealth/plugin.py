@@ -6,6 +6,7 @@ needed for saying "nothing to do here" is imported inside the hook that needs it
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pytest
 
 from .chosen import INI_TYPES, read
 from .settings import CHECKS, MARKERS, SETTINGS, WrongSetting, keywords
-from .stash import CHOSEN, FACTORY, GATHERED, UNENFORCED, VERDICTS
+from .stash import CHOSEN, FACTORY, GATHERED, SEEDS_FIXTURES, UNENFORCED, VERDICTS
 
 if TYPE_CHECKING:
     from .fixture import TrainHealth
@@ -90,6 +91,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         config.args = []  # nobody asked for tests besides
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if isinstance(collector, pytest.Session) and FACTORY in collector.config.stash:
+        from .named_training import TrainingCollector
+
+        report.result.append(TrainingCollector.from_parent(collector, factory=collector.config.stash[FACTORY]))
+    return report
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Last, so that the check's name stands after the ids of the user's own parameters."""
@@ -101,21 +114,41 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """First, so that -k, --lf and pytest-benchmark find the items as they are going to be."""
     if not config.stash[CHOSEN]["enabled"]:
         return
     from .collecting import finish
 
     finish(items)
-    if FACTORY in config.stash:
-        from .named_training import items as items_of
 
-        items.extend(items_of(session, config.stash[FACTORY]))
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    judged = _marked(item) or "trainhealth" in getattr(item, "fixturenames", ())
+    item.config.stash[SEEDS_FIXTURES] = bool(judged) and item.config.stash[CHOSEN]["enabled"]
+    try:
+        return (yield)
+    finally:
+        item.config.stash[SEEDS_FIXTURES] = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Models and data come from fixtures too, and a verdict has to be the same in every run."""
+    ours = fixturedef.argname == "trainhealth"  # seeds the test's body itself
+    if ours or not request.config.stash.get(SEEDS_FIXTURES, False) or "torch" not in sys.modules:
+        return (yield)
+    from .seeding import fixture_seed
+
+    with fixture_seed(fixturedef.argname, request):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
+def pytest_runtest_call(item: pytest.Item) -> None:
     if item.config.stash[CHOSEN]["enabled"] and _marked(item):
         from .collecting import refuse_unsplit
 
@@ -164,11 +197,17 @@ def pytest_configure_node(node: Any) -> None:
 
 
 @pytest.fixture
-def trainhealth(request: pytest.FixtureRequest) -> TrainHealth:
+def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
     """Training health checks as methods: trainhealth.overfits_one_batch(training), ...; and watch()."""
     from .fixture import TrainHealth
 
-    return TrainHealth(request)
+    if not request.config.stash[CHOSEN]["enabled"] or "torch" not in sys.modules:
+        yield TrainHealth(request)
+        return
+    from .seeding import test_seed
+
+    with test_seed(request):
+        yield TrainHealth(request)
 
 
 def _marked(node: pytest.Item) -> set[str]:

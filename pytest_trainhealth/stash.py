@@ -17,6 +17,8 @@ CHOSEN: pytest.StashKey[Chosen] = pytest.StashKey()
 GATHERED: pytest.StashKey[Gathered] = pytest.StashKey()
 #: On the config: what --trainhealth-training names.
 FACTORY: pytest.StashKey[Factory] = pytest.StashKey()
+#: On the config: whether the item that is being set up is going to be judged.
+SEEDS_FIXTURES: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: its check, where that is not a parameter.
 CHECK: pytest.StashKey[str] = pytest.StashKey()
 #: On an item: verdicts and checks left out that no report has taken along yet.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -79,10 +82,9 @@ class Training:
         return next(iter(self.parameters().values())).device
 
     def state_roots(self) -> list[Any]:
-        """From where everything can be reached that a step may change, except the data."""
-        return [
-            *self.modules.values(), *self.optimizers.values(), *self.schedulers, self.loss, self.criterion, self.step
-        ]  # fmt: skip
+        """From where everything can be reached that a step may change; of the data, its random numbers."""
+        steps = [self.loss, self.criterion, self.step]
+        return [*self.modules.values(), *self.optimizers.values(), *self.schedulers, *steps, *_random_sources(self.data)]
 
     def __repr__(self) -> str:
         kinds = ", ".join(type(m).__name__ for m in self.modules.values())
@@ -90,10 +92,13 @@ class Training:
 
 
 def is_one_batch(data: Any) -> bool:
-    """A list, a DataLoader or another loader is many batches; anything else is one."""
+    """A list, a DataLoader or another loader is many batches; anything else is one.
+
+    Objects that can be iterated over are loaders, unless they have keys (a graph library's Data).
+    """
     if isinstance(data, (list, DataLoader)) or hasattr(data, "__next__"):
         return False
-    if isinstance(data, (Tensor, tuple, Mapping)) or next(tensors(data), None) is not None:
+    if isinstance(data, (Tensor, tuple, Mapping)) or dataclasses.is_dataclass(data) or hasattr(data, "keys"):
         return True
     return not isinstance(data, Iterable)
 
@@ -172,6 +177,13 @@ def _checked_data(data: Any, name: str) -> Any:
     if isinstance(data, list) and next(tensors(data[0]), None) is None:
         raise ValueError(f"Training: {name}[0] is a batch without a tensor in it ({_described(data[0])})")
     return data
+
+
+def _random_sources(data: Any) -> list[Any]:
+    """Generators that decide which batches come next. The samples themselves may be far too many to remember."""
+    parts = [data, *(getattr(data, name, None) for name in ("sampler", "batch_sampler", "dataset"))]
+    kinds = (torch.Generator, random.Random, np.random.Generator, np.random.RandomState)
+    return [held for part in parts for held in getattr(part, "__dict__", {}).values() if isinstance(held, kinds)]
 
 
 #: More than the longest check but one looks at; a generator may be endless.

@@ -4,6 +4,8 @@ Each image is a 5x7 glyph, shifted, faded and covered with noise. A scanner feed
 few images are blank; `Digits` leaves them out.
 """
 
+from functools import cache
+
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
@@ -24,6 +26,7 @@ FONT = """
 """
 
 
+@cache
 def glyphs() -> Tensor:
     """(10, 7, 5), 1 where there is ink."""
     rows = [line.split() for line in FONT.split("\n") if line]
@@ -35,9 +38,8 @@ def draw(label: int, random: torch.Generator) -> Tensor:
     page = torch.zeros(SIZE, SIZE)
     if torch.rand((), generator=random) < BLANK_PAGES:
         return page
-    glyph = glyphs()[label]
     down, right = torch.randint(0, 4, (2,), generator=random) + 1
-    page[down : down + 7, right : right + 5] = glyph
+    page[down : down + 7, right : right + 5] = glyphs()[label]
     contrast = 0.4 + 0.6 * torch.rand((), generator=random)
     noise = 0.1 * torch.randn(SIZE, SIZE, generator=random)
     return (contrast * page + noise).clamp(0, 1)

@@ -42,7 +42,7 @@ def main(epochs: int = 3, samples: int = 4000) -> float:
     """Returns the accuracy on pages that were not trained on."""
     model, optimizer = build()
     loader = DataLoader(Digits(samples, seed=0), batch_size=BATCH_SIZE, shuffle=True, drop_last=True)
-    unseen = Digits(1000, seed=1)
+    unseen = Digits(500, seed=1)
     for epoch in range(epochs):
         losses = [training_step(model, optimizer, batch) for batch in loader]
         loss = torch.stack(losses).mean().item()  # one look per epoch: .item() every step would wait for the device

@@ -14,11 +14,11 @@ from pytest_trainhealth import Training
 @pytest.mark.keeps_throughput
 def test_digits():
     model, optimizer = build()
-    loader = DataLoader(Digits(1000), batch_size=BATCH_SIZE, shuffle=True)
+    loader = DataLoader(Digits(500), batch_size=BATCH_SIZE, shuffle=True)
     # Our own training step, not only our loss: a bug in the loop is a bug too.
     return Training(model, optimizer=optimizer, step=lambda batch: training_step(model, optimizer, batch), data=loader)
 
 
 @pytest.mark.trains_without_nan
 def test_script():
-    main(epochs=1, samples=1000)  # returns nothing: whatever it trains is watched
+    main(epochs=1, samples=500)  # returns nothing: whatever it trains is watched

@@ -43,6 +43,8 @@ _CALLS_WITHOUT_UPDATE = 64
 #: in 400 steps, a two-dimensional diffusion model, the highest floor among the healthy programs, falls by 20 %.
 _WORTH_A_CONTROL = 0.05
 _CLEARLY_FELL = 0.2
+#: The first loss of an oscillating curve may lie anywhere between its ends.
+_ABOVE_NOISE = 1.5
 _BETTER_THAN_CONTROL = 0.1
 
 
@@ -88,7 +90,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], control: Trace | None = Non
     if max(map(abs, losses)) == 0:
         return CouldNotJudge("the loss is 0 from the first step on", known)
     fall = (first - last) / max(abs(first), 1e-12)
-    if fall >= _WORTH_A_CONTROL or (first <= 0 and last < first):
+    stands_out = first - last > _ABOVE_NOISE * curve.spread(losses)
+    if stands_out and (fall >= _WORTH_A_CONTROL or first <= 0):
         verdict = _beside_control(trace, control, first, last, fall)
         if verdict is not None:
             return verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
@@ -120,7 +121,14 @@ class Stepper:
 
 
 def _output(model: Any, inputs: Any) -> Any:
-    return model(**inputs) if isinstance(inputs, Mapping) else model(inputs)
+    return model(**inputs) if isinstance(inputs, Mapping) and _takes_keywords(model, inputs) else model(inputs)
+
+
+def _takes_keywords(model: Any, inputs: Mapping[str, Any]) -> bool:
+    """Whether `forward` names these keys, as Hugging Face's do, or takes the dict as it is."""
+    parameters = inspect.signature(model.forward).parameters
+    named = all(key in parameters for key in inputs)
+    return named or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
 
 
 def _pair(batch: Any) -> tuple[Any, Any]:

@@ -7,6 +7,12 @@ from typing import Any
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def few_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hypothesis alone would take longer than all of these."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:benchmark")
+
+
 class Reports:
     def __init__(self) -> None:
         self.seen: list[Any] = []
@@ -18,7 +24,7 @@ class Reports:
 def test_a_failure_has_a_crash_whose_message_can_be_set(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import pytest\ndef test_it(): pytest.fail('first\\nsecond', pytrace=False)")
     reports = Reports()
-    pytester.inline_run("-p", "no:hypothesispytest", plugins=[reports])
+    pytester.inline_run(plugins=[reports])
     crash = next(report.longrepr.reprcrash for report in reports.seen if report.failed)
     crash.message, crash.path, crash.lineno = "headline", "test.py", 3
     assert str(crash) == "test.py:3: headline"
@@ -27,7 +33,7 @@ def test_a_failure_has_a_crash_whose_message_can_be_set(pytester: pytest.Pyteste
 def test_a_skip_is_a_tuple_of_path_line_and_reason(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import pytest\ndef test_it(): pytest.skip('no GPU')")
     reports = Reports()
-    pytester.inline_run("-p", "no:hypothesispytest", plugins=[reports])
+    pytester.inline_run(plugins=[reports])
     path, line, reason = next(report.longrepr for report in reports.seen if report.skipped)
     assert path.endswith(".py") and line == 2 and reason == "Skipped: no GPU"
 

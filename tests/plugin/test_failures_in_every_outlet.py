@@ -33,7 +33,12 @@ def broken(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("style", ["auto", "long", "short", "native", "line"])
+STYLES = ["auto", "long", "short", "native"]
+if pytest.version_tuple >= (9, 2):  # before, --tb=line was the line of the crash alone
+    STYLES.append("line")
+
+
+@pytest.mark.parametrize("style", STYLES)
 def test_the_chart_is_whole_in_every_style(broken: Project, style: str) -> None:
     result = broken.runpytest("--trainhealth", f"--tb={style}")
     result.assert_outcomes(failed=1)

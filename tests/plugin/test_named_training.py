@@ -45,16 +45,21 @@ def test_the_battery_and_nothing_else(models: Project, read_json: ReadJson, opti
 
 
 def test_it_is_reported_like_a_test(models: Project) -> None:
-    result = models.runpytest("--trainhealth-training", SPEC, "--tb=line", "--junitxml=out.xml")
+    result = models.runpytest("--trainhealth-training", SPEC)
     result.stdout.fnmatch_lines(
         [
             "trainhealth: seed 0 (default), training models.classifier:make_training (--trainhealth-training)",
+            "collected 3 items",
             "  cause     confirmed: *",
-            "*classifier.py:4: parameters-not-in-optimizer: *",
             f"{SPEC}   overfits_one_batch  passed *",
             f"FAILED {SPEC}[[]gradients_flow] - parameters-*",
         ]
     )
+
+
+def test_the_crash_is_at_the_factory(models: Project) -> None:
+    result = models.runpytest("--trainhealth-training", SPEC, "--tb=line")
+    result.stdout.fnmatch_lines(["*classifier.py:4: parameters-not-in-optimizer: *"])
 
 
 def test_paths_given_are_collected_as_well(models: Project) -> None:

@@ -50,6 +50,13 @@ def test_where_it_cannot_measure(benchmarks: Project, option: str, reason: str) 
     result.stdout.no_fnmatch_line("*Benchmark fixture was not used*")
 
 
+def test_where_it_is_disabled_for_reasons_of_its_own(benchmarks: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw7")
+    result = benchmarks.runpytest("--trainhealth", "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED *: pytest-benchmark is disabled in this run"])
+
+
 def test_a_fixture_without_statistics(project: Project) -> None:
     """The way of pytest-codspeed, which takes the place of pytest-benchmark."""
     project.makepyfile(

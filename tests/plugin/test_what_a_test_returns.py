@@ -58,8 +58,7 @@ def test_a_skip_in_the_body_stays_a_skip(project: Project) -> None:
     result.stdout.fnmatch_lines(["SKIPPED [[]1[]] test_it.py:5: no GPU"])
 
 
-@BOTH
-def test_a_coroutine_nobody_runs_fails(project: Project, options: tuple[str, ...]) -> None:
+def test_a_coroutine_nobody_runs_fails(project: Project) -> None:
     project.makepyfile("""
         import pytest
 
@@ -67,7 +66,7 @@ def test_a_coroutine_nobody_runs_fails(project: Project, options: tuple[str, ...
         async def test_it():
             pass
     """)
-    result = project.runpytest(*options)
+    result = project.runpytest("--trainhealth")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["a coroutine can be watched only where a plugin such as pytest-asyncio runs it"])
 
@@ -98,6 +97,33 @@ def test_a_coroutine_that_a_plugin_runs_is_watched(project: Project) -> None:
     result = project.runpytest("--trainhealth", "-s", "-p", "sync_plugin")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*the coroutine ran*"])
+
+
+def test_without_the_flag_coroutines_are_left_to_whoever_runs_them(project: Project) -> None:
+    """The way of anyio: a hook of its own calls the item's function, if that is a coroutine."""
+    project.makepyfile(
+        running_plugin="""
+        import asyncio, inspect
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_pyfunc_call(pyfuncitem):
+            if inspect.iscoroutinefunction(pyfuncitem.obj):
+                asyncio.run(pyfuncitem.obj())
+                return True
+        """,
+        test_it="""
+        import pytest
+
+        @pytest.mark.gradients_flow
+        async def test_it():
+            pass
+        """,
+    )
+    project.syspathinsert()
+    result = project.runpytest("-p", "running_plugin")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["1 marker not enforced: run pytest --trainhealth"])
 
 
 def test_a_plugin_that_calls_the_test_itself_is_not_a_silent_pass(project: Project) -> None:

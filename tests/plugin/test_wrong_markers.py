@@ -87,7 +87,7 @@ def test_a_marker_on_parameters_alone_is_refused(project: Project) -> None:
             pass
     """)
     result = project.runpytest("--trainhealth")
-    result.assert_outcomes(passed=1, errors=1)
+    result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["training health markers work on *not on single parameters*"])
 
 
@@ -102,7 +102,7 @@ def test_unittest_is_refused(project: Project) -> None:
                 pass
     """)
     result = project.runpytest("--trainhealth")
-    result.assert_outcomes(errors=1)
+    result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["training health markers work on *unittest.TestCase*"])
     result = project.runpytest()
     result.assert_outcomes(passed=1)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.examine import examine
@@ -209,3 +210,16 @@ def test_runs_of_the_same_seed_are_the_same() -> None:
     assert first.figures == second.figures
     other = examine(factory, "trains_without_nan", name="twice", seed=10, values={})
     assert other.figures != first.figures
+
+
+def test_the_batches_of_a_shuffling_loader_are_the_same_in_every_run() -> None:
+    """Its generator is set back with everything else, also when only an object is known."""
+    generator = torch.Generator().manual_seed(11)
+    before = generator.get_state().tolist()
+    data = TensorDataset(torch.randn(32, 4), torch.randint(0, 3, (32,)))
+    model = nn.Linear(4, 3)
+    loader = DataLoader(data, 4, shuffle=True, generator=generator)
+    training = Training(model, torch.optim.SGD(model.parameters(), 0.1), criterion=F.cross_entropy, data=loader)
+    one, other = (examine(training, "trains_without_nan", name="shuffled", seed=1, values={}) for _ in range(2))
+    assert one.figures == other.figures
+    assert generator.get_state().tolist() == before

@@ -1,15 +1,21 @@
-"""Audio clips, turned into spectrograms anew each time they are read."""
+"""Sound clips of three seconds, turned into spectrograms anew each time they are read."""
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
 
 
+def spectrogram(wave):
+    waves = torch.stft(wave, 512, hop_length=128, window=torch.hann_window(512), return_complex=True)
+    return F.adaptive_avg_pool2d(waves.abs().unsqueeze(0), (64, 32)).log1p()
+
+
 class Clips(Dataset):
     def __init__(self, clips=64):
-        self.waves = torch.randn(clips, 16_000)
+        self.waves = torch.randn(clips, 48_000)
         self.labels = torch.randint(4, (clips,))
 
     def __len__(self):
@@ -19,13 +25,8 @@ class Clips(Dataset):
         return spectrogram(self.waves[index]), self.labels[index]
 
 
-def spectrogram(wave):
-    window = torch.hann_window(512)
-    return torch.stft(wave, 512, hop_length=128, window=window, return_complex=True).abs().log1p()
-
-
 def training():
-    model = nn.Sequential(nn.Conv1d(257, 64, 5, stride=4), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(64, 4))
+    model = nn.Sequential(nn.Conv2d(1, 32, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 4))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    loader = DataLoader(Clips(), batch_size=8, shuffle=True)
+    loader = DataLoader(Clips(), batch_size=16, shuffle=True)
     return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=loader)

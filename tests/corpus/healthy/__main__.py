@@ -1,4 +1,4 @@
-"""`python -m tests.corpus.healthy [-v] [part of a name ...]`: trains each program in a bare loop, without the plugin.
+"""`python -m tests.corpus.healthy [-v] [-s SEED] [part of a name ...]`: trains each program in a bare loop.
 
 Shown are milliseconds of processor time a step, the loss at steps 0, 50, 200 and 400 (median of nine steps from there
 on, as many losses are noisy) on the first batch only and over the data, and what looks wrong or is odd: values that are
@@ -7,9 +7,9 @@ not finite, parameters that an optimizer holds and that never moved, trainable o
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from itertools import islice
@@ -97,7 +97,7 @@ def remarks(training: Training, before: dict[str, Tensor], losses: list[float]) 
         yield "falls less than 30 %"
 
 
-def try_out(name: str, factory: Factory, verbose: bool, seed: int = 0) -> None:
+def try_out(name: str, factory: Factory, verbose: bool, seed: int) -> None:
     torch.manual_seed(seed)
     training = factory()
     first = next(iter(batches_of(training)))
@@ -117,18 +117,25 @@ def try_out(name: str, factory: Factory, verbose: bool, seed: int = 0) -> None:
     found += [f"over the data: {r}" for r in remarks(training, {}, shown(over)) if "NOT FINITE" in r or "falls" in r]
     figures = "  ".join(" ".join(f"{loss:9.4f}" for loss in shown(losses)) for losses in (one, over))
     shortened = "; ".join(found if verbose else found[:3]) + (f"; {len(found) - 3} more" if len(found) > 3 else "")
-    print(f"{name:36} {ms:6.2f}  {figures}  {shortened}", flush=True)
+    print(f"{name:40} {ms:6.2f}  {figures}  {shortened}", flush=True)
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="parts of module.name; all programs when none is given")
+    parser.add_argument("-v", "--verbose", action="store_true", help="all remarks, not only three")
+    parser.add_argument("-s", "--seed", type=int, default=0)
+    options = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    wanted = [argument for argument in arguments if not argument.startswith("-")]
     steps = " ".join(f"{at:9}" for at in SHOWN)
-    print(f"{'program':36} {'ms':>6}  {steps}  {steps}   (one batch, then over the data)")
+    print(f"{'program':40} {'ms':>6}  {steps}  {steps}   (one batch, then over the data)")
     for name, factory in programs().items():
-        if not wanted or any(part in f"{factory.__module__}.{name}" for part in wanted):
-            try_out(name, factory, "-v" in arguments)
+        if not options.names or any(part in f"{factory.__module__}.{name}" for part in options.names):
+            try:
+                try_out(name, factory, options.verbose, options.seed)
+            except Exception as error:
+                print(f"{name:40} RAISES {type(error).__name__}: {error}", flush=True)
 
 
-main(sys.argv[1:])
+main()

@@ -231,6 +231,103 @@ def skipgram_sparse_adam() -> Training:
     return Training(model, optimizer, loss, [tuple(part) for part in pairs.split(64, dim=1)])
 
 
+class RMSNorm(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.weight * x * torch.rsqrt((x**2).mean(-1, keepdim=True) + 1e-6)
+
+
+class LlamaBlock(nn.Module):
+    """Rotary positions, grouped keys, gated feed-forward, no biases."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads, self.size = heads, width // heads
+        self.norm1, self.norm2 = RMSNorm(width), RMSNorm(width)
+        self.query = nn.Linear(width, width, bias=False)
+        self.key_value = nn.Linear(width, 2 * self.size, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.gate, self.up = nn.Linear(width, 2 * width, bias=False), nn.Linear(width, 2 * width, bias=False)
+        self.down = nn.Linear(2 * width, width, bias=False)
+
+    def rotate(self, x: Tensor) -> Tensor:
+        frequency = 100.0 ** (-torch.arange(0, self.size, 2) / self.size)
+        turn = torch.polar(torch.ones(()), torch.arange(x.shape[-2])[:, None] * frequency)
+        return torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous()) * turn).flatten(-2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.norm1(x)
+        q = self.query(h).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        k, v = (part.unsqueeze(1).expand_as(q) for part in self.key_value(h).chunk(2, -1))
+        attended = F.scaled_dot_product_attention(self.rotate(q), self.rotate(k), v, is_causal=True)
+        x = x + self.out(attended.transpose(1, 2).flatten(2))
+        h = self.norm2(x)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h))
+
+
+@healthy
+def llama_rotary() -> Training:
+    """Complex numbers inside the forward pass, one key head for all query heads, z-loss on the logits."""
+
+    class Llama(nn.Module):
+        def __init__(self, width: int = 24) -> None:
+            super().__init__()
+            self.tokens = nn.Embedding(VOCAB, width)
+            self.blocks = nn.Sequential(LlamaBlock(width, 3), LlamaBlock(width, 3), RMSNorm(width))
+            self.head = nn.Linear(width, VOCAB, bias=False)
+
+        def forward(self, tokens: Tensor) -> Tensor:
+            return self.head(self.blocks(self.tokens(tokens)))
+
+    def loss(model: nn.Module, tokens: Tensor) -> Tensor:
+        logits = model(tokens[:, :-1])
+        z = logits.logsumexp(-1).pow(2).mean()
+        return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()) + 1e-4 * z
+
+    model = Llama()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.95), weight_decay=0.1)
+    return Training(model, optimizer, loss, list(text(48, 11).split(12)))
+
+
+class StateSpace(nn.Module):
+    """A diagonal linear recurrence with learnt decays."""
+
+    def __init__(self, width: int = 24) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(VOCAB, width)
+        self.log_decay = nn.Parameter(torch.linspace(-3, 1, width))
+        self.mix = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width), nn.GELU())
+        self.head = nn.Linear(width, VOCAB)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        decay = torch.exp(-self.log_decay.exp())
+        inputs, state, states = self.tokens(tokens), 0.0, []
+        for t in range(tokens.shape[1]):
+            state = decay * state + inputs[:, t]
+            states.append(state)
+        return self.head(self.mix(torch.stack(states, 1)) + inputs)
+
+
+@healthy
+def state_space_model() -> Training:
+    """The decays have a smaller learning rate of their own and no weight decay."""
+    model = StateSpace()
+    others = [p for p in model.parameters() if p is not model.log_decay]
+    groups = [{"params": others}, {"params": [model.log_decay], "lr": 1e-3, "weight_decay": 0.0}]
+    return Training(model, torch.optim.AdamW(groups, lr=5e-3), next_token_loss, list(text(48, 10).split(12)))
+
+
+@healthy
+def bigram_table() -> Training:
+    """One table of logits: what the last token does not tell remains, so not even one batch can be memorised."""
+    model = nn.Embedding(VOCAB, VOCAB)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+    return Training(model, optimizer, next_token_loss, list(text(64, 10).split(16)))
+
+
 class Stream(IterableDataset):
     """Endless text; there is no length and no index."""
 

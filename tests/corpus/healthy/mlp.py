@@ -61,6 +61,62 @@ def mlp_label_smoothing() -> Training:
 
 
 @healthy
+def mlp_log_softmax_nll() -> Training:
+    """LogSoftmax in the model goes with NLLLoss: no softmax is applied twice."""
+    model = nn.Sequential(perceptron(), nn.LogSoftmax(-1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    return Training(model, optimizer, criterion=nn.NLLLoss(), data=loader(*blobs()))
+
+
+@healthy
+def mlp_cross_entropy_on_log_probabilities() -> Training:
+    """LogSoftmax before CrossEntropyLoss is done twice but does no harm: it changes nothing the second time."""
+    model = nn.Sequential(perceptron(), nn.LogSoftmax(-1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=loader(*blobs()))
+
+
+@healthy
+def mlp_sigmoid_bce() -> Training:
+    """Probabilities from a Sigmoid into BCELoss, which wants probabilities; shapes are (N, 1) on both sides."""
+    x, y = blobs(classes=2)
+    model = nn.Sequential(perceptron(classes=1), nn.Sigmoid())
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+    return Training(model, optimizer, criterion=nn.BCELoss(), data=loader(x, y[:, None].float()))
+
+
+@healthy
+def mlp_soft_targets() -> Training:
+    """CrossEntropyLoss with probabilities as targets (votes of annotators): the floor is their disagreement."""
+    x, y = blobs()
+    votes = torch.distributions.Multinomial(5, probs=0.8 * F.one_hot(y, 4) + 0.05).sample() / 5
+    model = perceptron()
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=loader(x, votes))
+
+
+@healthy
+def mlp_rare_positives() -> Training:
+    """One positive in ten, and the head's bias started at the base rate, so the loss starts low."""
+    x = torch.randn(192, 16)
+    score = x @ torch.randn(16)
+    y = (score > score.quantile(0.9)).float()
+    model = nn.Sequential(nn.Linear(16, 48), nn.ReLU(), nn.Linear(48, 1), nn.Flatten(0))
+    nn.init.constant_(model[2].bias, -2.2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    return Training(model, optimizer, criterion=nn.BCEWithLogitsLoss(), data=loader(x, y, batch_size=32))
+
+
+@healthy
+def mlp_many_classes() -> Training:
+    """Five hundred classes, of which a batch holds at most sixteen."""
+    x, y = blobs(128, features=32, classes=64)
+    model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 500))
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=loader(x, 7 * y))
+
+
+@healthy
 def mlp_raw_columns() -> Training:
     """Ages, incomes and ratios as they come, spanning six orders of magnitude: the first layer is a BatchNorm."""
     x, y = blobs(features=6)

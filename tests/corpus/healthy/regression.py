@@ -198,6 +198,53 @@ def siren_coordinates() -> Training:
 
 
 @healthy
+def linear_regression_with_noise() -> Training:
+    """Four weights for 32 noisy points: it cannot memorise, and ends at the noise."""
+    x = torch.randn(128, 3)
+    y = x @ torch.tensor([[1.5], [-1.0], [0.5]]) + 0.5 * torch.randn(128, 1)
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    return Training(model, optimizer, criterion=nn.MSELoss(), data=loader(x, y, batch_size=32))
+
+
+@healthy
+def missing_targets_are_nan() -> Training:
+    """A third of the targets is NaN, which stands for "not measured"; the loss leaves them out."""
+
+    def criterion(predicted: Tensor, target: Tensor) -> Tensor:
+        known = ~target.isnan()
+        return F.mse_loss(predicted[known], target[known])
+
+    x, y = curve()
+    y = torch.cat([y, y**2 - 0.5], 1)
+    y[torch.rand(y.shape) < 0.33] = torch.nan
+    model = net(outputs=2)
+    return Training(model, torch.optim.Adam(model.parameters(), lr=5e-3), criterion=criterion, data=loader(x, y))
+
+
+@healthy
+def sparse_autoencoder_l1() -> Training:
+    """An L1 penalty on the code keeps the loss above zero and most units at zero."""
+
+    class SparseCode(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encode, self.decode = nn.Linear(12, 32), nn.Linear(32, 12)
+
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            code = F.relu(self.encode(x))
+            return self.decode(code), code
+
+    def loss(model: nn.Module, batch: list[Tensor]) -> Tensor:
+        rebuilt, code = model(batch[0])
+        return F.mse_loss(rebuilt, batch[0]) + 0.02 * code.abs().sum(-1).mean()
+
+    x = F.relu(torch.randn(128, 20) - 1) @ torch.randn(20, 12)
+    model = SparseCode()
+    return Training(model, torch.optim.Adam(model.parameters(), lr=3e-3), loss, loader(x, batch_size=32))
+
+
+@healthy
 def poisson_counts() -> Training:
     """Counts with the Poisson likelihood: without its constant the loss is negative for larger counts."""
     x = torch.randn(128, 8)

@@ -121,7 +121,7 @@ def actor_critic_on_policy() -> Training:
 
 @healthy
 def ppo_on_a_fixed_rollout() -> Training:
-    """Clipped surrogate on recorded actions: starts at zero, goes slightly negative, then most gradients are cut."""
+    """Clipped surrogate on recorded actions: that term starts at zero, goes a little below and is then cut off."""
 
     def loss(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
         policy, value = model(batch["state"])
@@ -174,6 +174,32 @@ def reinforce_bandit() -> Training:
 
     player = Player()
     return Training(player.model, player.optimizer, step=player.play, data=list(torch.randn(128, 4).split(32)))
+
+
+@healthy
+def masked_actions_minus_inf() -> Training:
+    """Forbidden actions get -inf as logit, so the log-probabilities hold -inf, which no loss term touches."""
+
+    class MaskedPolicy(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = net(6, inputs=5)
+
+        def forward(self, board: Tensor, allowed: Tensor) -> Tensor:
+            return self.net(board).masked_fill(~allowed, -torch.inf)
+
+    allowed = torch.rand(96, 6) < 0.6
+    best = torch.randint(0, 6, (96,))
+    board = torch.randn(6, 5)[best] + 0.3 * torch.randn(96, 5)
+    allowed[torch.arange(96), best] = True
+    model = MaskedPolicy()
+    batches = [(board[i : i + 24], allowed[i : i + 24], best[i : i + 24]) for i in range(0, 96, 24)]
+    return Training(
+        model,
+        torch.optim.Adam(model.parameters(), lr=5e-3),
+        loss=lambda model, batch: F.cross_entropy(model(batch[0], batch[1]), batch[2]),
+        data=batches,
+    )
 
 
 @healthy

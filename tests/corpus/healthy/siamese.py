@@ -171,6 +171,35 @@ def byol_ema_teacher() -> Training:
     return Training(model, optimizer, step=step, data=list(blobs(128)[0].split(32)))
 
 
+class MoCo(nn.Module):
+    """Negatives come from a queue of past keys, a buffer that is rewritten in each forward pass."""
+
+    def __init__(self, queue: int = 128) -> None:
+        super().__init__()
+        self.query = embedder(16)
+        self.key = copy.deepcopy(self.query).requires_grad_(False)
+        self.register_buffer("queue", F.normalize(torch.randn(queue, 16), dim=-1))
+
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        q = F.normalize(self.query(a), dim=-1)
+        with torch.no_grad():
+            for theirs, own in zip(self.key.parameters(), self.query.parameters(), strict=True):
+                theirs.lerp_(own, 0.01)
+            k = F.normalize(self.key(b), dim=-1)
+        logits = torch.cat([(q * k).sum(-1, keepdim=True), q @ self.queue.clone().T], -1) / 0.2
+        self.queue = torch.cat([k, self.queue[: -len(k)]])
+        return F.cross_entropy(logits, torch.zeros(len(q), dtype=torch.long))
+
+
+@healthy
+def moco_queue() -> Training:
+    """The loss rises at first, as the queue's random vectors give way to real ones that are harder to tell apart."""
+    model = MoCo()
+    optimizer = torch.optim.SGD(model.query.parameters(), lr=0.1, momentum=0.9)
+    x = torch.randn(256, 16)
+    return Training(model, optimizer, lambda model, x: model(*two_views(x)), list(x.split(32)))
+
+
 @healthy
 def cosine_similarity_negative_loss() -> Training:
     """The loss is minus a cosine: it starts near 0 and ends near -1."""

@@ -186,6 +186,45 @@ def language_adapters_absent_from_batch() -> Training:
     )
 
 
+class Attention(nn.Module):
+    """Written out, with four separate layers; softmax does not see what the key bias adds."""
+
+    def __init__(self, width: int, heads: int = 2) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+        self.value, self.out = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (
+            layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for layer in (self.query, self.key, self.value)
+        )
+        weights = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+
+
+@healthy
+def attention_key_bias() -> Training:
+    """`key.bias` is a parameter of its own whose gradient is nothing but rounding errors."""
+
+    class Reader(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed = nn.Linear(4, 24)
+            self.norm = nn.LayerNorm(24)
+            self.attention = Attention(24)
+            self.head = nn.Linear(24, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            h = self.embed(x)
+            return self.head((h + self.attention(self.norm(h))).mean(1))
+
+    x = torch.randn(64, 6, 4)
+    y = x[torch.arange(64), x[..., 0].argmax(1), 1:2]
+    model = Reader()
+    return Training(model, torch.optim.AdamW(model.parameters(), lr=3e-3), criterion=nn.MSELoss(), data=loader(x, y))
+
+
 class Pooler(nn.Module):
     """Learned queries read a set by cross-attention; a gate at zero lets nothing through at first."""
 

@@ -74,24 +74,27 @@ def vae_kl_annealing() -> Training:
 
 
 class VectorQuantizer(nn.Module):
-    def __init__(self, codes: int = 16, width: int = 8) -> None:
+    def __init__(self, codes: int = 8, width: int = 4) -> None:
         super().__init__()
         self.codebook = nn.Embedding(codes, width)
-        nn.init.uniform_(self.codebook.weight, -1 / codes, 1 / codes)
 
     def forward(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        nearest = torch.cdist(z.detach(), self.codebook.weight.detach()).argmin(-1)
-        quantized = self.codebook(nearest)
+        nearest = torch.cdist(z.detach().flatten(0, 1), self.codebook.weight.detach()).argmin(-1)
+        quantized = self.codebook(nearest).view_as(z)
         loss = F.mse_loss(quantized, z.detach()) + 0.25 * F.mse_loss(z, quantized.detach())
         return z + (quantized - z).detach(), loss
 
 
 class VQVAE(nn.Module):
+    """Nine patches of four pixels become nine codes."""
+
     def __init__(self) -> None:
         super().__init__()
-        self.encoder = nn.Sequential(nn.Linear(36, 32), nn.ReLU(), nn.Linear(32, 8))
+        self.encoder = nn.Sequential(
+            nn.Linear(36, 64), nn.ReLU(), nn.Linear(64, 36), nn.Unflatten(1, (9, 4)), nn.LayerNorm(4)
+        )
         self.quantizer = VectorQuantizer()
-        self.decoder = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 36))
+        self.decoder = nn.Sequential(nn.Flatten(), nn.Linear(36, 64), nn.ReLU(), nn.Linear(64, 36))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         quantized, loss = self.quantizer(self.encoder(x))
@@ -177,9 +180,7 @@ def masked_autoencoder() -> Training:
     """Other patches are hidden in each step, and their noise cannot be guessed: the loss stops at its floor."""
     x, _ = images(64, classes=4)
     model = MaskedAutoencoder()
-    return Training(
-        model, torch.optim.AdamW(model.parameters(), lr=3e-3), lambda model, x: model(x), list(x.split(16))
-    )
+    return Training(model, torch.optim.AdamW(model.parameters(), lr=3e-3), lambda model, x: model(x), list(x.split(16)))
 
 
 class Denoiser(nn.Module):

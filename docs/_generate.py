@@ -1,0 +1,381 @@
+"""The reference, written from the code: settings, checks, causes, symptoms, Python API and JSON format.
+
+A check or a cause that is added shows up here by itself: its docstring is its page. What the code cannot say of a
+record's fields is in `FIELDS`, and a field without its words stops the build.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import json
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pytest_trainhealth import facts, settings
+from pytest_trainhealth.causes import all_causes
+from pytest_trainhealth.checks import check_page
+from pytest_trainhealth.symptoms import SYMPTOM_ROWS
+
+FIELDS = {
+    "Report": {
+        "training": "the name of what was examined",
+        "verdicts": "one of each check that was run, in order",
+        "healthy": "no check failed, and at least one could judge",
+        "findings": "of all verdicts, surest first; a cause that several checks met is told once",
+    },
+    "Verdict": {
+        "check": "the check's name",
+        "training": "the name of what was examined",
+        "outcome": "`passed`, `failed` or `could not judge`",
+        "reason": "why it could not judge; empty otherwise",
+        "symptom": "what was found wrong, where it failed",
+        "findings": "the causes that explain the symptom, surest first; empty where none fits",
+        "reruns": "re-runs that belong to no finding, where no cause fits",
+        "ruled_out": "causes that explain such a symptom in general, and of which there is no evidence here",
+        "untried": "cures for which the steps did not suffice, or the training cannot be run again",
+        "notes": "what is worth knowing and is no fault",
+        "figures": "what was measured, by name; which ones depends on the check",
+        "steps": "training steps that the check took",
+        "seconds": "time that check and diagnosis took",
+        "seed": "the seed that this verdict was made with",
+        "passed": "the outcome is `passed`",
+        "failed": "the outcome is `failed`",
+        "headline": "one line, with the name to search for first",
+    },
+    "Symptom": {
+        "summary": "measured value and limit in one sentence",
+        "category": "its row in the [table of symptoms](symptoms/index.md)",
+        "measured": "what was measured",
+        "limit": "what it should have been",
+        "severity": "`critical`, `high`, `medium` or `low`",
+        "headline": "a few words, for the first line where no cause fits",
+    },
+    "Finding": {
+        "cause": "the name of the [cause](causes/index.md)",
+        "statement": "what is wrong, in terms of your own names",
+        "certainty": "`confirmed`, `likely` or `possible`; see [what these words mean](/explanation/certainty.md)",
+        "why": "how it came about, where that is known",
+        "evidence": "the facts that speak for it",
+        "places": "lines of your source, the one where the harm was done last",
+        "reruns": "the cures that were tried, and what came of them",
+        "fix": "what to do",
+        "not_this": "what people try instead, and why it does not help",
+        "symptom": "the symptom that it explains",
+        "confirmed": "the certainty is `confirmed`",
+        "location": "the line to look at first, or `None`",
+        "headline": "name and statement in one line",
+    },
+    "Evidence": {
+        "text": "the fact, with its figures",
+        "measured": "the figure alone, or `None`",
+        "place": "where in your source, or `None`",
+    },
+    "Rerun": {
+        "cure": "what was changed for this run",
+        "result": "what came of it, in a few characters",
+        "healthy": "the check passes with it",
+        "confirms": "it is the run that confirms the cause",
+    },
+    "Fix": {"instruction": "what to do", "code": "up to three lines that do it"},
+    "Place": {"file": "path, relative where possible", "line": "from 1", "code": "the line itself"},
+}
+#: The order in which the records refer to one another.
+RECORDS = tuple(FIELDS)
+
+
+def write(docs: Path) -> None:
+    """Only what has changed, so that a second build has little to do; what is no longer made is deleted."""
+    folder = docs / "reference" / "generated"
+    pages = {folder / name: text for name, text in _pages(docs)}
+    for old in folder.rglob("*.md"):
+        if old not in pages:
+            old.unlink()
+    for path, text in pages.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def clean(docs: Path) -> None:
+    shutil.rmtree(docs / "reference" / "generated", ignore_errors=True)
+
+
+def _pages(docs: Path) -> Iterator[tuple[str, str]]:
+    yield "settings.md", _settings()
+    yield "api.md", _api()
+    yield "json.md", _json(docs)
+    yield "checks/index.md", _index("Checks", _check_rows(), ("check", "promise", "in the battery"), settings.CHECKS)
+    for name in settings.CHECKS:
+        yield f"checks/{name}.md", _check(name)
+    names = [cause.name for cause in all_causes()]
+    yield "causes/index.md", _index("Causes", _cause_rows(), ("cause", "what is wrong", "explains"), names, _CAUSES)
+    for cause in all_causes():
+        yield f"causes/{cause.name}.md", _cause(cause, docs)
+    rows = [row.name for row in SYMPTOM_ROWS]
+    yield "symptoms/index.md", _index("Symptoms", _symptom_rows(), ("category", "what is seen", "severity"), rows)
+    for row in SYMPTOM_ROWS:
+        yield f"symptoms/{row.name}.md", _symptom(row)
+
+
+_CAUSES = (
+    "In the order in which they are considered: data and wiring first, then numbers, learning rates last. "
+    "`pytest --trainhealth-explain NAME` prints the same pages in a terminal."
+)
+
+
+def _settings() -> str:
+    rows = []
+    for s in settings.SETTINGS:
+        option = f"`{s.flag}{'' if s.kind is bool else ' ' + (s.metavar or s.kind.__name__.upper())}`" if s.option else ""
+        keyword = f"`{s.name}=`" if s.checks or s.name == "checks" else ""
+        rows.append((option, f"`{s.key}`" if s.ini else "", keyword, _default(s.default), _sentence(s.help)))
+    return _joined(
+        "# Settings",
+        "A marker's keyword wins over the command line, and that over the ini file (`pytest.ini`, `pyproject.toml`, "
+        "`tox.ini`). pytest's header says which values are in force and where each was given.",
+        _table(("option", "ini key", "marker keyword", "default", "meaning"), rows),
+        "## Markers",
+        "One marker is one test item. `trainhealth` stands for the battery; each check has a marker of its own name.",
+        _table(("marker", "keywords"), [_marker_row(m) for m in ("trainhealth", *settings.CHECKS)]),
+    )
+
+
+def _marker_row(marker: str) -> tuple[str, str]:
+    name = f"`{marker}`" if marker == "trainhealth" else f"[`{marker}`](checks/{marker}.md)"
+    return name, ", ".join(f"`{s.name}`" for s in settings.keywords(marker))
+
+
+def _check_rows() -> list[tuple[str, ...]]:
+    return [
+        (f"[`{name}`]({name}.md)", promise, "yes" if name in settings.BATTERY else "needs its marker")
+        for name, promise in settings.CHECKS.items()
+    ]
+
+
+def _check(name: str) -> str:
+    statement, sections = _read(check_page(name))
+    keywords = [(f"`{s.name}=`", _default(s.default), _sentence(s.help)) for s in settings.keywords(name)]
+    return _joined(
+        f"# `{name}`",
+        f"**{_sentence(statement)}**",
+        *_sections(sections),
+        "## Keywords of its marker",
+        _table(("keyword", "default", "meaning"), keywords),
+    )
+
+
+def _cause_rows() -> list[tuple[str, ...]]:
+    return [(f"[`{c.name}`]({c.name}.md)", c.title, ", ".join(map(_symptom_link, c.explains))) for c in all_causes()]
+
+
+def _cause(cause, docs: Path) -> str:
+    statement, sections = _read(cause.page)
+    explains = ", ".join(map(_symptom_link, cause.explains))
+    return _joined(
+        f"# `{cause.name}`",
+        f"**{_sentence(statement)}**",
+        f"Explains: {explains}.",
+        *_sections(sections),
+        *_pair(cause.name, docs),
+    )
+
+
+def _pair(name: str, docs: Path) -> Iterator[str]:
+    """The program that shows the fault, what is said of it, and the program mended, with the change in relief."""
+    folder = docs / "causes" / name
+    broken, fixed = ((folder / f"{which}.py").read_text(encoding="utf-8").splitlines() for which in ("broken", "fixed"))
+    gone, new = _changed(broken, fixed)
+    yield "## Example"
+    yield _included(f"/causes/{name}/broken.py", "broken.py", gone)
+    yield "What it is told:"
+    yield _included(f"/causes/{name}/failure.txt", None, [], "text")
+    yield "The same, mended:"
+    yield _included(f"/causes/{name}/fixed.py", "fixed.py", new)
+
+
+def _changed(broken: list[str], fixed: list[str]) -> tuple[list[int], list[int]]:
+    """Line numbers, from 1, that only one of the two has; docstrings differ anyway."""
+    gone, new = [], []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, broken, fixed, autojunk=False).get_opcodes():
+        if kind != "equal":
+            gone += range(a + 1, b + 1)
+            new += range(c + 1, d + 1)
+    return [n for n in gone if n > 1], [n for n in new if n > 1]
+
+
+def _included(path: str, caption: str | None, emphasized: list[int], language: str = "python") -> str:
+    options = [f":language: {language}"]
+    if caption:
+        options.append(f":caption: {caption}")
+    if emphasized:
+        options.append(f":emphasize-lines: {','.join(map(str, emphasized))}")
+    return "\n".join([f"```{{literalinclude}} {path}", *options, "```"])
+
+
+def _symptom_rows() -> list[tuple[str, ...]]:
+    return [(f"[`{row.name}`]({row.name}.md)", row.seen, row.severity) for row in SYMPTOM_ROWS]
+
+
+def _symptom(row) -> str:
+    causes = [(f"[`{c.name}`](../causes/{c.name}.md)", c.title) for c in all_causes() if row.name in c.explains]
+    looked_for = (
+        [_table(("cause", "what is wrong"), causes)] if causes else ["None yet: no check of this release reports it."]
+    )
+    return _joined(
+        f"# `{row.name}`",
+        f"**{_sentence(row.seen)}**",
+        f"Severity: {row.severity}.",
+        "## What usually lies behind it",
+        _sentence(row.usual),
+        "## What to ask",
+        row.ask,
+        "## Causes that are looked for, in this order",
+        *looked_for,
+    )
+
+
+def _symptom_link(name: str) -> str:
+    return f"[`{name}`](../symptoms/{name}.md)"
+
+
+def _api() -> str:
+    from pytest_trainhealth import TrainHealth, Training, diagnose
+
+    methods = [(n, m) for n, m in vars(TrainHealth).items() if inspect.isfunction(m) and not n.startswith("_")]
+    parts = [
+        "# Python API",
+        "`from pytest_trainhealth import Training, diagnose`; torch is imported on first use.",
+        "## `Training`",
+        _signature("Training", Training),
+        _doc(Training),
+        "## `diagnose`",
+        _signature("diagnose", diagnose),
+        _doc(diagnose),
+        "`settings` are the keywords of the checks' markers, such as `steps=`; see [Settings](settings.md).",
+        "## The `trainhealth` fixture",
+        _doc(TrainHealth),
+    ]
+    for name, method in methods:
+        parts += [f"### `trainhealth.{name}`", _signature(name, method), _doc(method)]
+    parts += ["## Records", "All are frozen. `Verdict` and `Report` have `to_json()`; `str(report)` is the readable text."]
+    for name in RECORDS:
+        kind = getattr(facts, name)
+        parts += [f"### `{name}`", _doc(kind), _table(("field", "type", "meaning"), _field_rows(kind))]
+    return _joined(*parts)
+
+
+def _field_rows(kind: type) -> list[tuple[str, str, str]]:
+    words = FIELDS[kind.__name__]
+    types = {field.name: str(field.type) for field in dataclasses.fields(kind)}
+    properties = {n: p for n, p in vars(kind).items() if isinstance(p, property)}
+    types |= {n: str(p.fget.__annotations__.get("return", "")) for n, p in properties.items()}
+    if types.keys() != words.keys():
+        raise ValueError(f"{kind.__name__}: no words, or no field, for {sorted(types.keys() ^ words.keys())}")
+    return [(f"`{n}`", "`" + types[n].replace("|", "\\|") + "`", words[n]) for n in types]
+
+
+def _json(docs: Path) -> str:
+    example = json.loads((docs / "reference" / "report.json").read_text(encoding="utf-8"))
+    record = lambda name: f"[`{name}`](api.md#{name.lower()})"  # noqa: E731
+    own = [(f"`{f.name}`", FIELDS["Verdict"][f.name]) for f in dataclasses.fields(facts.Verdict)]
+    return _joined(
+        "# JSON format",
+        f"`--trainhealth-json FILE` writes every verdict of a run. This is version {facts.SCHEMA_VERSION}; the number "
+        "rises whenever a reader would have to change.",
+        _table(
+            ("key", "meaning"),
+            [
+                ("`version`", f"{facts.SCHEMA_VERSION}"),
+                ("`complete`", "false while the run is going on, and after one that was killed"),
+                ("`interrupted`", "true when the run was stopped before its end (Ctrl-C, `-x`, `--maxfail`)"),
+                ("`verdicts`", "one object for each check that was run"),
+            ],
+        ),
+        "The file is whole and readable at any moment: it is written under another name first.",
+        "## A verdict",
+        _table(("key", "meaning"), own),
+        f"`symptom`, `findings` and `reruns` hold {record('Symptom')}, {record('Finding')} and {record('Rerun')} with "
+        "the same names. JSON has no NaN and no infinity: a figure that is not finite is the word `nan`, `inf` or "
+        "`-inf`, which `float()` reads back. `Verdict.from_json()` does so.",
+        "## Example",
+        f"```{{code-block}} json\n{json.dumps(example, indent=2)}\n```",
+    )
+
+
+# -- Markdown -------------------------------------------------------------------------------------------------
+
+
+def _read(page: str) -> tuple[str, dict[str, str]]:
+    """A docstring page: its statement, and its sections by title."""
+    first, *rest = page.splitlines()
+    sections: dict[str, list[str]] = {}
+    for line in rest:
+        if line and not line.startswith(" "):
+            sections[line] = []
+        elif sections:
+            sections[list(sections)[-1]].append(line)
+    return first.split(": ", 1)[1], {t: textwrap.dedent("\n".join(lines)).strip() for t, lines in sections.items()}
+
+
+def _sections(sections: dict[str, str]) -> Iterator[str]:
+    for title, text in sections.items():
+        yield f"## {title}"
+        yield text
+
+
+def _index(
+    title: str, rows: list[tuple[str, ...]], columns: tuple[str, ...], pages: Iterable[str], introduction: str = ""
+) -> str:
+    toc = "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
+    return _joined(f"# {title}", *([introduction] if introduction else []), _table(columns, rows), toc)
+
+
+def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in (columns, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(list(columns)), *lines[1:]])
+
+
+def _signature(name: str, thing) -> str:
+    signature = inspect.signature(thing)
+    parameters = [p.replace(annotation=inspect.Parameter.empty) for n, p in signature.parameters.items() if n != "self"]
+    plain = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+    text = f"{name}{plain}"
+    if len(text) > 88:
+        text = f"{name}(\n" + "".join(f"    {p},\n" for p in _written(parameters)) + ")"
+    return f"```{{code-block}} python\n{text}\n```"
+
+
+def _written(parameters: list[inspect.Parameter]) -> Iterator[str]:
+    starred = False
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "*"
+        yield str(parameter)
+
+
+def _doc(thing) -> str:
+    return inspect.getdoc(thing) or ""
+
+
+def _default(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, tuple):
+        return ", ".join(f"`{v}`" for v in value)
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", ")")) else text + "."
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"

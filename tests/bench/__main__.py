@@ -1,0 +1,34 @@
+"""`tox -e bench`: the figures we hold ourselves to, measured as ratios within one run."""
+
+from __future__ import annotations
+
+import sys
+
+import torch
+
+from .models import MODELS
+from .observing import cost
+from .startup import added_milliseconds
+
+CHECKS = ("overfits_one_batch", "gradients_flow", "trains_without_nan")
+#: Observed against bare, and milliseconds of start-up.
+MOST_COST, MOST_STARTUP = 1.05, 10.0
+
+
+def main() -> int:
+    torch.set_num_threads(1)
+    failed = False
+    print(f"{'model':<12} {'bare step':>10}  {'check':<20} observed / bare (at most {MOST_COST})")
+    for name, make in MODELS.items():
+        for check in CHECKS:
+            ratio, step = cost(make, check)
+            failed = failed or ratio > MOST_COST
+            print(f"{name:<12} {step:>7.2f} ms  {check:<20} {ratio:.3f}{'  TOO MUCH' if ratio > MOST_COST else ''}", flush=True)
+    added, alone = added_milliseconds()
+    failed = failed or added > MOST_STARTUP
+    print(f"start-up     {alone:>7.0f} ms  with the plugin: {added:+.1f} ms (at most {MOST_STARTUP:g} ms more)")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

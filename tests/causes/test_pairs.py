@@ -1,0 +1,66 @@
+"""Each cause has a program that shows it and the same program mended: shown on its page, and judged here."""
+
+from __future__ import annotations
+
+import difflib
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.causes import cause_names
+from pytest_trainhealth.settings import BATTERY
+
+PAGES = Path(__file__).parents[2] / "docs" / "causes"
+PAIRS = sorted(folder.name for folder in PAGES.iterdir() if folder.is_dir() and not folder.name.startswith("_"))
+
+#: Where no intervention can stand in for the fix, all the evidence there is makes a cause likely.
+WITHOUT_CURE = {"disconnected-graph", "unused-parameters", "unstable-operation"}
+CHECKS = {"data-loading-bottleneck": ("keeps_throughput",)}
+#: The fix is what a reader has to see at a glance.
+_MOST_CHANGED_LINES = 4
+
+
+def load(cause: str, which: str) -> Callable[[], Training]:
+    return runpy.run_path(str(PAGES / cause / f"{which}.py"))["training"]
+
+
+def test_every_cause_has_a_pair_and_every_pair_a_cause():
+    assert tuple(PAIRS) == cause_names()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("cause", PAIRS)
+def test_broken_program_is_diagnosed(cause, seed):
+    report = diagnose(load(cause, "broken"), CHECKS.get(cause, BATTERY), seed=seed)
+    assert not report.healthy
+    first = report.findings[0]
+    assert (first.cause, first.certainty) == (cause, "likely" if cause in WITHOUT_CURE else "confirmed"), str(report)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("cause", PAIRS)
+def test_fixed_program_is_healthy(cause, seed):
+    report = diagnose(load(cause, "fixed"), CHECKS.get(cause, BATTERY), seed=seed)
+    assert all(verdict.passed for verdict in report.verdicts), str(report)
+    assert report.healthy and not report.findings
+
+
+@pytest.mark.parametrize("cause", PAIRS)
+def test_fix_is_small(cause):
+    broken, fixed = (code_lines(cause, which) for which in ("broken", "fixed"))
+    changes = [line[0] for line in difflib.ndiff(broken, fixed)]
+    assert 1 <= max(changes.count("-"), changes.count("+")) <= _MOST_CHANGED_LINES
+
+
+@pytest.mark.parametrize("which", ["broken", "fixed"])
+@pytest.mark.parametrize("cause", PAIRS)
+def test_program_fits_on_a_page(cause, which):
+    assert len((PAGES / cause / f"{which}.py").read_text().splitlines()) <= 45
+
+
+def code_lines(cause: str, which: str) -> list[str]:
+    """Without the docstring, which says something else of each."""
+    return (PAGES / cause / f"{which}.py").read_text().splitlines()[1:]

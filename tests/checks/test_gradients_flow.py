@@ -1,0 +1,141 @@
+"""Wiring, judged on made-up traces."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_trainhealth.checks import CouldNotJudge, Passed
+from pytest_trainhealth.checks.gradients_flow import enough, judge
+from pytest_trainhealth.facts import Symptom
+from pytest_trainhealth.trace import ModuleRecord, OptimizerRecord, ParameterRecord, Trace
+
+
+def parameter(name: str, **facts: object) -> ParameterRecord:
+    """A healthy weight matrix, but for the given facts."""
+    record = ParameterRecord(
+        name, (4, 4), 16, module=name.rpartition(".")[0], held_by=("SGD",), moved=True, gradients={0: 1.0, 1: 0.9, 2: 0.8}
+    )
+    for key, value in facts.items():
+        setattr(record, key, value)
+    return record
+
+
+def trace(*parameters: ParameterRecord, steps: int = 32) -> Trace:
+    made = Trace.of([1.0] * steps, parameters)
+    made.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", lr={0: 0.1}, steps=steps)
+    for each in parameters:
+        made.modules[each.module] = ModuleRecord(each.module, "Linear", calls=3, connected=True)
+    return made
+
+
+NO_GRADIENT: dict[int, float | None] = {0: None, 1: None, 2: None}
+ZERO_GRADIENT: dict[int, float | None] = {0: 0.0, 1: 0.0, 2: 0.0}
+
+
+def summary(made: Trace) -> str:
+    symptom = judge(made, {})
+    assert isinstance(symptom, Symptom)
+    return symptom.summary
+
+
+def test_all_is_well() -> None:
+    assert isinstance(judge(trace(parameter("a.weight"), parameter("b.weight")), {}), Passed)
+
+
+def test_in_no_optimizer() -> None:
+    orphan = parameter("head.weight", held_by=(), moved=False)
+    assert summary(trace(parameter("a.weight"), orphan)).startswith("1 trainable parameter of 2 got gradients but never moved")
+
+
+def test_moved_by_hand_is_fine() -> None:
+    assert isinstance(judge(trace(parameter("a.weight"), parameter("ema.weight", held_by=())), {}), Passed)
+
+
+def test_no_gradient_ever() -> None:
+    cut = parameter("a.weight", gradients=NO_GRADIENT, moved=False)
+    assert "1 trainable parameter of 2 got no gradient in 32 steps" in summary(trace(cut, parameter("b.weight")))
+
+
+def test_a_gradient_that_comes_with_the_second_step_is_fine() -> None:
+    late = parameter("branch.weight", gradients={0: 0.0, 1: 0.3, 2: 0.3})
+    assert isinstance(judge(trace(late, parameter("b.weight")), {}), Passed)
+
+
+def test_a_gradient_of_exactly_zero_though_weight_decay_moves_it() -> None:
+    dead = parameter("a.weight", gradients=ZERO_GRADIENT)
+    assert "a gradient of exactly 0" in summary(trace(dead, parameter("b.weight")))
+
+
+def test_a_bias_that_cancels_out_is_fine() -> None:
+    bias = parameter("critic.bias", gradients=ZERO_GRADIENT, shape=(1,), size=1, moved=False)
+    verdict = judge(trace(bias, parameter("b.weight")), {})
+    assert isinstance(verdict, Passed)
+    assert verdict.notes == ("critic.bias got no gradient in 32 steps",)
+
+
+def test_an_unused_module_of_an_installed_package_is_a_note() -> None:
+    pooler = parameter("bert.pooler.weight", gradients=NO_GRADIENT, moved=False, made_by="transformers")
+    verdict = judge(trace(pooler, parameter("b.weight")), {})
+    assert isinstance(verdict, Passed)
+    assert verdict.notes
+
+
+def test_an_expert_without_tokens_beside_others_is_fine() -> None:
+    made = trace(parameter("experts.0.weight"), parameter("experts.1.weight", gradients=NO_GRADIENT, moved=False))
+    made.modules["experts.1"].calls = 0
+    assert isinstance(judge(made, {}), Passed)
+
+
+def test_a_target_network_is_fine() -> None:
+    target = parameter("target.weight", gradients=NO_GRADIENT, moved=False, held_by=())
+    made = trace(parameter("policy.weight"), target)
+    made.modules["target"].grad_enabled = False
+    assert isinstance(judge(made, {}), Passed)
+
+
+def test_frozen_parameters_are_left_in_peace() -> None:
+    frozen = parameter("backbone.weight", trainable=False, gradients={}, moved=False, held_by=())
+    assert isinstance(judge(trace(frozen, parameter("head.weight")), {}), Passed)
+
+
+def test_a_vanished_gradient() -> None:
+    faint = parameter("a.weight", gradients={0: 1e-10, 1: 1e-10})
+    assert summary(trace(faint, parameter("b.weight"))).startswith("the gradient of a.weight is 2.5e-11 per value")
+
+
+def test_stale_gradients() -> None:
+    made = trace(parameter("a.weight"))
+    made.stale_gradients = {"SGD": [1, 2, 3]}
+    assert summary(made).startswith("SGD stepped 3 times with gradients that still held those of the step before")
+
+
+def test_stale_once_is_no_habit() -> None:
+    made = trace(parameter("a.weight"))
+    made.stale_gradients = {"SGD": [1]}
+    assert isinstance(judge(made, {}), Passed)
+
+
+@pytest.mark.parametrize(
+    ("updates", "rate", "said"),
+    [
+        (0, 0.1, "no optimizer step in 32 steps, and no parameter moved"),
+        (1, 0.0, "the learning rate is 0 for 32 steps, and no parameter moved"),
+        (1, 0.1, "no parameter moved in 32 optimizer steps"),
+    ],
+)
+def test_nothing_moves(updates: int, rate: float, said: str) -> None:
+    made = trace(parameter("a.weight", moved=False))
+    made.updates = [updates] * 32
+    made.optimizers["SGD"].lr = {0: rate}
+    assert summary(made) == said
+
+
+def test_a_loss_at_its_minimum_cannot_be_judged() -> None:
+    assert isinstance(judge(trace(parameter("a.weight", gradients=ZERO_GRADIENT)), {}), CouldNotJudge)
+
+
+def test_it_looks_on_while_something_is_missing() -> None:
+    healthy, cut = parameter("a.weight"), parameter("b.weight", gradients=NO_GRADIENT, moved=False)
+    assert enough(trace(healthy, steps=4), {})
+    assert not enough(trace(healthy, cut, steps=8), {})
+    assert enough(trace(healthy, cut, steps=32), {})

@@ -1,0 +1,124 @@
+"""Judgement on made-up traces: microseconds, one reason to fail each."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pytest_trainhealth.checks import CouldNotJudge, NeedsControl, Passed
+from pytest_trainhealth.checks.overfits_one_batch import enough, judge
+from pytest_trainhealth.facts import Symptom
+from pytest_trainhealth.trace import NonFinite, OptimizerRecord, Trace
+
+
+def falling(start: float, floor: float, steps: int, rate: float = 0.03) -> list[float]:
+    return [floor + (start - floor) * math.exp(-rate * step) for step in range(steps)]
+
+
+def test_a_loss_below_a_tenth_passes() -> None:
+    assert isinstance(judge(Trace.of(falling(2.3, 0.0, 200)), {}), Passed)
+
+
+def test_it_stops_as_soon_as_the_promise_is_kept() -> None:
+    losses = falling(2.3, 0.0, 200)
+    first = next(n for n in range(4, 200) if enough(Trace.of(losses[:n]), {}))
+    assert losses[first - 1] < 0.23
+    assert first < 90
+
+
+def test_a_flat_loss_is_a_symptom_with_value_and_limit() -> None:
+    symptom = judge(Trace.of([2.303] * 200), {})
+    assert isinstance(symptom, Symptom)
+    assert symptom.measured == pytest.approx(2.303)
+    assert symptom.limit == pytest.approx(0.2303)
+    assert symptom.category == "not-learning"
+    assert symptom.summary == "loss 2.303 -> 2.303 in 200 steps on one batch of 16 samples (has to fall below 0.230)"
+
+
+def test_a_flat_loss_gets_no_extra_time_and_a_falling_one_does() -> None:
+    assert enough(Trace.of([2.303] * 200), {})
+    assert not enough(Trace.of(falling(2.3, 0.0, 200, rate=0.005)), {})
+    assert enough(Trace.of(falling(2.3, 0.0, 400, rate=0.001)), {})
+
+
+def test_one_lucky_step_is_not_enough() -> None:
+    assert not enough(Trace.of([2.3] * 50 + [0.01]), {})
+
+
+def test_the_ratio_is_the_users_to_set() -> None:
+    assert isinstance(judge(Trace.of(falling(2.3, 1.0, 200)), {"ratio": 0.6}), Passed)
+
+
+def test_a_floor_is_judged_beside_a_control() -> None:
+    trace = Trace.of(falling(2.3, 0.9, 400))
+    assert judge(trace, {}) == NeedsControl("zeroed_inputs")
+    assert isinstance(judge(trace, {}, Trace.of(falling(2.3, 2.1, 400))), Passed)
+
+
+def test_no_better_than_the_control_cannot_be_judged() -> None:
+    verdict = judge(Trace.of(falling(2.3, 0.9, 400)), {}, Trace.of(falling(2.3, 0.9, 400)))
+    assert isinstance(verdict, CouldNotJudge)
+    assert "zeroed inputs (0.900)" in verdict.reason
+
+
+def test_a_negative_loss_that_falls_on_passes_beside_its_control() -> None:
+    trace = Trace.of(falling(-1.0, -3.0, 400))
+    assert isinstance(judge(trace, {}, Trace.of(falling(-1.0, -1.2, 400))), Passed)
+
+
+def test_a_creep_is_not_excused_by_a_slower_control() -> None:
+    creep = Trace.of([2.3 - 0.0005 * step for step in range(400)])
+    slower = Trace.of([2.3 - 0.0001 * step for step in range(400)])
+    symptom = judge(creep, {}, slower)
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == "not-learning"
+
+
+def test_a_rising_loss_is_instability() -> None:
+    symptom = judge(Trace.of([1.0 + 0.1 * step for step in range(200)]), {})
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == "instability"
+
+
+def test_an_oscillating_loss_is_instability() -> None:
+    symptom = judge(Trace.of([3.0 if step % 2 == 0 else 1.0 for step in range(200)]), {})
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == "instability"
+
+
+def test_nan_is_critical() -> None:
+    trace = Trace.of([2.3, 2.2, math.nan])
+    trace.nonfinite = NonFinite(2, "the loss", "nan")
+    symptom = judge(trace, {})
+    assert isinstance(symptom, Symptom)
+    assert (symptom.category, symptom.severity) == ("explosion", "critical")
+    assert symptom.summary == "the loss is nan at step 2 (from 2.300)"
+
+
+def test_a_long_warm_up_cannot_be_judged() -> None:
+    trace = Trace.of([2.303] * 200)
+    trace.optimizers["Adam"] = OptimizerRecord("Adam", "Adam", lr={s: 1e-7 * s for s in (0, 1, 2, 4, 8, 16, 32, 64, 128)})
+    verdict = judge(trace, {})
+    assert isinstance(verdict, CouldNotJudge)
+    assert "warming up" in verdict.reason
+
+
+def test_adversaries_cannot_be_judged_by_their_sum() -> None:
+    trace = Trace.of([1.4] * 200)
+    trace.backwards = [2] * 200
+    for name in ("G", "D"):
+        trace.optimizers[name] = OptimizerRecord(name, "Adam", steps=200)
+    assert isinstance(judge(trace, {}), CouldNotJudge)
+
+
+def test_a_loop_without_updates_is_not_waited_for_for_ever() -> None:
+    trace = Trace.of([2.3] * 200)
+    trace.updates = [0] * 200
+    assert enough(trace, {})
+
+
+def test_an_accumulating_loop_gets_its_updates() -> None:
+    trace = Trace.of([2.3] * 400)
+    trace.updates = [int(step % 8 == 7) for step in range(400)]
+    assert not enough(trace, {})

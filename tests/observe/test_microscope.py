@@ -1,0 +1,113 @@
+"""The first guilty operation, in the forward and the backward pass, with the user's own line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from pytest_trainhealth import Training
+from pytest_trainhealth.examine import examine
+from pytest_trainhealth.facts import Finding, Verdict
+
+
+class Net(nn.Module):
+    """`unstable` is applied to the hidden layer of a small regression."""
+
+    def __init__(self, unstable: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+        self.unstable = unstable
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.unstable(self.inner(x))
+
+
+def verdict(unstable: Callable[[torch.Tensor], torch.Tensor], data: Any = None) -> Verdict:
+    def factory() -> Training:
+        model = Net(unstable)
+        batch = torch.randn(8, 4) if data is None else data
+        return Training(model, torch.optim.SGD(model.parameters(), 1e-3), lambda m, b: (m(b) ** 2).mean(), batch)
+
+    return examine(factory, "trains_without_nan", name="unstable", seed=0, values={"steps": 5})
+
+
+def first(verdict: Verdict) -> Finding:
+    assert verdict.failed
+    assert verdict.findings, verdict
+    return verdict.findings[0]
+
+
+def log_of_relu(h: torch.Tensor) -> torch.Tensor:
+    return torch.log(torch.relu(h))
+
+
+def root_of_zero(h: torch.Tensor) -> torch.Tensor:
+    apart = (h - h.detach()).pow(2).sum(-1)
+    return torch.sqrt(apart)  # finite forward; its slope at 0 is not
+
+
+def by_its_spread(h: torch.Tensor) -> torch.Tensor:
+    centred = h - h.mean()
+    return centred * 0 / (centred * 0).std()
+
+
+def overflowing(h: torch.Tensor) -> torch.Tensor:
+    return torch.exp(h * 1000)
+
+
+def fully_masked(h: torch.Tensor) -> torch.Tensor:
+    mask = torch.ones_like(h, dtype=torch.bool)
+    return h.masked_fill(mask, -torch.inf).softmax(-1)
+
+
+@pytest.mark.parametrize(
+    ("unstable", "operation", "phase"),
+    [
+        (log_of_relu, "log", "forward"),
+        (root_of_zero, "sqrt", "backward"),
+        (by_its_spread, "div", "forward"),
+        (overflowing, "exp", "forward"),
+        (fully_masked, "softmax", "forward"),
+    ],
+)
+def test_operation_and_line(unstable: Any, operation: str, phase: str) -> None:
+    finding = first(verdict(unstable))
+    assert finding.cause == "unstable-operation"
+    assert operation in finding.statement
+    assert f"({phase} pass)" in finding.why
+    assert finding.location is not None
+    assert finding.location.file.endswith("test_microscope.py")
+    inside = range(unstable.__code__.co_firstlineno, unstable.__code__.co_firstlineno + 5)
+    assert finding.location.line in inside
+
+
+def test_a_mask_of_minus_infinity_is_meant() -> None:
+    def attention(h: torch.Tensor) -> torch.Tensor:
+        mask = torch.zeros_like(h, dtype=torch.bool)
+        mask[:, 0] = True
+        return h.masked_fill(mask, -torch.inf).softmax(-1) @ torch.ones(4, 4)
+
+    assert verdict(attention).passed
+
+
+def test_nan_in_the_data_is_told_apart_from_an_operation() -> None:
+    batch = torch.randn(8, 4)
+    batch[3, 1] = torch.nan
+    finding = first(verdict(torch.tanh, batch))
+    assert (finding.cause, finding.certainty) == ("nan-in-data", "confirmed")
+    assert "1 of 32 values are NaN or Inf, first in sample 3" in finding.evidence[0].text
+
+
+def test_nan_that_is_masked_by_the_model_is_no_alarm() -> None:
+    batch = torch.randn(8, 4)
+    batch[3, 1] = torch.nan
+
+    def factory() -> Training:
+        model = nn.Linear(4, 4)
+        return Training(model, torch.optim.SGD(model.parameters(), 1e-3), lambda m, b: m(b.nan_to_num()).pow(2).mean(), batch)
+
+    assert examine(factory, "trains_without_nan", name="masked", seed=0, values={}).passed

@@ -1,0 +1,104 @@
+"""What trains inside a block is seen without touching its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from pytest_trainhealth.examine import NotATraining, examine
+from pytest_trainhealth.facts import Verdict
+from pytest_trainhealth.observe.watching import watch
+
+
+def script(
+    *, zero: bool = True, step: bool = True, steps: int = 12, accumulate: int = 1, scale: float = 1.0
+) -> None:
+    """Any training script."""
+    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    for number in range(steps):
+        x, y = torch.randn(8, 4) * scale, torch.randint(0, 3, (8,))
+        if zero and number % accumulate == 0:
+            optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        if step and (number + 1) % accumulate == 0:
+            optimizer.step()
+    with torch.no_grad():  # evaluation is not training
+        model(torch.randn(8, 4))
+
+
+def examined(body: Callable[[], object], check: str) -> Verdict:
+    return examine(body, check, name="script", seed=0, values={})
+
+
+def test_the_trace_of_a_block() -> None:
+    with watch() as trace:
+        script()
+    assert trace.steps == 12
+    assert trace.updates == [1] * 12
+    assert trace.backwards == [1] * 12
+    assert trace.batch_size == 8
+    assert [o.kind for o in trace.optimizers.values()] == ["SGD"]
+    assert sorted(trace.parameters) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+    assert all(p.has_gradient and p.moved for p in trace.parameters.values())
+
+
+def test_an_accumulating_script() -> None:
+    with watch() as trace:
+        script(accumulate=3)
+    assert trace.update_count == 4
+    assert not trace.stale_gradients
+
+
+def test_hooks_are_gone_when_the_block_raises() -> None:
+    backward, zero_grad = torch.autograd.backward, torch.optim.Optimizer.zero_grad
+    with pytest.raises(ZeroDivisionError), watch():
+        raise ZeroDivisionError
+    assert (torch.autograd.backward, torch.optim.Optimizer.zero_grad) == (backward, zero_grad)
+
+
+@pytest.mark.parametrize("check", ["gradients_flow", "trains_without_nan"])
+def test_a_healthy_script_passes(check: str) -> None:
+    assert examined(script, check).passed
+
+
+def test_the_cure_runs_the_script_once_more() -> None:
+    verdict = examined(lambda: script(zero=False), "gradients_flow")
+    assert verdict.findings[0].cause == "missing-zero-grad"
+    assert verdict.findings[0].confirmed
+
+
+def test_a_script_that_never_steps() -> None:
+    verdict = examined(lambda: script(step=False), "gradients_flow")
+    assert verdict.findings[0].cause == "missing-optimizer-step"
+    assert verdict.findings[0].confirmed
+
+
+def test_a_script_that_overflows() -> None:
+    def overflow() -> None:
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 1e30)
+        for _ in range(5):
+            optimizer.zero_grad()
+            model(torch.ones(8, 4)).pow(2).mean().backward()
+            optimizer.step()
+
+    verdict = examined(overflow, "trains_without_nan")
+    assert verdict.failed
+    assert verdict.symptom is not None
+    assert verdict.symptom.category == "explosion"
+
+
+def test_nothing_trained() -> None:
+    with pytest.raises(NotATraining, match="returned nothing and trained nothing"):
+        examined(lambda: None, "gradients_flow")
+
+
+def test_something_else_returned() -> None:
+    with pytest.raises(NotATraining, match="returned int 3: return a Training, or nothing"):
+        examined(lambda: 3, "gradients_flow")
