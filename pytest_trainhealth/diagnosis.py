@@ -57,6 +57,7 @@ class _Trials:
 
 
 def find_causes(examination: Examination, symptom: Symptom, trace: Trace) -> Diagnosis:
+    examination.steps_spent = 0  # what it took to judge is not diagnosing
     closer = _closer_look(examination, symptom, trace)
     suspicions: list[tuple[Cause, Suspicion]] = []
     ruled_out: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from .checks import Check, Judgement, NeedsControl, Passed
@@ -39,6 +39,7 @@ class Examination:
     steps_spent: int = 0
     #: The run that decided, before any cure.
     first: Trace | None = None
+    _controls: dict[str, Trace] = field(default_factory=dict)
 
     @property
     def check(self) -> Check:
@@ -52,12 +53,15 @@ class Examination:
     def judged(self, plan: Plan, trace: Trace | None = None) -> tuple[Trace, Judgement]:
         trace = trace or self.record(plan)
         self.first = self.first or trace
+        controls: dict[str, Trace] = {}
         judgement = self.check.judge(trace, self.values)
-        if isinstance(judgement, NeedsControl):
-            control_plan = replace(
-                plan, cures=(*plan.cures, Cure(judgement.cure_kind, "control")), longest=trace.steps, enough=_never, drive=None
-            )
-            judgement = self.check.judge(trace, self.values, self.record(control_plan))
+        while isinstance(judgement, NeedsControl):
+            wanted = judgement.control
+            if not judgement.once or wanted.label not in self._controls:
+                alone = replace(plan, cures=(*plan.cures, wanted), longest=trace.steps, enough=_never, drive=None)
+                self._controls[wanted.label] = self.record(alone)
+            controls[wanted.label] = self._controls[wanted.label]
+            judgement = self.check.judge(trace, self.values, controls)
         return trace, judgement
 
     def with_cures(self, *cures: Cure) -> tuple[Trace, bool]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
-from ..facts import Symptom
+from ..facts import Cure, Symptom
 from ..trace import Trace
 
 
@@ -27,10 +27,14 @@ class CouldNotJudge:
 
 @dataclass(frozen=True)
 class NeedsControl:
-    """The trace alone cannot decide; the same run with this control cure, beside it, can."""
+    """The trace alone cannot decide; the same run with this control, beside it, can."""
 
-    cure_kind: str
+    control: Cure
+    #: One run of it serves every re-run with a cure as well.
+    once: bool = False
 
+
+NO_CONTROLS: Mapping[str, Trace] = {}
 
 Judgement = Passed | Symptom | CouldNotJudge | NeedsControl
 
@@ -53,7 +57,8 @@ class Check(Protocol):
     def enough(self, trace: Trace, settings: Mapping[str, Any]) -> bool:
         """Asked after every step: is the promise kept, or is it plain that it will not be?"""
 
-    def judge(self, trace: Trace, settings: Mapping[str, Any], control: Trace | None = None) -> Judgement: ...
+    def judge(self, trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = ...) -> Judgement:
+        """`controls` are the traces of those asked for so far, by the label of their cure."""
 
     def result(self, trace: Trace) -> str:
         """A run in a few characters, for the table of re-runs: '2.303 -> 0.021'."""

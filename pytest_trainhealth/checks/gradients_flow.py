@@ -25,7 +25,7 @@ from .. import figures, wiring
 from ..facts import Symptom
 from ..symptoms import INSTABILITY, NOT_LEARNING
 from ..trace import ParameterRecord, Trace
-from . import CouldNotJudge, Judgement, Passed
+from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
 from .overfits_one_batch import exploded, not_connected
 
 SIGNALS = ("gradients", "parameters", "stale", "modules")
@@ -56,7 +56,7 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
     )
 
 
-def judge(trace: Trace, settings: Mapping[str, Any], control: Trace | None = None) -> Judgement:
+def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
     if not trace.loss_connected:
         return not_connected()
     if not trace.finite:

@@ -22,7 +22,7 @@ from .. import figures
 from ..facts import Symptom
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
-from . import CouldNotJudge, Judgement, Passed
+from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
 from .overfits_one_batch import exploded, not_connected
 
 SIGNALS: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
     return False
 
 
-def judge(trace: Trace, settings: Mapping[str, Any], control: Trace | None = None) -> Judgement:
+def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
     if not trace.loss_connected:
         return not_connected()
     if not trace.finite:

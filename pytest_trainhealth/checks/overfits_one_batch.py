@@ -11,7 +11,8 @@ When it fails
 How it judges losses that cannot reach a tenth
     Label smoothing, an ELBO or a contrastive loss has a floor, and a likelihood may be negative. Where the ratio
     cannot decide, the same run with zeroed inputs is the control: a training that does clearly better with its
-    real inputs has memorised what can be memorised.
+    real inputs has memorised what can be memorised. Where the loss moves though nothing is learnt (a queue that fills,
+    an annealed weight), a run without learning is the control.
 
 Where the figures come from
     Of 233 healthy public architectures 14 % were below a tenth of their first loss after 50 steps, 91 % after 100,
@@ -25,10 +26,10 @@ from statistics import fmean, median
 from typing import Any
 
 from .. import curve, figures
-from ..facts import Symptom
+from ..facts import Cure, Symptom
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
-from . import CouldNotJudge, Judgement, NeedsControl, Passed
+from . import NO_CONTROLS, CouldNotJudge, Judgement, NeedsControl, Passed
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = True
@@ -46,6 +47,11 @@ _CLEARLY_FELL = 0.2
 #: The first loss of an oscillating curve may lie anywhere between its ends.
 _ABOVE_NOISE = 1.5
 _BETTER_THAN_CONTROL = 0.1
+
+
+#: The model sees nothing but zeros; and: nothing is learnt.
+ZEROED_INPUTS = Cure("zeroed_inputs", "zeroed inputs")
+UNTRAINED = Cure("learning_rate", "no learning", {"factor": 0.0})
 
 
 def longest(settings: Mapping[str, Any]) -> int:
@@ -73,7 +79,7 @@ def _kept(losses: list[float], ratio: float) -> bool:
     return len(losses) > 3 and losses[0] > 0 and fmean(losses[-3:]) < ratio * losses[0]
 
 
-def judge(trace: Trace, settings: Mapping[str, Any], control: Trace | None = None) -> Judgement:
+def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
     if not trace.loss_connected:
         return not_connected()
     if not trace.finite:
@@ -92,22 +98,38 @@ def judge(trace: Trace, settings: Mapping[str, Any], control: Trace | None = Non
     fall = (first - last) / max(abs(first), 1e-12)
     stands_out = first - last > _ABOVE_NOISE * curve.spread(losses)
     if stands_out and (fall >= _WORTH_A_CONTROL or first <= 0):
-        verdict = _beside_control(trace, control, first, last, fall)
+        verdict = _beside_zeroed_inputs(trace, controls.get(ZEROED_INPUTS.label), first, last, fall)
         if verdict is not None:
             return verdict
     if warming_up(trace):
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if adversarial(trace):
         return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
+    untrained = controls.get(UNTRAINED.label)
+    if untrained is None:
+        return NeedsControl(UNTRAINED, once=True)
+    if _moves_by_itself(untrained) and curve.level(untrained.losses) - last > _BETTER_THAN_CONTROL * abs(last):
+        level = figures.loss(curve.level(untrained.losses))
+        return Passed((f"the loss moves by itself; judged against a run without learning, which ends at {level}",), known)
     return _symptom(trace, first, last, ratio)
 
 
-def _beside_control(trace: Trace, control: Trace | None, first: float, last: float, fall: float) -> Judgement | None:
+def _moves_by_itself(untrained: Trace) -> bool:
+    """A queue that fills, a teacher that follows, a weight that is annealed: the loss changes though nothing is learnt."""
+    if untrained.crash or not untrained.finite or not untrained.losses:
+        return False
+    first = untrained.losses[0]
+    return abs(curve.level(untrained.losses) - first) > _BETTER_THAN_CONTROL * abs(first)
+
+
+def _beside_zeroed_inputs(
+    trace: Trace, control: Trace | None, first: float, last: float, fall: float
+) -> Judgement | None:
     """None: the control shows nothing that speaks for the training."""
     if fall < _CLEARLY_FELL and curve.is_straight(trace.losses):
         return None  # a creep, which a control that creeps more slowly must not excuse
     if control is None:
-        return NeedsControl("zeroed_inputs")
+        return NeedsControl(ZEROED_INPUTS)
     known = {"first_loss": first, "last_loss": last}
     other = _control_level(control)
     if other is None or other < last - _BETTER_THAN_CONTROL * abs(first - last):

@@ -6,10 +6,19 @@ import math
 
 import pytest
 
-from pytest_trainhealth.checks import CouldNotJudge, NeedsControl, Passed
-from pytest_trainhealth.checks.overfits_one_batch import enough, judge
+from pytest_trainhealth.checks import CouldNotJudge, Judgement, NeedsControl, Passed
+from pytest_trainhealth.checks.overfits_one_batch import UNTRAINED, ZEROED_INPUTS, enough
+from pytest_trainhealth.checks.overfits_one_batch import judge as judge_beside
 from pytest_trainhealth.facts import Symptom
 from pytest_trainhealth.trace import NonFinite, OptimizerRecord, Trace
+
+
+def judge(trace: Trace, settings: dict[str, float], zeroed: Trace | None = None) -> Judgement:
+    """Beside a run without learning whose loss stays where it is."""
+    controls = {UNTRAINED.label: Trace.of([trace.losses[0]] * len(trace.losses))}
+    if zeroed is not None:
+        controls[ZEROED_INPUTS.label] = zeroed
+    return judge_beside(trace, settings, controls)
 
 
 def falling(start: float, floor: float, steps: int, rate: float = 0.03) -> list[float]:
@@ -52,7 +61,7 @@ def test_the_ratio_is_the_users_to_set() -> None:
 
 def test_a_floor_is_judged_beside_a_control() -> None:
     trace = Trace.of(falling(2.3, 0.9, 400))
-    assert judge(trace, {}) == NeedsControl("zeroed_inputs")
+    assert judge(trace, {}) == NeedsControl(ZEROED_INPUTS)
     assert isinstance(judge(trace, {}, Trace.of(falling(2.3, 2.1, 400))), Passed)
 
 
@@ -122,3 +131,11 @@ def test_an_accumulating_loop_gets_its_updates() -> None:
     trace = Trace.of([2.3] * 400)
     trace.updates = [int(step % 8 == 7) for step in range(400)]
     assert not enough(trace, {})
+
+
+def test_a_loss_that_moves_by_itself_is_judged_beside_no_learning() -> None:
+    """A queue of negatives fills: the loss rises, but less than it would without learning."""
+    rising = Trace.of(falling(1.4, 1.9, 200))
+    assert judge_beside(rising, {}) == NeedsControl(UNTRAINED, once=True)
+    assert isinstance(judge_beside(rising, {}, {UNTRAINED.label: Trace.of(falling(1.4, 2.3, 200))}), Passed)
+    assert isinstance(judge_beside(rising, {}, {UNTRAINED.label: Trace.of([1.4] * 200)}), Symptom)
