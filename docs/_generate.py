@@ -130,7 +130,8 @@ _CAUSES = (
 def _settings() -> str:
     rows = []
     for s in settings.SETTINGS:
-        option = f"`{s.flag}{'' if s.kind is bool else ' ' + (s.metavar or s.kind.__name__.upper())}`" if s.option else ""
+        value = "" if s.kind is bool else f" {s.metavar}"
+        option = f"`{s.flag}{value}`" if s.option else ""
         keyword = f"`{s.name}=`" if s.checks or s.name == "checks" else ""
         rows.append((option, f"`{s.key}`" if s.ini else "", keyword, _default(s.default), _sentence(s.help)))
     return _joined(
@@ -261,7 +262,7 @@ def _api() -> str:
     ]
     for name, method in methods:
         parts += [f"### `trainhealth.{name}`", _signature(name, method), _doc(method)]
-    parts += ["## Records", "All are frozen. `Verdict` and `Report` have `to_json()`; `str(report)` is the readable text."]
+    parts += ["## Records", "All are frozen. `Verdict` and `Report` have `to_json()`; `str(report)` is for people."]
     for name in RECORDS:
         kind = getattr(facts, name)
         parts += [f"### `{name}`", _doc(kind), _table(("field", "type", "meaning"), _field_rows(kind))]

@@ -51,7 +51,8 @@ def main() -> None:
         report = diagnosed(cause)
         (HERE / "causes" / cause / "failure.txt").write_text(failure(report), encoding="utf-8")
         if cause == EXAMPLE:
-            (HERE / "reference" / "report.json").write_text(json.dumps(example(report), indent=2) + "\n", encoding="utf-8")
+            text = json.dumps(example(report), indent=2) + "\n"
+            (HERE / "reference" / "report.json").write_text(text, encoding="utf-8")
         print(f"{cause}: {report.findings[0].cause}, {report.findings[0].certainty}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import isfinite
 from statistics import median
 
@@ -15,13 +16,15 @@ def level(losses: Sequence[float], share: float = 0.1) -> float:
 def spread(losses: Sequence[float]) -> float:
     """Median jump from one step to the next in the last half: the noise that a fall has to stand out from."""
     half = losses[len(losses) // 2 :]
-    jumps = [abs(b - a) for a, b in zip(half, half[1:], strict=False)]
+    jumps = [abs(b - a) for a, b in pairwise(half)]
     return median(jumps) if jumps else 0.0
 
 
 def still_falling(losses: Sequence[float]) -> bool:
-    """The last eighth lies below the one before by at least 2 % of the whole fall: about half the pace of a straight line
-    would be 6 %, a curve that has flattened shows less than 1 %."""
+    """The last eighth lies below the one before by at least 2 % of the whole fall.
+
+    Half the pace of a straight line would be 6 %; a curve that has flattened shows less than 1 %.
+    """
     eighth = len(losses) // 8
     if eighth < 3:
         return True
@@ -43,7 +46,7 @@ def oscillates(losses: Sequence[float]) -> bool:
     half = [x for x in losses[len(losses) // 2 :] if isfinite(x)]
     if len(half) < 8:
         return False
-    jumps = [b - a for a, b in zip(half, half[1:], strict=False)]
-    turns = sum(1 for a, b in zip(jumps, jumps[1:], strict=False) if a * b < 0)
+    jumps = [b - a for a, b in pairwise(half)]
+    turns = sum(1 for a, b in pairwise(jumps) if a * b < 0)
     centre = median([abs(x) for x in half]) or 1e-12
     return median([abs(j) for j in jumps]) > 0.2 * centre and turns > 0.3 * len(jumps)

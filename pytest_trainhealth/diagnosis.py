@@ -13,8 +13,8 @@ from .observe.signals import CLOSER_LOOK
 from .symptoms import EXPLOSION, PERFORMANCE
 from .trace import Trace
 
-#: Diagnosing may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy machine
-#: comes to the same verdict.
+#: Diagnosing may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy
+#: machine comes to the same verdict.
 _BUDGET = 10
 #: Causes from this rank on are about hyperparameters, which "cure" half of all faults a little.
 _HYPERPARAMETERS = 40

@@ -71,7 +71,7 @@ def _verdict(examination: Examination, trace: Trace | None, name: str) -> Verdic
 
 
 def _second_look(examination: Examination, symptom: Symptom) -> Judgement:
-    """Before accusing: do other random numbers show the same? What is not finite, or too slow, has been seen for a fact."""
+    """Before accusing: do other random numbers show the same? NaN and slowness have been seen for a fact."""
     if symptom.category in (EXPLOSION, PERFORMANCE) or not examination.program.repeatable:
         return symptom
     _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED, drive=None))

@@ -115,8 +115,8 @@ def _initialise_lazy_modules(training: Training) -> None:
         return
     if training.step is not None:
         raise ValueError(
-            f"Training: {lazy[0]} belongs to a lazy module that has seen no data yet, so its start cannot be remembered: "
-            "run one batch through the model before you hand it in"
+            f"Training: {lazy[0]} belongs to a lazy module that has seen no data yet, so its start cannot be "
+            "remembered: run one batch through the model before you hand it in"
         )
     from .observe.loop import Stepper
 

@@ -39,15 +39,18 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         PLATEAU,
         "the loss fell, then stopped above what memorising would give",
         "low",
-        "a learning rate that has to decay, units that died on the way, regularisation that keeps the model from fitting",
+        "a learning rate that has to decay, units that died on the way, regularisation that keeps the model from "
+        "fitting",
         "Did the loss flatten or creep in a straight line? Does it fall on with a smaller learning rate?",
     ),
     SymptomRow(
         INSTABILITY,
         "the loss oscillates or grows",
         "high",
-        "gradients that are never cleared, exploding gradients, a learning rate that is too high, a batch that is too small",
-        "How do the gradient norms of the first steps compare? Does the oscillation grow? How large is an update against its weights?",
+        "gradients that are never cleared, exploding gradients, a learning rate that is too high, a batch that is too "
+        "small",
+        "How do the gradient norms of the first steps compare? Does the oscillation grow? How large is an update "
+        "against its weights?",
     ),
     SymptomRow(
         EXPLOSION,

@@ -84,7 +84,13 @@ class Training:
     def state_roots(self) -> list[Any]:
         """From where everything can be reached that a step may change; of the data, its random numbers."""
         steps = [self.loss, self.criterion, self.step]
-        return [*self.modules.values(), *self.optimizers.values(), *self.schedulers, *steps, *_random_sources(self.data)]
+        return [
+            *self.modules.values(),
+            *self.optimizers.values(),
+            *self.schedulers,
+            *steps,
+            *_random_sources(self.data),
+        ]
 
     def __repr__(self) -> str:
         kinds = ", ".join(type(m).__name__ for m in self.modules.values())
@@ -140,7 +146,8 @@ def _named_optimizers(optimizer: Any, *, needed: bool) -> dict[str, Optimizer]:
         if not isinstance(each, Optimizer):
             hint = ": call it with the model's parameters" if inspect.isclass(each) else ""
             raise TypeError(
-                f"Training: optimizer has to be a torch.optim.Optimizer, several, or a dict of them, not {_described(each)}{hint}"
+                "Training: optimizer has to be a torch.optim.Optimizer, several, or a dict of them, "
+                f"not {_described(each)}{hint}"
             )
     if not named:
         raise ValueError("Training: optimizer is empty")

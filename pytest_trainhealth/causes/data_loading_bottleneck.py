@@ -9,8 +9,8 @@ How it is recognised
 
 How to fix it
     More workers (`num_workers=`), `persistent_workers=True`, prefetching and pinned memory; decode and resize once
-    and store the result; do less per sample in `__getitem__` (whole-batch operations belong into the collate function or
-    onto the device).
+    and store the result; do less per sample in `__getitem__` (whole-batch operations belong into the collate
+    function or onto the device).
 
 What not to do
     A faster accelerator or mixed precision: the wait stays the same.
@@ -42,11 +42,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     waiting, computing = median(waits), median(computes)
     if waiting <= 0.5 * computing:
         return None
+    wait, work = figures.short(1e3 * waiting), figures.short(1e3 * computing)
     return Suspicion(
-        statement=f"each step waits {figures.short(1e3 * waiting)} ms for data and computes {figures.short(1e3 * computing)} ms",
+        statement=f"each step waits {wait} ms for data and computes {work} ms",
         evidence=(
             Evidence(
-                f"waiting {figures.short(1e3 * waiting)} ms, computing {figures.short(1e3 * computing)} ms (medians of {len(computes)} steps)",
+                f"waiting {wait} ms, computing {work} ms (medians of {len(computes)} steps)",
                 waiting,
             ),
         ),

@@ -43,7 +43,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     where = worst.module or "the model"
     evidence = [
         Evidence(
-            f"{worst.function} in {where}: {figures.share(worst.dead[0])} of {worst.units} units are 0 for every sample at step 0",
+            f"{worst.function} in {where}: {figures.share(worst.dead[0])} of {worst.units} units are 0 for every "
+            "sample at step 0",
             worst.dead[0],
             worst.place,
         )

@@ -44,7 +44,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     blind = [m for m in modules if m in trace.modules and not trace.modules[m].grad_enabled]
     evidence = [
         Evidence(
-            f"{figures.names([p.name for p in cut])} ran in forward and got no gradient in {figures.plural(max(trace.steps, 1), 'step')}",
+            f"{figures.names([p.name for p in cut])} ran in forward and got no gradient in "
+            f"{figures.plural(max(trace.steps, 1), 'step')}",
             0.0,
         )
     ]

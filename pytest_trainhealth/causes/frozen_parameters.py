@@ -37,15 +37,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not frozen:
         return None
     values, total = sum(p.size for p in frozen), sum(p.size for p in trace.parameters.values())
-    everything = not trace.trainable
+    everything, part_of_all = not trace.trainable, values / max(total, 1)
     names = [p.name for p in frozen]
     part = "every parameter" if everything else f"{figures.names(names)}"
     return Suspicion(
-        statement=f"{part} {'is' if everything or len(names) == 1 else 'are'} frozen, and the training has to change them",
+        statement=f"{part} {'is' if everything or len(names) == 1 else 'are'} frozen where the training has to learn",
         evidence=(
             Evidence(
-                f"{figures.count(values)} of {figures.count(total)} values ({figures.share(values / max(total, 1))}) have requires_grad=False",
-                values / max(total, 1),
+                f"{figures.count(values)} of {figures.count(total)} values ({figures.share(part_of_all)}) have "
+                "requires_grad=False",
+                part_of_all,
             ),
             Evidence(f"{figures.plural(len(trace.trainable), 'parameter')} of {len(trace.parameters)} may learn"),
         ),

@@ -54,11 +54,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         Evidence(f"an update changes its weights by {figures.short(small)} of their size (about 1e-3 is usual)", small)
     ]
     if straight:
-        evidence.append(
-            Evidence(
-                f"the loss falls in a straight line, by {figures.loss(trace.losses[0] - curve.level(trace.losses))} in {trace.steps} steps"
-            )
-        )
+        fall = figures.loss(trace.losses[0] - curve.level(trace.losses))
+        evidence.append(Evidence(f"the loss falls in a straight line, by {fall} in {trace.steps} steps"))
     evidence.append(Evidence(f"{optimizer.label} has a learning rate of {figures.short(rate)}", rate, optimizer.place))
     return Suspicion(
         statement=f"a learning rate of {figures.short(rate)} is too low for this training",

@@ -38,20 +38,24 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not any(p.has_gradient for p in trace.trainable):
         return None
     norm = wiring.gradient_norm(trace, 0)
+    backwards = sum(trace.backwards)
+    passes = "1 backward pass" if backwards == 1 else f"{figures.count(backwards)} backward passes"
     known = list(trace.optimizers.values())
     name = known[0].kind if known else "the optimizer"
     places = tuple(o.place for o in known if o.place is not None)
     return Suspicion(
         statement=f"{name} never steps",
         evidence=(
-            Evidence(f"{figures.plural(sum(trace.backwards), 'backward pass')[:-1] + 'es' if sum(trace.backwards) > 1 else '1 backward pass'}, "
-                     f"0 optimizer steps in {figures.plural(trace.steps, 'step')}", 0.0),
-            Evidence(f"gradients are there (norm {figures.short(norm)} at the first step), but none of "
-                     f"{figures.plural(len(trace.trainable), 'parameter')} moved", norm),
+            Evidence(f"{passes}, 0 optimizer steps in {figures.plural(trace.steps, 'step')}", 0.0),
+            Evidence(
+                f"gradients are there (norm {figures.short(norm)} at the first step), but none of "
+                f"{figures.plural(len(trace.trainable), 'parameter')} moved",
+                norm,
+            ),
         ),
         why="optimizer.step() is not reached",
         places=places,
         fix=Fix("step after the backward pass", ("loss.backward()", "optimizer.step()")),
         not_this="another optimizer or learning rate: nobody asks it",
         cures=(Cure("optimizer_step", "optimizer.step() after each step"),) if known else (),
-    )  # fmt: skip
+    )

@@ -22,6 +22,8 @@ When this is wrong
 
 from __future__ import annotations
 
+import math
+
 from .. import figures
 from ..facts import Cure, Evidence, Fix, Symptom
 from ..symptoms import EXPLOSION
@@ -38,13 +40,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     step, field = bad[0]
     sample = "" if field.bad_sample is None else f", first in sample {field.bad_sample}"
-    total = max(1, _size(field.shape))
+    total = max(1, math.prod(field.shape))
+    bad_values = f"{figures.plural(field.nonfinite, 'value')} that {'is' if field.nonfinite == 1 else 'are'}"
     return Suspicion(
-        statement=f"batch {step} holds {figures.plural(field.nonfinite, 'value')} that {'is' if field.nonfinite == 1 else 'are'} not finite",
+        statement=f"batch {step} holds {bad_values} not finite",
         evidence=(
             Evidence(
-                f"{field.name} of batch {step}, shape {field.shape}: {figures.count(field.nonfinite)} of {figures.count(total)} "
-                f"values are NaN or Inf{sample}",
+                f"{field.name} of batch {step}, shape {field.shape}: {figures.count(field.nonfinite)} of "
+                f"{figures.count(total)} values are NaN or Inf{sample}",
                 float(field.nonfinite),
             ),
             Evidence(f"its finite values lie between {figures.short(field.low)} and {figures.short(field.high)}"),
@@ -54,10 +57,3 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         not_this="clipping or a smaller learning rate: a NaN stays a NaN",
         cures=(Cure("drop_bad_samples", "these samples left out"),),
     )
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    size = 1
-    for n in shape:
-        size *= n
-    return size

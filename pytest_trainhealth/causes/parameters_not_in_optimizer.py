@@ -44,7 +44,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         [p for p in trace.trainable if p.has_gradient]
     )
     if copy:
-        statement = f"{optimizer.label} holds another copy of the model: it never updates {names}"
+        statement = f"{optimizer.label} holds another copy of the model"
         why = "the optimizer was made for other tensors than the model's"
     else:
         statement = f"the optimizer never updates {names}"
@@ -82,7 +82,8 @@ def _evidence(orphans: list[ParameterRecord], optimizer: OptimizerRecord) -> lis
     if len(norms) > 2 and norms[-1] > 3 * norms[0]:
         found.append(
             Evidence(
-                f"{orphans[0].name}.grad grew from {figures.short(norms[0])} to {figures.short(norms[-1])}: zero_grad() does not reach it either",
+                f"{orphans[0].name}.grad grew from {figures.short(norms[0])} to {figures.short(norms[-1])}: "
+                "zero_grad() does not reach it either",
                 norms[-1],
             )
         )

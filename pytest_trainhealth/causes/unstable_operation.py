@@ -34,19 +34,21 @@ RANK = 10
 EXPLAINS = (EXPLOSION,)
 
 #: Sums and products only overflow when what goes in has grown already: the operation is not to blame.
-_BYSTANDERS = ("mm", "addmm", "bmm", "baddbmm", "convolution", "add", "sub", "mul", "sum", "mean", "Mm", "Addmm", "Bmm",
-               "Convolution", "Add", "Sub", "Mul", "Sum", "Mean", "linear", "dot", "mv", "addmv", "native_batch_norm",
-               "mse_loss", "Mse", "_foreach", "addcdiv", "addcmul", "lerp", "AccumulateGrad", "native_layer_norm")  # fmt: skip
-_ADVICE = (
-    (("log", "log2", "log10", "log1p"), "keep its argument away from 0, or use F.log_softmax / logsigmoid / xlogy"),
-    (("sqrt", "rsqrt", "norm", "linalg_vector_norm", "cdist"), "add an epsilon inside the root: its slope at 0 is infinite"),
-    (("div", "reciprocal", "true_divide"), "add an epsilon to the divisor, or do not divide by a spread that may be 0"),
-    (("exp", "expm1", "cosh", "sinh"), "subtract the maximum first (logsumexp, softmax), or clamp the exponent"),
-    (("pow",), "keep the base away from 0: the slope of a root is infinite there"),
-    (("acos", "asin", "atan2", "acosh", "atanh"), "clamp its argument inside its domain"),
-    (("softmax", "_softmax", "log_softmax", "_log_softmax"), "leave at least one position of each row unmasked"),
-    (("std", "var", "std_mean", "var_mean"), "needs more than one value that differ, or correction=0 and an epsilon"),
-)  # fmt: skip
+_BYSTANDERS = {
+    "mm", "addmm", "bmm", "baddbmm", "convolution", "linear", "dot", "mv", "addmv", "add", "sub", "mul", "sum", "mean",
+    "native_batch_norm", "native_layer_norm", "mse_loss", "addcdiv", "addcmul", "lerp", "Mm", "Addmm", "Bmm",
+    "Convolution", "Add", "Sub", "Mul", "Sum", "Mean", "Mse", "AccumulateGrad",
+}  # fmt: skip
+_ADVICE = {
+    "log log2 log10 log1p": "keep its argument away from 0, or use F.log_softmax / logsigmoid / xlogy",
+    "sqrt rsqrt norm linalg_vector_norm cdist": "add an epsilon inside the root: its slope at 0 is infinite",
+    "div reciprocal true_divide": "add an epsilon to the divisor, or do not divide by a spread that may be 0",
+    "exp expm1 cosh sinh": "subtract the maximum first (logsumexp, softmax), or clamp the exponent",
+    "pow": "keep the base away from 0: the slope of a root is infinite there",
+    "acos asin atan2 acosh atanh": "clamp its argument inside its domain",
+    "softmax log_softmax": "leave at least one position of each row unmasked",
+    "std var std_mean var_mean": "it needs more than one value that differ, or correction=0 and an epsilon",
+}
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -86,13 +88,12 @@ def _spoken(guilty: GuiltyOperation) -> str:
 
 def _range(guilty: GuiltyOperation, index: int) -> str:
     given = guilty.inputs[index]
+    low, high, smallest = map(figures.short, (given.low, given.high, given.smallest))
     zeros = f", {figures.share(given.zeros)} zeros" if given.zeros else ""
-    return f"{figures.short(given.low)} to {figures.short(given.high)}, smallest size {figures.short(given.smallest)}{zeros}, {given.dtype}"
+    return f"{low} to {high}, smallest size {smallest}{zeros}, {given.dtype}"
 
 
 def _advice(operation: str) -> str:
-    base = operation.removesuffix("0").removesuffix("1").removesuffix("Backward").rstrip("_").lower()
-    for operations, advice in _ADVICE:
-        if base in operations or base.lstrip("_") in operations:
-            return advice
-    return "keep what goes into it inside its domain"
+    base = operation.removesuffix("0").removesuffix("1").removesuffix("Backward").strip("_").lower()
+    found = (advice for operations, advice in _ADVICE.items() if base in operations.split())
+    return next(found, "keep what goes into it inside its domain")

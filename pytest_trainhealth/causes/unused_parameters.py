@@ -39,18 +39,17 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not unused:
         return None
     modules = list(dict.fromkeys(p.module if wiring.did_not_run(p, trace) else p.name for p in unused))
-    values = sum(p.size for p in unused)
+    values, others = sum(p.size for p in unused), sum(p.has_gradient for p in trace.trainable)
     places = [trace.modules[m].place for m in modules if m in trace.modules]
     return Suspicion(
         statement=f"{figures.names(modules)} {'is' if len(modules) == 1 else 'are'} made but never used",
         evidence=(
             Evidence(
-                f"{figures.names([p.name for p in unused])} ({figures.count(values)} values) took no part in {figures.plural(trace.steps, 'step')}",
+                f"{figures.names([p.name for p in unused])} ({figures.count(values)} values) took no part in "
+                f"{figures.plural(trace.steps, 'step')}",
                 float(values),
             ),
-            Evidence(
-                f"{figures.plural(len([p for p in trace.trainable if p.has_gradient]), 'other parameter')} got gradients"
-            ),
+            Evidence(f"{figures.plural(others, 'other parameter')} got gradients"),
         ),
         why="forward() does not call it",
         places=tuple(p for p in places[:1] if p is not None),

@@ -6,7 +6,8 @@ What happens
 
 How it is recognised
     The gradient per value of the first layers is many orders of magnitude below that of the last. The re-run
-    draws the weights anew with a scale measured layer by layer, then exchanges hidden sigmoid and tanh for a leaky ReLU.
+    draws the weights anew with a scale measured layer by layer, then exchanges hidden sigmoid and tanh for a
+    leaky ReLU.
 
 How to fix it
     Activations of the ReLU family instead of sigmoid and tanh, residual connections, normalisation layers, an
@@ -52,7 +53,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             sizes[weakest] / strongest,
         ),
         Evidence(
-            f"{len(faint)} of {figures.plural(len(sizes), 'weight')} get less than {_BESIDE_A_FLAT_LOSS:g} of the largest gradient"
+            f"{len(faint)} of {figures.plural(len(sizes), 'weight')} get less than {_BESIDE_A_FLAT_LOSS:g} of the "
+            "largest gradient"
         ),
     ]
     if bounded:

@@ -101,7 +101,8 @@ def _not_held(trace: Trace) -> Symptom | None:
     orphans = wiring.orphaned(trace)
     if not orphans:
         return None
-    said = f"{figures.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)} got gradients but never moved (all have to)"
+    counted = f"{figures.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)}"
+    said = f"{counted} got gradients but never moved (all have to)"
     return Symptom(
         said, NOT_LEARNING, float(len(orphans)), 0.0, "high", f"{figures.names([p.name for p in orphans])} never moved"
     )
@@ -111,7 +112,8 @@ def _missing(trace: Trace) -> Symptom | None:
     missing = wiring.without_gradient(trace)
     if missing:
         kind = "no gradient" if missing[0].never_reached else "a gradient of exactly 0"
-        said = f"{figures.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)} got {kind} in {trace.steps} steps (all need one)"
+        counted = f"{figures.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)}"
+        said = f"{counted} got {kind} in {trace.steps} steps (all need one)"
         return Symptom(
             said,
             NOT_LEARNING,
@@ -125,8 +127,8 @@ def _missing(trace: Trace) -> Symptom | None:
         strongest, weakest = wiring.strength(trace), faint[0]
         small = max(weakest.rms_gradients().values())
         said = (
-            f"the gradient of {weakest.name} is {figures.short(small)} per value, {figures.short(small / strongest)} of the "
-            f"largest (at least {wiring.VANISHED:g} is usual)"
+            f"the gradient of {weakest.name} is {figures.short(small)} per value, {figures.short(small / strongest)} "
+            f"of the largest (at least {wiring.VANISHED:g} is usual)"
         )
         return Symptom(
             said,

@@ -57,10 +57,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return Symptom(said, PERFORMANCE, speed, wanted, "low", f"{figures.short(speed)} samples/s")
     limit = settings.get("max_data_wait", 0.5)
     if waiting > limit:
-        said = f"{figures.share(waiting)} of a step is waiting for data, at most {figures.share(limit)} wanted ({_split(trace)})"
-        return Symptom(
-            said, PERFORMANCE, waiting, limit, "low", f"{figures.share(waiting)} of a step is waiting for data"
-        )
+        headline = f"{figures.share(waiting)} of a step is waiting for data"
+        said = f"{headline}, at most {figures.share(limit)} wanted ({_split(trace)})"
+        return Symptom(said, PERFORMANCE, waiting, limit, "low", headline)
     return Passed(figures=known)
 
 

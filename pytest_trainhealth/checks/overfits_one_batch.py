@@ -110,12 +110,14 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return NeedsControl(UNTRAINED, once=True)
     if _moves_by_itself(untrained) and curve.level(untrained.losses) - last > _BETTER_THAN_CONTROL * abs(last):
         level = figures.loss(curve.level(untrained.losses))
-        return Passed((f"the loss moves by itself; judged against a run without learning, which ends at {level}",), known)
+        return Passed(
+            (f"the loss moves by itself; judged against a run without learning, which ends at {level}",), known
+        )
     return _symptom(trace, first, last, ratio)
 
 
 def _moves_by_itself(untrained: Trace) -> bool:
-    """A queue that fills, a teacher that follows, a weight that is annealed: the loss changes though nothing is learnt."""
+    """A queue that fills, a teacher that follows, an annealed weight: the loss changes though nothing is learnt."""
     if untrained.crash or not untrained.finite or not untrained.losses:
         return False
     first = untrained.losses[0]
@@ -140,7 +142,8 @@ def _beside_zeroed_inputs(
         return Passed((f"judged against zeroed inputs, which end at {figures.loss(other)}",), known)
     if fall >= _CLEARLY_FELL:
         return CouldNotJudge(
-            f"the loss falls ({figures.change(first, last)}), but no further than with zeroed inputs ({figures.loss(other)})",
+            f"the loss falls ({figures.change(first, last)}), but no further than with zeroed inputs "
+            f"({figures.loss(other)})",
             known,
         )
     return None

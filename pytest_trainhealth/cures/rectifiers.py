@@ -1,4 +1,7 @@
-"""Hidden sigmoid and tanh become leaky rectifiers, in layers drawn anew to fit them. The last one may be the output: it stays."""
+"""Hidden sigmoid and tanh become leaky rectifiers, in layers drawn anew to fit them.
+
+The last one may be the output: it stays.
+"""
 
 from __future__ import annotations
 

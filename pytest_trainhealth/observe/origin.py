@@ -1,4 +1,4 @@
-"""Who wrote it: the user, or an installed package? An unused module is an alarm in the one case, a note in the other."""
+"""Who wrote it: the user, or an installed package? An unused module is an alarm here, a note there."""
 
 from __future__ import annotations
 

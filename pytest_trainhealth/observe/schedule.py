@@ -1,4 +1,4 @@
-"""When to look closely. Norms of everything at every step cost up to 17 %; at these steps they are lost in the noise."""
+"""When to look closely. Norms of everything at every step cost up to 17 %; at these they are lost in the noise."""
 
 from __future__ import annotations
 

@@ -23,7 +23,10 @@ def main() -> int:
         for check in CHECKS:
             ratio, step = cost(make, check)
             failed = failed or ratio > MOST_COST
-            print(f"{name:<12} {step:>7.2f} ms  {check:<20} {ratio:.3f}{'  TOO MUCH' if ratio > MOST_COST else ''}", flush=True)
+            print(
+                f"{name:<12} {step:>7.2f} ms  {check:<20} {ratio:.3f}{'  TOO MUCH' if ratio > MOST_COST else ''}",
+                flush=True,
+            )
     added, alone = added_milliseconds()
     failed = failed or added > MOST_STARTUP
     print(f"start-up     {alone:>7.0f} ms  with the plugin: {added:+.1f} ms (at most {MOST_STARTUP:g} ms more)")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import json
 import runpy
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,11 @@ from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.causes import cause_names
 from pytest_trainhealth.settings import BATTERY
 
-PAGES = Path(__file__).parents[2] / "docs" / "causes"
+from ..docs.snippets import plain
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = DOCS / "causes"
+RECORD = runpy.run_path(str(DOCS / "_record.py"))
 PAIRS = sorted(folder.name for folder in PAGES.iterdir() if folder.is_dir() and not folder.name.startswith("_"))
 
 #: Where no intervention can stand in for the fix, all the evidence there is makes a cause likely.
@@ -27,17 +33,42 @@ def load(cause: str, which: str) -> Callable[[], Training]:
     return runpy.run_path(str(PAGES / cause / f"{which}.py"))["training"]
 
 
+@pytest.fixture(scope="module")
+def diagnosed():
+    """Reports of broken programs; several tests ask for the same one."""
+    known = {}
+
+    def once(cause: str, seed: int) -> Any:
+        if (cause, seed) not in known:
+            known[cause, seed] = RECORD["diagnosed"](cause, seed)
+        return known[cause, seed]
+
+    return once
+
+
 def test_every_cause_has_a_pair_and_every_pair_a_cause():
     assert tuple(PAIRS) == cause_names()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("cause", PAIRS)
-def test_broken_program_is_diagnosed(cause, seed):
-    report = diagnose(load(cause, "broken"), CHECKS.get(cause, BATTERY), seed=seed)
+def test_broken_program_is_diagnosed(cause, seed, diagnosed):
+    report = diagnosed(cause, seed)
     assert not report.healthy
     first = report.findings[0]
     assert (first.cause, first.certainty) == (cause, "likely" if cause in WITHOUT_CURE else "confirmed"), str(report)
+
+
+@pytest.mark.parametrize("cause", PAIRS)
+def test_page_shows_what_is_really_said(cause, diagnosed):
+    """Up to numbers. After a change of wording: `python docs/_record.py`."""
+    shown, real = (PAGES / cause / "failure.txt").read_text(), RECORD["failure"](diagnosed(cause, 0))
+    assert plain(shown.replace("\n", " ")) == plain(real.replace("\n", " "))
+
+
+def test_example_of_the_json_format_has_its_shape(diagnosed):
+    shown = json.loads((DOCS / "reference" / "report.json").read_text())
+    assert shape(shown) == shape(RECORD["example"](diagnosed(RECORD["EXAMPLE"], 0)))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -64,3 +95,12 @@ def test_program_fits_on_a_page(cause, which):
 def code_lines(cause: str, which: str) -> list[str]:
     """Without the docstring, which says something else of each."""
     return (PAGES / cause / f"{which}.py").read_text().splitlines()[1:]
+
+
+def shape(value: Any) -> Any:
+    """Keys and types, without the values."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [shape(inner) for inner in value]
+    return type(value).__name__

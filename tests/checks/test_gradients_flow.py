@@ -13,7 +13,13 @@ from pytest_trainhealth.trace import ModuleRecord, OptimizerRecord, ParameterRec
 def parameter(name: str, **facts: object) -> ParameterRecord:
     """A healthy weight matrix, but for the given facts."""
     record = ParameterRecord(
-        name, (4, 4), 16, module=name.rpartition(".")[0], held_by=("SGD",), moved=True, gradients={0: 1.0, 1: 0.9, 2: 0.8}
+        name,
+        (4, 4),
+        16,
+        module=name.rpartition(".")[0],
+        held_by=("SGD",),
+        moved=True,
+        gradients={0: 1.0, 1: 0.9, 2: 0.8},
     )
     for key, value in facts.items():
         setattr(record, key, value)
@@ -44,7 +50,9 @@ def test_all_is_well() -> None:
 
 def test_in_no_optimizer() -> None:
     orphan = parameter("head.weight", held_by=(), moved=False)
-    assert summary(trace(parameter("a.weight"), orphan)).startswith("1 trainable parameter of 2 got gradients but never moved")
+    assert summary(trace(parameter("a.weight"), orphan)).startswith(
+        "1 trainable parameter of 2 got gradients but never moved"
+    )
 
 
 def test_moved_by_hand_is_fine() -> None:

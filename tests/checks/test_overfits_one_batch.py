@@ -107,7 +107,9 @@ def test_nan_is_critical() -> None:
 
 def test_a_long_warm_up_cannot_be_judged() -> None:
     trace = Trace.of([2.303] * 200)
-    trace.optimizers["Adam"] = OptimizerRecord("Adam", "Adam", lr={s: 1e-7 * s for s in (0, 1, 2, 4, 8, 16, 32, 64, 128)})
+    trace.optimizers["Adam"] = OptimizerRecord(
+        "Adam", "Adam", lr={s: 1e-7 * s for s in (0, 1, 2, 4, 8, 16, 32, 64, 128)}
+    )
     verdict = judge(trace, {})
     assert isinstance(verdict, CouldNotJudge)
     assert "warming up" in verdict.reason

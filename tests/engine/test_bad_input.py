@@ -172,12 +172,12 @@ def test_lazy_modules_in_a_step_of_ones_own() -> None:
 
 
 def test_a_device_that_is_not_there() -> None:
-    with pytest.raises(WrongSetting, match="there is no 'martian' on this machine. Here: cpu"):
+    with pytest.raises(WrongSetting, match=r"there is no 'martian' on this machine\. Here: cpu"):
         examine(make(), "gradients_flow", name="x", seed=0, values={"device": "martian"})
 
 
 def test_unknown_names_list_the_near_ones() -> None:
-    with pytest.raises(WrongSetting, match="there is no check 'overfit_one_batch'. Did you mean overfits_one_batch"):
+    with pytest.raises(WrongSetting, match=r"there is no check 'overfit_one_batch'\. Did you mean overfits_one_batch"):
         diagnose(make(), checks=["overfit_one_batch"])
-    with pytest.raises(WrongSetting, match="takes no 'step'. Did you mean steps"):
+    with pytest.raises(WrongSetting, match=r"takes no 'step'\. Did you mean steps"):
         diagnose(make(), step=3)

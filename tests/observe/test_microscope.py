@@ -108,6 +108,8 @@ def test_nan_that_is_masked_by_the_model_is_no_alarm() -> None:
 
     def factory() -> Training:
         model = nn.Linear(4, 4)
-        return Training(model, torch.optim.SGD(model.parameters(), 1e-3), lambda m, b: m(b.nan_to_num()).pow(2).mean(), batch)
+        return Training(
+            model, torch.optim.SGD(model.parameters(), 1e-3), lambda m, b: m(b.nan_to_num()).pow(2).mean(), batch
+        )
 
     assert examine(factory, "trains_without_nan", name="masked", seed=0, values={}).passed

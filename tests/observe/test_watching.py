@@ -14,9 +14,7 @@ from pytest_trainhealth.facts import Verdict
 from pytest_trainhealth.observe.watching import watch
 
 
-def script(
-    *, zero: bool = True, step: bool = True, steps: int = 12, accumulate: int = 1, scale: float = 1.0
-) -> None:
+def script(*, zero: bool = True, step: bool = True, steps: int = 12, accumulate: int = 1, scale: float = 1.0) -> None:
     """Any training script."""
     model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
     optimizer = torch.optim.SGD(model.parameters(), 0.05)

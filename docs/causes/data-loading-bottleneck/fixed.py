@@ -27,7 +27,8 @@ class Clips(Dataset):
 
 
 def training():
-    model = nn.Sequential(nn.Conv2d(1, 32, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 4))
+    convolutions = nn.Sequential(nn.Conv2d(1, 32, 5, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(4))
+    model = nn.Sequential(convolutions, nn.Flatten(), nn.Linear(512, 4))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     loader = DataLoader(Clips(), batch_size=16, shuffle=True)
     return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=loader)

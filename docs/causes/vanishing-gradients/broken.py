@@ -5,14 +5,23 @@ from torch import nn
 
 from pytest_trainhealth import Training
 
-DEPTH = 10
+
+class DeepNetwork(nn.Module):
+    def __init__(self, depth=10, width=32):
+        super().__init__()
+        self.entry = nn.Linear(20, width)
+        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.head = nn.Linear(width, 4)
+
+    def forward(self, x):
+        x = self.entry(x)
+        for layer in self.layers:
+            x = torch.sigmoid(layer(x))
+        return self.head(x)
 
 
 def training():
-    layers = [nn.Linear(20, 32), nn.Sigmoid()]
-    for _ in range(DEPTH):
-        layers += [nn.Linear(32, 32), nn.Sigmoid()]
-    model = nn.Sequential(*layers, nn.Linear(32, 4))
+    model = DeepNetwork()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     inputs, labels = torch.randn(32, 20), torch.randint(4, (32,))
     return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=(inputs, labels))

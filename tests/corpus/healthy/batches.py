@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from pytest_trainhealth import Training
 
@@ -95,8 +95,8 @@ def batch_from_augmenting_dataset() -> Training:
     )
 
 
-class Replay:
-    """Neither a list nor a DataLoader: whatever has `__iter__` and `__len__`."""
+class Replay(IterableDataset):
+    """Yields whole batches, in another order on each pass."""
 
     def __init__(self, x: Tensor, y: Tensor, size: int) -> None:
         self.x, self.y, self.size = x, y, size
@@ -111,11 +111,42 @@ class Replay:
 
 
 @healthy
-def batch_loader_of_their_own() -> Training:
-    """The user's own loader class, shuffling on each pass."""
+def batch_made_by_the_dataset() -> Training:
+    """`batch_size=None`: the data set makes the batches, the DataLoader only hands them on."""
     model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=Replay(*blobs(), size=16))
+    data = DataLoader(Replay(*blobs(), size=16), batch_size=None)
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=data)
+
+
+class Record:
+    """A plain object with attributes, as graph libraries and homemade loaders use."""
+
+    def __init__(self, **parts: Tensor) -> None:
+        self.__dict__.update(parts)
+
+
+@healthy
+def batch_plain_object() -> Training:
+    """The model is given the whole object and takes out what it needs; one attribute is used by nobody."""
+
+    class FromRecord(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+
+        def forward(self, record: Record) -> Tensor:
+            return self.net(record.x)
+
+    x, y = blobs()
+    rows = [slice(i, i + 16) for i in range(0, 128, 16)]
+    model = FromRecord()
+    return Training(
+        model,
+        torch.optim.Adam(model.parameters(), lr=3e-3),
+        loss=lambda model, record: F.cross_entropy(model(record), record.y),
+        data=[Record(x=x[r], y=y[r], when=torch.arange(r.start, r.stop)) for r in rows],
+    )
 
 
 @healthy
