@@ -128,21 +128,35 @@ _CAUSES = (
 
 
 def _settings() -> str:
-    rows = []
+    given, keywords = [], []
     for s in settings.SETTINGS:
-        value = "" if s.kind is bool else f" {s.metavar}"
-        option = f"`{s.flag}{value}`" if s.option else ""
-        keyword = f"`{s.name}=`" if s.checks or s.name == "checks" else ""
-        rows.append((option, f"`{s.key}`" if s.ini else "", keyword, _default(s.default), _sentence(s.help)))
+        if s.option:
+            value = "" if s.kind is bool else f" {s.metavar}"
+            given.append(f"`{s.flag}{value}`\n: {_sentence(s.help)} {_also(s)}")
+        else:
+            keywords.append(f"`{s.name}=`\n: {_sentence(s.help)} {_also(s)}")
     return _joined(
         "# Settings",
         "A marker's keyword wins over the command line, and that over the ini file (`pytest.ini`, `pyproject.toml`, "
         "`tox.ini`). pytest's header says which values are in force and where each was given.",
-        _table(("option", "ini key", "marker keyword", "default", "meaning"), rows),
+        "## Options and ini keys",
+        *given,
+        "## Keywords that only markers take",
+        *keywords,
         "## Markers",
         "One marker is one test item. `trainhealth` stands for the battery; each check has a marker of its own name.",
         _table(("marker", "keywords"), [_marker_row(m) for m in ("trainhealth", *settings.CHECKS)]),
     )
+
+
+def _also(s: settings.Setting) -> str:
+    """In which other ways it can be given, and what holds when it is not."""
+    words = [f"Default: {_default(s.default)}."] if s.default is not None else []
+    words += [f"Ini key: `{s.key}`."] if s.ini else []
+    of = "all checks" if set(s.checks) == set(settings.CHECKS) else ", ".join(f"`{name}`" for name in s.checks)
+    of = "`trainhealth`" if s.name == "checks" else of
+    words += [f"Marker keyword: `{s.name}=` of {of}."] if of else []
+    return " ".join(words)
 
 
 def _marker_row(marker: str) -> tuple[str, str]:
@@ -192,7 +206,7 @@ def _pair(name: str, docs: Path) -> Iterator[str]:
     gone, new = _changed(broken, fixed)
     yield "## Example"
     yield _included(f"/causes/{name}/broken.py", "broken.py", gone)
-    yield "What it is told:"
+    yield "What is said of it:"
     yield _included(f"/causes/{name}/failure.txt", None, [], "text")
     yield "The same, mended:"
     yield _included(f"/causes/{name}/fixed.py", "fixed.py", new)

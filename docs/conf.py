@@ -24,10 +24,11 @@ exclude_patterns = ["_build"]
 
 html_theme = "furo"
 html_title = f"pytest-trainhealth {release}"
+html_static_path = ["_static"]
+html_css_files = ["trainhealth.css"]
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
-html_theme_options = {"sidebar_hide_name": False}
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 

@@ -20,6 +20,9 @@ _BUDGET = 10
 _HYPERPARAMETERS = 40
 _STRUCTURE = 20
 
+#: Wiring, activations and the size of updates show early.
+_CLOSER_STEPS = 64
+
 _RIVALS = (
     Cure("learning_rate", "learning rate x 10", {"factor": 10.0}),
     Cure("learning_rate", "learning rate / 10", {"factor": 0.1}),
@@ -89,9 +92,14 @@ def _closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tr
     """The failed run once more with every signal; a step that was not finite goes under the microscope."""
     if symptom.category == PERFORMANCE or not examination.program.repeatable:
         return trace
-    plan = replace(examination.plan, longest=max(trace.steps, 1), signals=CLOSER_LOOK, every_step=True, drive=None)
+    exploded = symptom.category == EXPLOSION
+    longest = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
+    plan = replace(examination.plan, longest=longest, signals=CLOSER_LOOK, every_step=exploded, drive=None)
     closer = examination.record(plan)
-    if symptom.category == EXPLOSION and closer.nonfinite is not None:
+    if not exploded and closer.losses:
+        # the same run, so what was seen of the rest of it still holds
+        closer.losses, closer.updates, closer.backwards = trace.losses, trace.updates, trace.backwards
+    if exploded and closer.nonfinite is not None:
         step = closer.nonfinite.step
         at_step = {step: under_the_microscope}
         closer.guilty = examination.record(replace(plan, longest=step + 1, signals=(), at_step=at_step)).guilty

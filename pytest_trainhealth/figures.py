@@ -12,7 +12,7 @@ def loss(value: float) -> str:
         return str(value)
     if value != 0 and abs(value) < 5e-4:
         return f"{value:.1e}"
-    return f"{value:.3f}" if abs(value) < 100 else f"{value:.3g}"
+    return f"{value:.3f}" if abs(value) < 100 else short(value)
 
 
 def change(before: float, after: float) -> str:
@@ -32,6 +32,8 @@ def short(value: float) -> str:
 
 def share(value: float) -> str:
     percent = 100 * value
+    if 99.5 <= percent < 100:
+        return "over 99 %"  # "100 %" would say that nothing is left
     return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1g} %"
 
 

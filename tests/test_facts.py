@@ -69,3 +69,8 @@ def test_healthy_needs_a_check_that_could_judge() -> None:
 def test_the_place_to_look_at_first_is_where_the_harm_was_done() -> None:
     assert str(HEAD.location) == "train.py:27"
     assert SLOW.location is None
+
+
+def test_a_verdict_out_of_a_file_with_its_node_id() -> None:
+    data = {"nodeid": "test_x.py::test_x[gradients_flow]", **WHOLE.to_json()}
+    assert Verdict.from_json(data) == WHOLE

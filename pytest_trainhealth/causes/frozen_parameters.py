@@ -41,7 +41,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     names = [p.name for p in frozen]
     part = "every parameter" if everything else f"{figures.names(names)}"
     return Suspicion(
-        statement=f"{part} {'is' if everything or len(names) == 1 else 'are'} frozen where the training has to learn",
+        statement=f"{part} {'is' if everything or len(names) == 1 else 'are'} frozen",
         evidence=(
             Evidence(
                 f"{figures.count(values)} of {figures.count(total)} values ({figures.share(part_of_all)}) have "
@@ -51,7 +51,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Evidence(f"{figures.plural(len(trace.trainable), 'parameter')} of {len(trace.parameters)} may learn"),
         ),
         certainty="likely" if everything else "possible",
-        why="requires_grad is False",
+        why="requires_grad is False where the training has to learn",
         fix=Fix("unfreeze what has to learn, before the optimizer is made", ("model.requires_grad_(True)",)),
         not_this="a higher learning rate for what is left",
         cures=(Cure("add_parameters", f"{figures.names(names, most=1)} unfrozen", {"names": names}),),

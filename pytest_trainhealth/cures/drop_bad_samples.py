@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from ..batches import batch_size, map_tensors, tensors
 from ..observe.run import Run
@@ -14,8 +15,11 @@ from ..observe.run import Run
 
 class listener:
     def __init__(self, run: Run, stack: ExitStack) -> None:
-        self._run = run
         run.batch_changes.append(self._clean)
+        if run.feed is None:  # a watched test has its own loaders
+            original = _BaseDataLoaderIter.__next__
+            stack.callback(setattr, _BaseDataLoaderIter, "__next__", original)
+            setattr(_BaseDataLoaderIter, "__next__", lambda iterator: self._clean(original(iterator)))  # noqa: B010
 
     def _clean(self, batch: Any) -> Any:
         size = batch_size(batch)

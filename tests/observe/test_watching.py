@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth.examine import NotATraining, examine
 from pytest_trainhealth.facts import Verdict
@@ -100,3 +101,18 @@ def test_nothing_trained() -> None:
 def test_something_else_returned() -> None:
     with pytest.raises(NotATraining, match="returned int 3: return a Training, or nothing"):
         examined(lambda: 3, "gradients_flow")
+
+
+def test_nan_in_the_data_of_a_script() -> None:
+    def trained_on_a_hole() -> None:
+        samples = torch.randn(64, 4)
+        samples[37, 2] = torch.nan
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), 0.05)
+        for x, y in DataLoader(TensorDataset(samples, torch.randint(0, 3, (64,))), 8):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+    verdict = examined(trained_on_a_hole, "trains_without_nan")
+    assert (verdict.findings[0].cause, verdict.findings[0].certainty) == ("nan-in-data", "confirmed")

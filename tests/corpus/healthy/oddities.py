@@ -247,14 +247,13 @@ class UnusedPieces(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.shortcut = nn.Identity()  # never called
-        self.act = nn.GELU()
         self.unused_dropout = nn.Dropout(0.1)  # never called
         self.loss = nn.CrossEntropyLoss(label_smoothing=0.05)
         self.net = net()
         self.register_buffer("classes", torch.arange(4))  # never read
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.act(self.net(x)) * 3
+        return self.net(x)
 
 
 @healthy

@@ -21,7 +21,7 @@ def scenes(n: int = 32, size: int = 16) -> tuple[Tensor, Tensor]:
 
 
 class UNet(nn.Module):
-    def __init__(self, classes: int = 2, width: int = 8) -> None:
+    def __init__(self, classes: int = 2, width: int = 6) -> None:
         super().__init__()
         self.down1 = self._double(1, width)
         self.down2 = self._double(width, 2 * width)

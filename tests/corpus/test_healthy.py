@@ -1,0 +1,33 @@
+"""Never cry wolf: the whole battery on every healthy program, and not one alarm."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from pytest_trainhealth import diagnose
+
+from .healthy import Factory, programs
+
+PROGRAMS = programs()
+
+#: Adversaries, whose losses need not fall: the check says so. Any other program it has to judge.
+NOT_JUDGED = {
+    ("gan_two_optimizers", "overfits_one_batch"),
+    ("gan_hinge_spectral_norm", "overfits_one_batch"),
+    ("wgan_weight_clipping", "overfits_one_batch"),
+    ("wgan_gradient_penalty", "overfits_one_batch"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_alarm(name: str) -> None:
+    factory: Factory = PROGRAMS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch has remarks of its own on sparse tensors, checkpoints and schedulers
+        report = diagnose(factory)
+    alarms = {v.check: v.headline for v in report.verdicts if v.failed}
+    assert alarms == {}
+    unjudged = {(name, v.check) for v in report.verdicts if not v.passed}
+    assert unjudged <= NOT_JUDGED, [v.reason for v in report.verdicts if not v.passed]
