@@ -155,7 +155,8 @@ def _also(s: settings.Setting) -> str:
     words += [f"Ini key: `{s.key}`."] if s.ini else []
     of = "all checks" if set(s.checks) == set(settings.CHECKS) else ", ".join(f"`{name}`" for name in s.checks)
     of = "`trainhealth`" if s.name == "checks" else of
-    words += [f"Marker keyword: `{s.name}=` of {of}."] if of else []
+    if of:
+        words.append(f"Marker keyword: `{s.name}=` of {of}." if s.option else f"Of {of}.")
     return " ".join(words)
 
 
@@ -305,14 +306,14 @@ def _json(docs: Path) -> str:
             ("key", "meaning"),
             [
                 ("`version`", f"{facts.SCHEMA_VERSION}"),
-                ("`complete`", "false while the run is going on, and after one that was killed"),
-                ("`interrupted`", "true when the run was stopped before its end (Ctrl-C, `-x`, `--maxfail`)"),
+                ("`complete`", "false while the run goes on, and after one that ended early (`-x`, Ctrl-C, killed)"),
+                ("`interrupted`", "true after Ctrl-C"),
                 ("`verdicts`", "one object for each check that was run"),
             ],
         ),
         "The file is whole and readable at any moment: it is written under another name first.",
         "## A verdict",
-        _table(("key", "meaning"), own),
+        _table(("key", "meaning"), [("`nodeid`", "pytest's id of the test item"), *own]),
         f"`symptom`, `findings` and `reruns` hold {record('Symptom')}, {record('Finding')} and {record('Rerun')} with "
         "the same names. JSON has no NaN and no infinity: a figure that is not finite is the word `nan`, `inf` or "
         "`-inf`, which `float()` reads back. `Verdict.from_json()` does so.",
@@ -389,7 +390,7 @@ def _default(value: object) -> str:
 
 def _sentence(text: str) -> str:
     text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?", ")")) else text + "."
+    return text if text.endswith((".", "?")) else text + "."
 
 
 def _joined(*parts: str) -> str:

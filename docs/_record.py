@@ -13,6 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 EXAMPLE = "parameters-not-in-optimizer"
+NODEID = "test_train.py::test_training[gradients_flow]"
 
 
 def diagnosed(cause: str, seed: int = 0):
@@ -40,7 +41,7 @@ def failure(report) -> str:
 def example(report) -> dict:
     """A file as `--trainhealth-json` writes it, of one failed check."""
     failed = next(verdict for verdict in report.verdicts if verdict.failed)
-    return {"version": 1, "complete": True, "interrupted": False, "verdicts": [failed.to_json()]}
+    return {"version": 1, "complete": True, "interrupted": False, "verdicts": [{"nodeid": NODEID, **failed.to_json()}]}
 
 
 def main() -> None:

@@ -146,9 +146,10 @@ def _program(
 
 
 def _threads(asked: int, workers: int) -> int:
-    if asked:
-        return max(1, asked)
-    return max(1, torch.get_num_threads() // workers) if workers > 1 else 0
+    """0 leaves torch its own number. Workers share: on a busy machine too many threads are ten times slower than one."""
+    if not asked and workers == 1:
+        return 0
+    return max(1, (asked or torch.get_num_threads()) // workers)
 
 
 def _device(name: str | None) -> torch.device | None:

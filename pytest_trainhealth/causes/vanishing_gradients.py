@@ -18,7 +18,8 @@ What not to do
 
 When this is wrong
     Biases before a normalisation and query and key weights at the start have tiny gradients by nature: only weight
-    matrices count, and only eight orders of magnitude below the largest (or five, where the loss does not fall).
+    matrices count, from the first of the model on, and only eight orders of magnitude below the largest (or five,
+    where the loss does not fall).
 """
 
 from __future__ import annotations
@@ -37,14 +38,12 @@ _BESIDE_A_FLAT_LOSS = 1e-5
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    strongest = wiring.strength(trace)
-    if not strongest:
-        return None
-    sizes = {p.name: max(p.rms_gradients().values(), default=0.0) for p in wiring.weights(trace) if p.has_gradient}
-    faint = {name: size for name, size in sizes.items() if size < _BESIDE_A_FLAT_LOSS * strongest}
+    faint = wiring.vanished(trace, _BESIDE_A_FLAT_LOSS)
     if not faint:
         return None
-    weakest = min(faint, key=faint.__getitem__)
+    strongest = wiring.strength(trace)
+    sizes = {p.name: max(p.rms_gradients().values(), default=0.0) for p in wiring.weights(trace) if p.has_gradient}
+    weakest = min((p.name for p in faint), key=sizes.__getitem__)
     loudest = max(sizes, key=sizes.__getitem__)
     bounded = [a for a in trace.activations.values() if a.saturated]
     evidence = [
@@ -53,8 +52,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             sizes[weakest] / strongest,
         ),
         Evidence(
-            f"{len(faint)} of {figures.plural(len(sizes), 'weight')} get less than {_BESIDE_A_FLAT_LOSS:g} of the "
-            "largest gradient"
+            f"the first {len(faint)} of {figures.plural(len(sizes), 'weight')} get less than "
+            f"{_BESIDE_A_FLAT_LOSS:g} of the largest gradient"
         ),
     ]
     if bounded:

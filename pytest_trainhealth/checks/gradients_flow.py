@@ -51,7 +51,7 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
         return False
     return trace.steps >= max(_PATIENCE, int(settings.get("steps") or 0)) or (
         not wiring.without_gradient(trace)
-        and not wiring.vanished(trace)
+        and not _vanished(trace)
         and all(p.held_by or p.moved for p in trace.trainable)
     )
 
@@ -122,7 +122,7 @@ def _missing(trace: Trace) -> Symptom | None:
             "high",
             f"{figures.names([p.name for p in missing])} got {kind}",
         )
-    faint = wiring.vanished(trace)
+    faint = _vanished(trace)
     if faint:
         strongest, weakest = wiring.strength(trace), faint[0]
         small = max(weakest.rms_gradients().values())
@@ -141,6 +141,11 @@ def _missing(trace: Trace) -> Symptom | None:
     return None
 
 
+def _vanished(trace: Trace) -> list[ParameterRecord]:
+    """What an installed package makes of its gradients is its own business."""
+    return [p for p in wiring.vanished(trace) if p.made_by == "user"]
+
+
 def _notes(trace: Trace) -> tuple[str, ...]:
     unused = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
     return (f"{figures.names(unused)} got no gradient in {trace.steps} steps",) if unused else ()
@@ -149,7 +154,7 @@ def _notes(trace: Trace) -> tuple[str, ...]:
 def result(trace: Trace) -> str:
     if not trace.finite:
         return "not finite"
-    bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *wiring.vanished(trace))}
+    bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *_vanished(trace))}
     if wiring.piling_up(trace):
         return "gradients add up"
     if wiring.nothing_moves(trace):

@@ -160,7 +160,7 @@ def _symptom(trace: Trace, first: float, last: float, ratio: float) -> Symptom:
     samples = f" of {figures.plural(trace.batch_size, 'sample')}" if trace.batch_size else ""
     wanted = f"has to fall below {figures.loss(ratio * first)}" if first > 0 else "has to fall"
     summary = f"loss {figures.change(first, last)} in {steps} steps on one batch{samples} ({wanted})"
-    if last > first + 0.1 * abs(first):
+    if last - first > max(0.1 * abs(first), 2 * curve.spread(losses)):
         category, headline = INSTABILITY, f"loss grows from {figures.change(first, last)}"
     elif curve.oscillates(losses):
         category, headline = INSTABILITY, f"loss oscillates around {figures.loss(last)}"

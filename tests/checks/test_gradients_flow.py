@@ -111,6 +111,12 @@ def test_a_vanished_gradient() -> None:
     assert summary(trace(faint, parameter("b.weight"))).startswith("the gradient of a.weight is 2.5e-11 per value")
 
 
+def test_a_faint_weight_further_on_is_fine() -> None:
+    """Query and key weights at the start: 1e-9 of the largest gradient in a healthy MobileBERT."""
+    query = parameter("layer.query.weight", gradients={0: 1e-10, 1: 1e-10})
+    assert isinstance(judge(trace(parameter("embed.weight"), query, parameter("head.weight")), {}), Passed)
+
+
 def test_stale_gradients() -> None:
     made = trace(parameter("a.weight"))
     made.stale_gradients = {"SGD": [1, 2, 3]}

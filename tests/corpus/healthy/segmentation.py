@@ -21,7 +21,7 @@ def scenes(n: int = 32, size: int = 16) -> tuple[Tensor, Tensor]:
 
 
 class UNet(nn.Module):
-    def __init__(self, classes: int = 2, width: int = 6) -> None:
+    def __init__(self, classes: int = 2, width: int = 8) -> None:
         super().__init__()
         self.down1 = self._double(1, width)
         self.down2 = self._double(width, 2 * width)
@@ -51,7 +51,7 @@ def unet_ignore_index() -> Training:
     model = UNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     criterion = nn.CrossEntropyLoss(ignore_index=255)
-    return Training(model, optimizer, criterion=criterion, data=loader(x, target, batch_size=8))
+    return Training(model, optimizer, criterion=criterion, data=loader(x, target, batch_size=6))
 
 
 @healthy
@@ -67,7 +67,7 @@ def unet_dice_and_bce() -> Training:
     model = nn.Sequential(UNet(classes=1), nn.Flatten(1, 2))
     x, mask = scenes()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    return Training(model, optimizer, criterion=criterion, data=loader(x, mask.float(), batch_size=8))
+    return Training(model, optimizer, criterion=criterion, data=loader(x, mask.float(), batch_size=6))
 
 
 class CentreDetector(nn.Module):
