@@ -146,7 +146,7 @@ def _program(
 
 
 def _threads(asked: int, workers: int) -> int:
-    """0 leaves torch its own number. Workers share: on a busy machine too many threads are ten times slower than one."""
+    """0 leaves torch its own number. Workers share: too many threads on a busy machine are ten times slower than one."""
     if not asked and workers == 1:
         return 0
     return max(1, (asked or torch.get_num_threads()) // workers)
