@@ -53,6 +53,7 @@ FIELDS = {
         "limit": "what it should have been",
         "severity": "`critical`, `high`, `medium` or `low`",
         "headline": "a few words, for the first line where no cause fits",
+        "tentative": "true where the symptom is an alarm only together with a confirmed cause",
     },
     "Finding": {
         "cause": "the name of the [cause](causes/index.md)",

@@ -61,7 +61,9 @@ def _verdict(examination: Examination, trace: Trace | None, name: str) -> Verdic
         judgement = _second_look(examination, judgement)
     if isinstance(judgement, Symptom):
         found = find_causes(examination, judgement, trace)
-        return _failed(examination, name, judgement, found, trace, notes)
+        if not judgement.tentative or any(f.confirmed for f in found.findings):
+            return _failed(examination, name, judgement, found, trace, notes)
+        judgement = Passed((f"{judgement.summary}: odd, but no cause could be confirmed",))
     if isinstance(judgement, CouldNotJudge):
         return Verdict(examination.check_name, name, "could not judge", judgement.reason, notes=notes,
                        figures=judgement.figures, steps=trace.steps)  # fmt: skip
@@ -146,7 +148,7 @@ def _program(
 
 
 def _threads(asked: int, workers: int) -> int:
-    """0 leaves torch its own number. Workers share: too many threads on a busy machine are ten times slower than one."""
+    """0 leaves torch its own number. Workers share: too many threads on a busy machine are ten times slower."""
     if not asked and workers == 1:
         return 0
     return max(1, (asked or torch.get_num_threads()) // workers)

@@ -43,6 +43,8 @@ class Symptom:
     limit: float
     severity: Severity = "high"
     headline: str = ""
+    #: Not enough by itself: an alarm only if a cause is confirmed.
+    tentative: bool = False
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ class Trace:
     modules: dict[str, ModuleRecord] = field(default_factory=dict)
     activations: dict[str, ActivationRecord] = field(default_factory=dict)
     optimizers: dict[str, OptimizerRecord] = field(default_factory=dict)
-    #: Root mean square over all gradients right after backward(), and when the optimizer got them.
+    #: Size of all gradients right after backward() (per value), and of those that the optimizers got (together).
     after_backward: dict[int, float] = field(default_factory=dict)
     at_update: dict[int, float] = field(default_factory=dict)
     #: Steps at which an optimizer used gradients that still held the previous step's.

@@ -49,7 +49,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"the gradient's norm is {figures.short(first)} before the first step",
         evidence=tuple(evidence),
-        why="its scale grows on the way back through the layers",
+        why="weights, inputs or targets are of far too large a scale",
         fix=Fix(
             "mend the scale of weights or inputs, and clip before the step",
             ("torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",),

@@ -43,10 +43,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     total = max(1, math.prod(field.shape))
     bad_values = f"{figures.plural(field.nonfinite, 'value')} that {'is' if field.nonfinite == 1 else 'are'}"
     return Suspicion(
-        statement=f"batch {step} holds {bad_values} not finite",
+        statement=f"the batch of step {step} holds {bad_values} not finite",
         evidence=(
             Evidence(
-                f"{field.name} of batch {step}, shape {field.shape}: {figures.count(field.nonfinite)} of "
+                f"{field.name} at step {step}, shape {field.shape}: {figures.count(field.nonfinite)} of "
                 f"{figures.count(total)} values are NaN or Inf{sample}",
                 float(field.nonfinite),
             ),

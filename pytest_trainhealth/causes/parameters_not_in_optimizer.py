@@ -40,9 +40,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     optimizer = next(iter(trace.optimizers.values()))
     late = _put_in_later(orphans[0], trace)
     names = figures.names([p.name for p in orphans])
-    copy = optimizer.strangers == optimizer.parameters and len(orphans) == len(
-        [p for p in trace.trainable if p.has_gradient]
-    )
+    everything = len(orphans) == sum(p.has_gradient for p in trace.trainable)
+    copy = late is None and everything and optimizer.strangers == optimizer.parameters
     if copy:
         statement = f"{optimizer.label} holds another copy of the model"
         why = "the optimizer was made for other tensors than the model's"
@@ -104,12 +103,13 @@ def _places(optimizer: OptimizerRecord, late: ModuleRecord | None) -> tuple[Plac
 
 
 def _fix(optimizer: OptimizerRecord, late: ModuleRecord | None) -> Fix:
-    if late is not None and late.place is not None and optimizer.place is not None:
-        return Fix("make the optimizer after the last change to the model:", (late.place.code, optimizer.place.code))
-    return Fix(
-        "make the optimizer after the last change to the model, from all its parameters:",
-        (f"optimizer = {optimizer.kind}(model.parameters(), ...)",),
-    )
+    instruction = "make the optimizer after the last change to the model:"
+    if late is None or late.place is None or optimizer.place is None:
+        return Fix(instruction, (f"optimizer = {optimizer.kind}(model.parameters(), ...)",))
+    # a list of parameters that was made before would still be the old one
+    made_anew = "parameters()" in optimizer.place.code
+    made = optimizer.place.code if made_anew else f"optimizer = {optimizer.kind}(model.{late.path}.parameters(), ...)"
+    return Fix(instruction, (late.place.code, made))
 
 
 def _common(orphans: list[ParameterRecord]) -> str:

@@ -68,7 +68,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"{operation}{where} makes {guilty.value}",
         evidence=tuple(evidence),
-        why=f"{operation} left its domain ({guilty.phase} pass)",
+        why=f"{operation.removesuffix(' (backward)')} left its domain in the {guilty.phase} pass",
         places=() if guilty.place is None else (guilty.place,),
         fix=Fix(_advice(guilty.operation)),
         not_this="nan_to_num on the loss, or clipping: the gradient of a NaN is a NaN",

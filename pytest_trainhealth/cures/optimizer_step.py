@@ -35,4 +35,5 @@ class listener:
         if self._due and not self._updated:
             for optimizer in list(self._run.optimizers.values()):
                 optimizer.step()
+                optimizer.zero_grad()  # the loop may do that only where it meant to step
         self._due = self._updated = False

@@ -26,9 +26,11 @@ class Feed:
         self._data = training.data
         self._one_batch = one_batch
         # A step of the user's own moves its batches itself, as in its real loop.
-        self._device = device or (training.device if training.step is None else None)
+        where = device or (training.device if training.step is None else None)
+        self._device = None if where is None or where.type == "cpu" else where  # batches are made on the CPU
         self._own = is_one_batch(self._data) or isinstance(self._data, list)
         self._kept: dict[int, tuple[Tensor, int, Tensor]] = {}
+        self._ready: set[int] = set()
         self._first: Any = None
         self._iterator: Iterator[Any] | None = None
         self.position = -1
@@ -36,8 +38,13 @@ class Feed:
     def take(self) -> Any:
         """The next batch, ready for a step."""
         batch = self._next()
+        if id(batch) in self._ready:  # nothing to prepare, and it was looked at before: this is every step's path
+            return batch
         if self._own or self._one_batch:
             self._keep(batch)
+            if _is_plain(batch) and self._device is None:
+                self._ready.add(id(batch))
+                return batch
             batch = fresh_containers(batch)
         return batch if self._device is None else to_device(batch, self._device)
 
@@ -79,3 +86,8 @@ class Feed:
         for _, tensor in tensors(batch):
             if id(tensor) not in self._kept and not tensor.is_inference():
                 self._kept[id(tensor)] = (tensor, tensor._version, tensor.detach().clone())
+
+
+def _is_plain(batch: Any) -> bool:
+    """A tensor or a tuple of tensors: nothing that a step could pop from or add to."""
+    return isinstance(batch, Tensor) or (type(batch) is tuple and all(isinstance(part, Tensor) for part in batch))

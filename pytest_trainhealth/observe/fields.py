@@ -13,7 +13,7 @@ from .run import Run
 
 
 def describe(batch: Any) -> list[FieldRecord]:
-    return [_field(name or "batch", tensor) for name, tensor in tensors(batch) if tensor.numel()]
+    return [_field(f"batch{name}", tensor) for name, tensor in tensors(batch) if tensor.numel()]
 
 
 def _field(name: str, tensor: Tensor) -> FieldRecord:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch.optim import Optimizer
 
 from ..trace import ParameterRecord
@@ -10,7 +12,7 @@ from .places import user_place
 from .run import Run
 
 #: Steps at which the gradients are also measured right after backward().
-_CLOSE = 3
+_CLOSE = 2
 
 
 class Gradients:
@@ -56,17 +58,17 @@ class Gradients:
         label = run.add_optimizer(optimizer)
         # those that no optimizer holds are measured here too: zero_grad() of the model may be next
         here = [n for n, p in run.trace.parameters.items() if label in p.held_by or not p.held_by]
-        self._measure(here if run.sampled else [n for n in here if n in self._awaited])
-        if run.step < _CLOSE:
-            held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-            total = root_mean_square(p.grad for p in held)
+        found = self._measure(here if run.sampled else [n for n in here if n in self._awaited])
+        held = [n for n in here if label in run.trace.parameters[n].held_by]
+        if run.step < _CLOSE and held:
+            total = math.sqrt(sum(found.get(name, 0.0) ** 2 for name in held))
             run.trace.at_update[run.step] = max(total, run.trace.at_update.get(run.step, 0.0))
 
     def step_ends(self) -> None:
         left = self._run.trace.parameters if self._run.sampled else self._awaited
         self._measure([n for n in left if n not in self._measured])
 
-    def _measure(self, names: list[str]) -> None:
+    def _measure(self, names: list[str]) -> dict[str, float]:
         run = self._run
         reached: list[str] = []
         for name in names:
@@ -76,8 +78,10 @@ class Gradients:
             elif run.trace.parameters[name].trainable:
                 _keep(run.trace.parameters[name], run.step, None)
         grads = [run.parameters[name].grad for name in reached]
-        for name, norm in zip(reached, norms([g for g in grads if g is not None]), strict=True):
+        found = dict(zip(reached, norms([g for g in grads if g is not None]), strict=True))
+        for name, norm in found.items():
             _keep(run.trace.parameters[name], run.step, norm)
+        return found
 
 
 def _keep(record: ParameterRecord, step: int, norm: float | None) -> None:

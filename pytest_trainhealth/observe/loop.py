@@ -67,9 +67,10 @@ class Stepper:
 
             def closure(optimizer: torch.optim.Optimizer = optimizer) -> Tensor:
                 optimizer.zero_grad()
-                loss = self._loss(fresh_containers(batch))  # it is called several times, and may pop what it uses
+                # it is called several times, and may pop what it uses
+                loss, value = self._loss(fresh_containers(batch))
                 loss.backward()  # type: ignore[no-untyped-call]
-                first.append(float(loss.detach()))
+                first.append(value)
                 return loss
 
             optimizer.step(closure)  # type: ignore[arg-type]
@@ -77,35 +78,33 @@ class Stepper:
         return first[0]
 
     def _backward(self, batch: Any) -> float:
-        loss = self._loss(batch)
+        loss, value = self._loss(batch)
         scaled = loss if self._scaler is None else self._scaler.scale(loss)
         scaled.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach())
+        return value
 
-    def _loss(self, batch: Any) -> Tensor:
+    def _loss(self, batch: Any) -> tuple[Tensor, float]:
+        """With its value, read once: on an accelerator each reading waits for the device."""
         training = self._training
         with self._autocast():
             if training.loss is not None:
-                asked, found = (
-                    "loss(model, batch)",
-                    _loss_in(training.loss(training.model, batch), "loss(model, batch)"),
-                )
+                asked = "loss(model, batch)"
+                found = _loss_in(training.loss(training.model, batch), asked)
             elif training.criterion is not None:
                 inputs, target = _pair(batch)
-                asked, found = (
-                    "criterion",
-                    _loss_in(training.criterion(_output(training.model, inputs), target), "criterion"),
-                )
+                asked = "criterion"
+                found = _loss_in(training.criterion(_output(training.model, inputs), target), asked)
             else:
-                asked, found = "model(batch)", _loss_in(_output(training.model, batch), "model(batch)", carried=True)
+                asked = "model(batch)"
+                found = _loss_in(_output(training.model, batch), asked, carried=True)
         if not isinstance(found, Tensor):
             raise BadLoss(
                 f"{asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
             )
-        as_number(found, asked)
+        value = as_number(found, asked)
         if not found.requires_grad:
             raise NotConnected
-        return found
+        return found, value
 
     def _schedule(self, loss: float) -> None:
         for scheduler in self._training.schedulers:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from torch import nn
 
-_PACKAGE_ROOT = str(Path(__file__).resolve().parent.parent)
+PACKAGE_ROOT = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = tuple(
     {str(Path(sysconfig.get_path(key)).resolve()) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {str(Path(sysconfig.get_path("stdlib")).parent.resolve() / "python3" / "dist-packages")}
@@ -25,7 +25,7 @@ def is_library_file(file: str) -> bool:
     if file.startswith("<"):
         return not file.startswith("<ipython")
     path = str(Path(file).resolve())
-    return path.startswith((_PACKAGE_ROOT, *_LIBRARIES)) or "site-packages" in path or "dist-packages" in path
+    return path.startswith((PACKAGE_ROOT, *_LIBRARIES)) or "site-packages" in path or "dist-packages" in path
 
 
 def package_of(kind: type) -> str:

@@ -1,4 +1,4 @@
-"""Whether parameters move, and how far in relation to their size."""
+"""Whether parameters move, and how far in relation to their size at the start."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Parameters:
             return
         run, before = self._run, self._before
         self._before = {}
-        names = list(before)
-        changes = [run.parameters[name].detach() - before[name] for name in names]
-        for name, change, size in zip(names, norms(changes), norms(list(before.values())), strict=True):
+        unsized = [name for name in before if run.trace.parameters[name].norm is None]
+        for name, size in zip(unsized, norms([before[name] for name in unsized]), strict=True):
+            run.trace.parameters[name].norm = size
+        changes = [run.parameters[name].detach() - value for name, value in before.items()]
+        for name, change in zip(before, norms(changes), strict=True):
             record = run.trace.parameters[name]
             record.moved = bool(record.moved) or change != 0
-            if record.norm is None:
-                record.norm = size
-            if change and size:
-                record.updates[run.step] = change / size
+            if change and record.norm:
+                record.updates[run.step] = change / record.norm

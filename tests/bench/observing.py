@@ -44,7 +44,7 @@ def observed(training: Training, check: str) -> float:
     return took
 
 
-def cost(make: Callable[[], Training], check: str, rounds: int = 40) -> tuple[float, float]:
+def cost(make: Callable[[], Training], check: str, rounds: int = 12) -> tuple[float, float]:
     """The ratio of medians (sides in turn, ABBA), and a bare step in milliseconds."""
     torch.manual_seed(0)
     one, other = make(), make()

@@ -37,6 +37,7 @@ def reader(everything_imported, pytester, monkeypatch):
     monkeypatch.setenv("COLUMNS", "88")
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:cacheprovider")
     monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # pytest-benchmark would not measure for the reader
     # a file that changes within a second, and not in size, must not be taken for its compiled self
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return Reader(pytester)

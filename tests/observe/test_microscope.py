@@ -78,7 +78,7 @@ def test_operation_and_line(unstable: Any, operation: str, phase: str) -> None:
     finding = first(verdict(unstable))
     assert finding.cause == "unstable-operation"
     assert operation in finding.statement
-    assert f"({phase} pass)" in finding.why
+    assert f"in the {phase} pass" in finding.why
     assert finding.location is not None
     assert finding.location.file.endswith("test_microscope.py")
     inside = range(unstable.__code__.co_firstlineno, unstable.__code__.co_firstlineno + 5)
