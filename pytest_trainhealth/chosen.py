@@ -6,7 +6,6 @@ Read once, in `pytest_configure`: a wrong value read later would stop the run af
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,11 @@ _FOR_EVERY_CHECK = ("threads", "device")
 _NOT_IN_HEADER = ("seed", "enabled", "json")
 
 
-@dataclass(frozen=True)
 class Chosen:
-    values: Mapping[str, Any]
-    #: Where a value was given; a setting that is not in here has its default.
-    given: Mapping[str, str]
+    def __init__(self, values: Mapping[str, Any], given: Mapping[str, str]) -> None:
+        self.values = values
+        #: Where a value was given; a setting that is not in here has its default.
+        self.given = given
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

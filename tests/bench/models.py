@@ -10,8 +10,8 @@ from pytest_trainhealth import Training
 
 
 def mlp() -> Training:
-    model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
-    return _classifier(model, torch.randn(128, 256), 10)
+    model = nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+    return _classifier(model, torch.randn(128, 128), 10)
 
 
 def cnn() -> Training:
@@ -20,7 +20,7 @@ def cnn() -> Training:
         nn.Conv2d(16, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
         nn.Flatten(), nn.Linear(32, 10),
     )  # fmt: skip
-    return _classifier(model, torch.randn(32, 3, 24, 24), 10)
+    return _classifier(model, torch.randn(16, 3, 24, 24), 10)
 
 
 class _Encoder(nn.Module):
