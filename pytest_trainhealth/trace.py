@@ -199,8 +199,6 @@ class Trace:
     #: False when backward() was called on a loss that no trainable parameter reaches.
     loss_connected: bool = True
     batch_size: int | None = None
-    batches: int = 0
-    distinct_batches: int | None = None
     #: Seconds per step: waiting for the batch, and everything else.
     waits: list[float] = field(default_factory=list)
     computes: list[float] = field(default_factory=list)
