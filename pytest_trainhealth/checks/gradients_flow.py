@@ -22,11 +22,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import figures, wiring
+from ..breakdown import exploded, not_connected
 from ..facts import Symptom
 from ..symptoms import INSTABILITY, NOT_LEARNING
 from ..trace import ParameterRecord, Trace
 from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
-from .overfits_one_batch import exploded, not_connected
 
 SIGNALS = ("gradients", "parameters", "stale", "modules")
 ONE_BATCH = False

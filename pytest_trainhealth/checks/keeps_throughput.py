@@ -19,11 +19,11 @@ from statistics import median
 from typing import Any
 
 from .. import figures
+from ..breakdown import exploded, not_connected
 from ..facts import Symptom
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
-from .overfits_one_batch import exploded, not_connected
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False

@@ -27,8 +27,9 @@ from statistics import fmean, median
 from typing import Any
 
 from .. import curve, figures
+from ..breakdown import exploded, not_connected
 from ..facts import Cure, Symptom
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import NO_CONTROLS, CouldNotJudge, Judgement, NeedsControl, Passed
 
@@ -185,34 +186,6 @@ def result(trace: Trace) -> str:
     if not trace.finite:
         return figures.change(trace.losses[0], trace.losses[-1])
     return figures.change(trace.losses[0], median(trace.losses[-3:]))
-
-
-# -- shared with the other checks -------------------------------------------------------------------------------
-
-
-def not_connected() -> Symptom:
-    return Symptom(
-        "backward() finds nothing to do: the loss depends on no trainable parameter",
-        NOT_LEARNING,
-        0.0,
-        1.0,
-        "high",
-        "the loss depends on no trainable parameter",
-    )
-
-
-def exploded(trace: Trace) -> Symptom:
-    found = trace.nonfinite
-    where, value, step = (found.where, found.value, found.step) if found else ("the loss", "nan", len(trace.losses) - 1)
-    course = f" (from {figures.loss(trace.losses[0])})" if step and trace.losses else ""
-    return Symptom(
-        f"{where} is {value} at step {step}{course}",
-        EXPLOSION,
-        float(value),
-        0.0,
-        "critical",
-        f"{where} is {value} at step {step}",
-    )
 
 
 def warming_up(trace: Trace) -> bool:

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import figures
+from ..breakdown import exploded, not_connected
 from ..trace import Trace
 from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
-from .overfits_one_batch import exploded, not_connected
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False

@@ -1,0 +1,33 @@
+"""What ends any run, whatever a check looks for: a loss that reaches nothing, and one that is not finite."""
+
+from __future__ import annotations
+
+from . import figures
+from .facts import Symptom
+from .symptoms import EXPLOSION, NOT_LEARNING
+from .trace import Trace
+
+
+def not_connected() -> Symptom:
+    return Symptom(
+        "backward() finds nothing to do: the loss depends on no trainable parameter",
+        NOT_LEARNING,
+        0.0,
+        1.0,
+        "high",
+        "the loss depends on no trainable parameter",
+    )
+
+
+def exploded(trace: Trace) -> Symptom:
+    found = trace.nonfinite
+    where, value, step = (found.where, found.value, found.step) if found else ("the loss", "nan", len(trace.losses) - 1)
+    course = f" (from {figures.loss(trace.losses[0])})" if step and trace.losses else ""
+    return Symptom(
+        f"{where} is {value} at step {step}{course}",
+        EXPLOSION,
+        float(value),
+        0.0,
+        "critical",
+        f"{where} is {value} at step {step}",
+    )
