@@ -8,7 +8,14 @@ from .symptoms import EXPLOSION, NOT_LEARNING
 from .trace import Trace
 
 
-def not_connected() -> Symptom:
+def broke_down(trace: Trace) -> Symptom | None:
+    """None where the run came to its end."""
+    if not trace.loss_connected:
+        return _not_connected()
+    return None if trace.finite else _exploded(trace)
+
+
+def _not_connected() -> Symptom:
     return Symptom(
         "backward() finds nothing to do: the loss depends on no trainable parameter",
         NOT_LEARNING,
@@ -19,7 +26,7 @@ def not_connected() -> Symptom:
     )
 
 
-def exploded(trace: Trace) -> Symptom:
+def _exploded(trace: Trace) -> Symptom:
     found = trace.nonfinite
     where, value, step = (found.where, found.value, found.step) if found else ("the loss", "nan", len(trace.losses) - 1)
     course = f" (from {figures.loss(trace.losses[0])})" if step and trace.losses else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from .causes import Cause, Suspicion, all_causes
+from .causes import cause as find_cause
 from .facts import Cure, Finding, Rerun, Symptom
 from .judging import Examination
 from .observe.microscope import under_the_microscope
@@ -169,7 +170,7 @@ def _beside_rivals(examination: Examination, findings: list[Finding], trials: _T
         return findings
     first = findings[0]
     tells_nothing = first.symptom is None or first.symptom.category == EXPLOSION
-    if tells_nothing or first.cause.startswith("lr-"):
+    if tells_nothing or find_cause(first.cause).rank >= _HYPERPARAMETERS:
         return findings
     rivals = [r for r in (trials(cure) for cure in _RIVALS) if r is not None and not r.healthy]
     known = {r.cure for r in first.reruns}

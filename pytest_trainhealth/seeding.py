@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-import numpy as np
 import pytest
 import torch
 
 from .collecting import seed_of, test_of
 from .stash import CHOSEN
-from .undisturbed import seed_everything
+from .undisturbed import remember_random_numbers, seed_everything
 
 
 def test_seed(request: pytest.FixtureRequest) -> AbstractContextManager[None]:
@@ -30,16 +28,10 @@ def fixture_seed(name: str, request: pytest.FixtureRequest) -> AbstractContextMa
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
     """Random numbers go on afterwards as if none had been drawn, unless somebody inside has seeded them."""
-    python, numpy_state, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    accelerator = torch.get_device_module() if torch.accelerator.is_available() else None
-    accelerated = accelerator.get_rng_state() if accelerator is not None else None
+    put_back = remember_random_numbers()
     seed_everything(seed)
     try:
         yield
     finally:
         if torch.initial_seed() == seed:
-            random.setstate(python)
-            np.random.set_state(numpy_state)
-            torch.set_rng_state(cpu)
-            if accelerator is not None:
-                accelerator.set_rng_state(accelerated)
+            put_back()

@@ -43,10 +43,6 @@ class ParameterRecord:
     def never_reached(self) -> bool:
         return bool(self.gradients) and all(g is None for g in self.gradients.values())
 
-    @property
-    def always_zero(self) -> bool:
-        return bool(self.gradients) and not self.has_gradient and not self.never_reached
-
     def rms_gradients(self) -> dict[int, float]:
         """Per value rather than per tensor, so that layers of different size can be compared."""
         scale = max(self.size, 1) ** 0.5
@@ -63,8 +59,6 @@ class ModuleRecord:
     calls: int = 0
     #: False when it ran where torch records no graph.
     grad_enabled: bool = True
-    #: Whether an output of it was connected to a graph.
-    connected: bool | None = None
     place: Place | None = None
     #: Put into the model after an optimizer had been made.
     after_optimizer: bool = False

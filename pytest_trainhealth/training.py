@@ -62,10 +62,6 @@ class Training:
         if not given and not isinstance(self.model, nn.Module):
             raise ValueError("Training of several models needs loss= or step=: no single output carries a loss")
 
-    @property
-    def many_batches(self) -> bool:
-        return not is_one_batch(self.data)
-
     def parameters(self) -> dict[str, nn.Parameter]:
         """By name, each tensor once, under the first of its names (tied weights)."""
         found: dict[str, nn.Parameter] = {}

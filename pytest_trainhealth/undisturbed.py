@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -17,11 +17,26 @@ def seed_everything(seed: int) -> None:
     torch.manual_seed(seed)
 
 
+def remember_random_numbers() -> Callable[[], None]:
+    """Where Python's, numpy's and torch's random numbers stand; calling what is returned goes back there."""
+    python, numpy_state, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    accelerator = torch.get_device_module() if torch.accelerator.is_available() else None
+    accelerated = accelerator.get_rng_state() if accelerator is not None else None
+
+    def put_back() -> None:
+        random.setstate(python)
+        np.random.set_state(numpy_state)
+        torch.set_rng_state(cpu)
+        if accelerator is not None and accelerated is not None:
+            accelerator.set_rng_state(accelerated)
+
+    return put_back
+
+
 @contextmanager
 def undisturbed(threads: int = 0) -> Iterator[None]:
     """Whatever happens inside, exceptions and Ctrl-C included, does not show outside. 0 threads: torch's own number."""
-    python, numpy_state, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    accelerator = _accelerator_state()
+    put_back_random_numbers = remember_random_numbers()
     thread_count, gradients = torch.get_num_threads(), torch.is_grad_enabled()
     anomaly, check_nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
     deterministic, dtype = torch.are_deterministic_algorithms_enabled(), torch.get_default_dtype()
@@ -31,21 +46,9 @@ def undisturbed(threads: int = 0) -> Iterator[None]:
             torch.set_num_threads(threads)
         yield
     finally:
-        random.setstate(python)
-        np.random.set_state(numpy_state)
-        torch.set_rng_state(cpu)
-        if accelerator is not None:
-            torch.get_device_module().set_rng_state(accelerator)
+        put_back_random_numbers()
         torch.set_num_threads(thread_count)
         torch.set_grad_enabled(gradients)
         torch.autograd.set_detect_anomaly(anomaly, check_nan)
         torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
         torch.set_default_dtype(dtype)
-
-
-def _accelerator_state() -> torch.Tensor | None:
-    if not torch.accelerator.is_available():
-        return None
-    state = torch.get_device_module().get_rng_state()
-    assert isinstance(state, torch.Tensor)
-    return state

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import figures, wiring
-from ..breakdown import exploded, not_connected
+from ..breakdown import broke_down
 from ..facts import Symptom
 from ..symptoms import INSTABILITY, NOT_LEARNING
 from ..trace import ParameterRecord, Trace
@@ -57,10 +57,9 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
-    if not trace.loss_connected:
-        return not_connected()
-    if not trace.finite:
-        return exploded(trace)
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
     if not trace.steps:
         return CouldNotJudge("no step was taken")
     trainable, gradients = trace.trainable, [p for p in trace.trainable if p.has_gradient]

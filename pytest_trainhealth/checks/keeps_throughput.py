@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from .. import figures
-from ..breakdown import exploded, not_connected
+from ..breakdown import broke_down
 from ..facts import Symptom
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
@@ -42,10 +42,9 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
-    if not trace.loss_connected:
-        return not_connected()
-    if not trace.finite:
-        return exploded(trace)
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
     if len(trace.computes) <= WARM_UP:
         return CouldNotJudge(trace.cut_short or "too few steps were timed")
     known = measured(trace)

@@ -27,7 +27,7 @@ from statistics import fmean, median
 from typing import Any
 
 from .. import curve, figures
-from ..breakdown import exploded, not_connected
+from ..breakdown import broke_down
 from ..facts import Cure, Symptom
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
@@ -85,10 +85,9 @@ def _kept(losses: list[float], ratio: float) -> bool:
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
-    if not trace.loss_connected:
-        return not_connected()
-    if not trace.finite:
-        return exploded(trace)
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
     if not trace.losses:
         return CouldNotJudge("no step was taken")
     ratio = settings.get("ratio", 0.1)

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import figures
-from ..breakdown import exploded, not_connected
+from ..breakdown import broke_down
 from ..trace import Trace
 from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
 
@@ -38,10 +38,9 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
-    if not trace.loss_connected:
-        return not_connected()
-    if not trace.finite:
-        return exploded(trace)
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
     if trace.cut_short:
         return CouldNotJudge(trace.cut_short)
     if not trace.losses:

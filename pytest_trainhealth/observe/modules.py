@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 from torch.utils.hooks import RemovableHandle
 
-from ..batches import tensors
 from ..trace import ModuleRecord
 from .origin import made_by
 from .run import Run
@@ -53,8 +51,3 @@ class Modules:
         record = self._run.trace.modules[path]
         record.calls += 1
         record.grad_enabled = torch.is_grad_enabled()
-        record.connected = bool(record.connected) or any(t.requires_grad for t in _outputs(output))
-
-
-def _outputs(output: Any) -> Iterator[Tensor]:
-    return (tensor for _, tensor in tensors(output))

@@ -30,7 +30,7 @@ def trace(*parameters: ParameterRecord, steps: int = 32) -> Trace:
     made = Trace.of([1.0] * steps, parameters)
     made.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", lr={0: 0.1}, steps=steps)
     for each in parameters:
-        made.modules[each.module] = ModuleRecord(each.module, "Linear", calls=3, connected=True)
+        made.modules[each.module] = ModuleRecord(each.module, "Linear", calls=3)
     return made
 
 
