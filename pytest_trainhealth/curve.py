@@ -23,7 +23,7 @@ def spread(losses: Sequence[float]) -> float:
 def still_falling(losses: Sequence[float]) -> bool:
     """The last eighth lies below the one before by at least 2 % of the whole fall.
 
-    Half the pace of a straight line would be 6 %; a curve that has flattened shows less than 1 %.
+    A straight line falls by 12.5 % of the whole in each eighth, so this is a sixth of its pace.
     """
     eighth = len(losses) // 8
     if eighth < 3:

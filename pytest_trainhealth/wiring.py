@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from .trace import ParameterRecord, Trace
 
-#: Gradient per value, first layers against the largest. Healthy ones stay above 1e-6; the first of twelve sigmoid
-#: layers is at 1e-11.
+#: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
+#: (any weight: 1.6e-3); the first of twelve sigmoid layers is at 1e-11.
 VANISHED = 1e-8
 #: An optimizer that stepped twice on gradients of the step before does so always.
 STALE_STEPS = 2

@@ -31,7 +31,7 @@ from . import Suspicion
 RANK = 20
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
-#: A healthy layer at its start has up to a few percent; narrow layers of four units now and then a quarter.
+#: At the first step of the 192 healthy programs: at most 38 % of a layer, and 53 % where the batch is one sample.
 _NEARLY_ALL = 0.9
 
 

@@ -33,8 +33,8 @@ from . import Suspicion
 RANK = 40
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
-#: An update of a twentieth of the weights in one step; healthy ones lie around 1e-3, with Adam at a small weight's
-#: start up to 3e-2.
+#: An update of a twentieth of the weights in one step, by median. Beside a loss that does not settle only: of the 192
+#: healthy programs LBFGS has up to 0.68, small transformers at a high rate up to 0.2.
 _LARGE_UPDATE = 0.05
 #: A curve shorter than this says nothing about its shape, unless it ends in NaN.
 _CURVE = 20

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from .module_stack import ModuleStack
@@ -58,7 +59,8 @@ class CloseSteps:
             self._open.enter_context(_Mode(self._told, stack))
 
     def _told(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
-        if self._forward:
+        # inside vmap and its like a tensor stands for many, and has no value that could be read
+        if self._forward and not (isinstance(result, Tensor) and is_functorch_wrapped_tensor(result)):
             self.seen(name, args, result, module)
 
     def backward_begins(self, roots: object) -> None:
