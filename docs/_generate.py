@@ -53,7 +53,6 @@ FIELDS = {
         "limit": "what it should have been",
         "severity": "`critical`, `high`, `medium` or `low`",
         "headline": "a few words, for the first line where no cause fits",
-        "tentative": "true where the symptom is an alarm only together with a confirmed cause",
     },
     "Finding": {
         "cause": "the name of the [cause](causes/index.md)",
@@ -66,6 +65,7 @@ FIELDS = {
         "fix": "what to do",
         "not_this": "what people try instead, and why it does not help",
         "symptom": "the symptom that it explains",
+        "rank": "its place in the order of investigation: data and wiring first, learning rates last",
         "confirmed": "the certainty is `confirmed`",
         "location": "the line to look at first, or `None`",
         "headline": "name and statement in one line",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from . import figures
 from .facts import Symptom
-from .symptoms import EXPLOSION, NOT_LEARNING
+from .records.numbers import Crash
+from .symptoms import CRASH, EXPLOSION, NOT_LEARNING
 from .trace import Trace
 
 
@@ -38,3 +39,8 @@ def _exploded(trace: Trace) -> Symptom:
         "critical",
         f"{where} is {value} at step {step}",
     )
+
+
+def crashed(crash: Crash) -> Symptom:
+    raised = f"step {crash.step} raises {crash.kind}"
+    return Symptom(f"{raised}: {crash.message}", CRASH, float(crash.step), 0.0, "critical", raised)

@@ -50,3 +50,29 @@ def oscillates(losses: Sequence[float]) -> bool:
     turns = sum(1 for a, b in pairwise(jumps) if a * b < 0)
     centre = median([abs(x) for x in half]) or 1e-12
     return median([abs(j) for j in jumps]) > 0.2 * centre and turns > 0.3 * len(jumps)
+
+
+def stays(losses: Sequence[float]) -> bool:
+    """It fell to less than half, and has hardly got lower for half of the time."""
+    quarter = len(losses) // 4
+    if quarter < 5 or losses[0] <= 0 or not all(map(isfinite, losses)):
+        return False
+    second, third, fourth = (median(losses[i * quarter : (i + 1) * quarter]) for i in (1, 2, 3))
+    return fourth > 0.8 * third and third > 0.7 * second and _centre(losses) < 0.5 * losses[0]
+
+
+def bounces(losses: Sequence[float]) -> bool:
+    """It stays where it is, and goes up and down by a tenth of its level and more."""
+    if not stays(losses):
+        return False
+    centre, half = _centre(losses), _last_half(losses)
+    return median([abs(x - centre) for x in half]) > 0.1 * abs(centre)
+
+
+def _last_half(losses: Sequence[float]) -> Sequence[float]:
+    quarter = len(losses) // 4
+    return losses[2 * quarter : 4 * quarter]
+
+
+def _centre(losses: Sequence[float]) -> float:
+    return median(_last_half(losses))

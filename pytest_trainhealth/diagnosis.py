@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from .breakdown import crashed
 from .causes import Cause, Suspicion, all_causes
 from .causes import cause as find_cause
 from .facts import Cure, Finding, Rerun, Symptom
 from .judging import Examination
 from .observe.microscope import under_the_microscope
 from .observe.signals import CLOSER_LOOK
-from .symptoms import EXPLOSION, PERFORMANCE
+from .symptoms import EXPLOSION, INSTABILITY, PERFORMANCE
 from .trace import Trace
+from .trials import Trials
 
-#: Diagnosing may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy
-#: machine comes to the same verdict.
-_BUDGET = 10
 #: Causes from this rank on are about hyperparameters, which "cure" half of all faults a little.
 _HYPERPARAMETERS = 40
 _STRUCTURE = 20
@@ -30,63 +29,97 @@ _RIVALS = (
 )
 
 
+@dataclass(frozen=True)
+class Known:
+    """A cause that a check of this training has found, with the cure that confirmed it, if one could."""
+
+    finding: Finding
+    cure: Cure | None = None
+
+
 @dataclass
 class Diagnosis:
     findings: tuple[Finding, ...] = ()
     reruns: tuple[Rerun, ...] = ()
     ruled_out: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
+    #: What the next checks of the same training may build on.
+    known: tuple[Known, ...] = ()
 
 
-@dataclass
-class _Trials:
-    """Re-runs with one cure each; none is run twice, none beyond the budget."""
+def find_causes(
+    examination: Examination,
+    symptom: Symptom,
+    trace: Trace,
+    known: Sequence[Known] = (),
+    *,
+    doubtful: bool = False,
+    rates: bool = False,
+) -> Diagnosis:
+    """`known` are causes that other checks of the same training have found: one cause may explain several.
 
-    examination: Examination
-    steps: int
-    done: dict[str, Rerun] = field(default_factory=dict)
-    untried: list[str] = field(default_factory=list)
-
-    def __call__(self, *cures: Cure) -> Rerun | None:
-        label = ", ".join(cure.label for cure in cures)
-        if label in self.done:
-            return self.done[label]
-        if not self.examination.program.repeatable or self.examination.steps_spent > _BUDGET * self.steps:
-            if label not in self.untried:
-                self.untried.append(label)
-            return None
-        trace, healthy = self.examination.with_cures(*cures)
-        self.done[label] = Rerun(label, self.examination.result(trace), healthy)
-        return self.done[label]
-
-
-def find_causes(examination: Examination, symptom: Symptom, trace: Trace) -> Diagnosis:
+    `doubtful`: only what a cure can prove is of interest, and a learning rate only where the loss is unstable, or
+    where the check asks for `rates`.
+    """
     examination.steps_spent = 0  # what it took to judge is not diagnosing
+    trials = Trials(examination, max(trace.steps, examination.check.STEPS))
+    for each in known:
+        rerun = trials(each.cure) if each.cure is not None else None
+        if rerun is not None and rerun.healthy:
+            return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
     closer = _closer_look(examination, symptom, trace)
-    suspicions: list[tuple[Cause, Suspicion]] = []
-    ruled_out: list[str] = []
-    for cause in all_causes():
-        if symptom.category not in cause.explains:
-            continue
-        if cause.rank >= _HYPERPARAMETERS and not (
-            examination.check.ABOUT_HYPERPARAMETERS or symptom.category == EXPLOSION
-        ):
-            continue
-        suspicion = cause.look(closer, symptom)
-        if suspicion is None:
-            ruled_out.append(cause.name)
-        else:
-            suspicions.append((cause, suspicion))
-    trials = _Trials(examination, max(trace.steps, examination.check.STEPS))
-    findings = list(_try_cures(suspicions, trials, symptom))
+    wiring_faults = [each.finding for each in known if each.finding.rank < _STRUCTURE]
+    unstable = symptom.category in (EXPLOSION, INSTABILITY) if doubtful else symptom.category == EXPLOSION
+    about_rates = rates or unstable or (examination.check.ABOUT_HYPERPARAMETERS and not doubtful)
+    suspicions, ruled_out = _suspicions(closer, symptom, about_rates and not wiring_faults)
+    if doubtful:
+        suspicions = [(cause, suspicion) for cause, suspicion in suspicions if suspicion.cures]
+    tried = list(_try_cures(suspicions, trials, symptom))
+    findings = [each.finding for each in tried]
     if not any(f.confirmed for f in findings):
         findings = _together(suspicions, findings, trials)
+    if not doubtful and not any(f.certainty != "possible" for f in findings):
+        findings += [replace(f, symptom=symptom) for f in wiring_faults if f.cause not in {g.cause for g in findings}]
     findings.sort(key=lambda f: ("confirmed", "likely", "possible").index(f.certainty))
     if any(f.confirmed for f in findings):
         findings = [f for f in findings if f.certainty != "possible"]
     findings = _beside_rivals(examination, findings, trials)
     reruns = () if findings else tuple(trials.done.values())
-    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(trials.untried))
+    sure = tuple(each for each in tried if each.finding.certainty != "possible")
+    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(trials.untried), sure)
+
+
+def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
+    """An error of the user's code once more, looked at closely. None where no cause explains it."""
+    if not examination.program.repeatable:
+        return None
+    plan = replace(examination.plan, keeps_crash=True, drive=None)
+    crash = examination.record(plan).crash
+    if crash is None:
+        return None
+    trace = examination.record(replace(plan, signals=CLOSER_LOOK, close_at=crash.step))
+    if trace.crash is None:
+        return None
+    symptom = crashed(trace.crash)
+    suspicions, ruled_out = _suspicions(trace, symptom, about_rates=False)
+    trials = Trials(examination, max(trace.steps, examination.check.STEPS))
+    findings = tuple(each.finding for each in _try_cures(suspicions, trials, symptom))
+    return (trace, Diagnosis(findings, (), tuple(ruled_out), tuple(trials.untried))) if findings else None
+
+
+def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:
+    """The causes of which there is evidence, in their order, and the names of the others."""
+    found: list[tuple[Cause, Suspicion]] = []
+    ruled_out: list[str] = []
+    for cause in all_causes():
+        if symptom.category not in cause.explains or (cause.rank >= _HYPERPARAMETERS and not about_rates):
+            continue
+        suspicion = cause.look(closer, symptom)
+        if suspicion is None:
+            ruled_out.append(cause.name)
+        else:
+            found.append((cause, suspicion))
+    return found, ruled_out
 
 
 def _closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
@@ -95,11 +128,15 @@ def _closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tr
         return trace
     exploded = symptom.category == EXPLOSION
     longest = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
-    plan = replace(examination.plan, longest=longest, signals=CLOSER_LOOK, every_step=exploded, drive=None)
+    at = trace.nonfinite.step if exploded and trace.nonfinite is not None else None
+    plan = replace(examination.plan, longest=longest, signals=CLOSER_LOOK, every_step=exploded, drive=None, close_at=at)
     closer = examination.record(plan)
     if not exploded and closer.losses:
         # the same run, so what was seen of the rest of it still holds
         closer.losses, closer.updates, closer.backwards = trace.losses, trace.updates, trace.backwards
+        for label, record in trace.optimizers.items():
+            if label in closer.optimizers:
+                closer.optimizers[label].rates = record.rates
     if exploded and closer.nonfinite is not None:
         step = closer.nonfinite.step
         at_step = {step: under_the_microscope}
@@ -107,7 +144,7 @@ def _closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tr
     return closer
 
 
-def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: _Trials, symptom: Symptom) -> Iterator[Finding]:
+def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, symptom: Symptom) -> Iterator[Known]:
     structural = False
     for cause, suspicion in suspicions:
         if structural and cause.rank >= _HYPERPARAMETERS:
@@ -122,29 +159,32 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: _Trials, sympt
             reruns.append(replace(rerun, confirms=rerun.healthy))
             if rerun.healthy:
                 break
-        certainty = "confirmed" if healed else _unconfirmed(suspicion, reruns)
-        yield _finding(cause, suspicion, symptom, certainty, reruns, healed)
+        certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, trials)
+        yield Known(_finding(cause, suspicion, symptom, certainty, reruns, healed), healed)
         if healed is not None:
             return
         structural = structural or (cause.rank < _STRUCTURE and certainty == "likely")
 
 
-def _unconfirmed(suspicion: Suspicion, reruns: list[Rerun]) -> str:
-    """Evidence whose cure was tried in vain is only part of the story."""
-    return "possible" if reruns and suspicion.cures else suspicion.certainty
+def _unconfirmed(cause: Cause, suspicion: Suspicion, reruns: list[Rerun], trials: Trials) -> str:
+    """Evidence whose cure was tried in vain is only part of the story; so is a rate that nobody has tried to change."""
+    untried_rate = cause.rank >= _HYPERPARAMETERS and trials.examination.program.repeatable
+    return "possible" if suspicion.cures and (reruns or untried_rate) else suspicion.certainty
 
 
-def _together(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], trials: _Trials) -> list[Finding]:
+def _together(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], trials: Trials) -> list[Finding]:
     """Two independent faults: neither cure heals alone, both together do."""
-    curable = [(cause, s) for cause, s in suspicions if s.cures and cause.rank < _HYPERPARAMETERS]
-    if len(curable) < 2:
-        return findings
-    rerun = trials(*(s.cures[0] for _, s in curable))
-    if rerun is None or not rerun.healthy:
-        return findings
-    names = {cause.name for cause, _ in curable}
-    proof = replace(rerun, confirms=True)
-    return [replace(f, certainty="confirmed", reruns=(proof, *f.reruns)) if f.cause in names else f for f in findings]
+    structure = [(cause.name, s.cures[0]) for cause, s in suspicions if s.cures and cause.rank < _HYPERPARAMETERS]
+    rates = [(cause.name, cure) for cause, s in suspicions if cause.rank >= _HYPERPARAMETERS for cure in s.cures]
+    for group in (structure, *([*structure, rate] for rate in rates)):
+        healed = trials.smallest_that_heals(group) if len(group) > 1 else None
+        if healed is not None:
+            names, proof = healed[0], replace(healed[1], confirms=True)
+            return [
+                replace(f, certainty="confirmed", reruns=(proof, *f.reruns)) if f.cause in names else f
+                for f in findings
+            ]
+    return findings
 
 
 def _finding(
@@ -161,12 +201,14 @@ def _finding(
         fix=(healed.fix if healed is not None else None) or suspicion.fix,
         not_this=suspicion.not_this,
         symptom=symptom,
+        rank=cause.rank,
     )
 
 
-def _beside_rivals(examination: Examination, findings: list[Finding], trials: _Trials) -> list[Finding]:
+def _beside_rivals(examination: Examination, findings: list[Finding], trials: Trials) -> list[Finding]:
     """Beside a confirmed cause of structure, other learning rates are shown not to help."""
-    if examination.check_name != "overfits_one_batch" or not findings or not findings[0].confirmed:
+    asks_about_rates = examination.check.ABOUT_HYPERPARAMETERS and examination.check.ONE_BATCH
+    if not asks_about_rates or not findings or not findings[0].confirmed:
         return findings
     first = findings[0]
     tells_nothing = first.symptom is None or first.symptom.category == EXPLOSION

@@ -10,14 +10,29 @@ from typing import Any
 
 import torch
 
-from .checks import CouldNotJudge, Judgement, Passed
+from .breakdown import crashed
+from .casebook import Casebook
+from .checks import CouldNotJudge, Doubtful, Judgement, Passed
 from .checks import check as find_check
-from .diagnosis import Diagnosis, find_causes
+from .diagnosis import Diagnosis, Known, explain_crash, find_causes
 from .facts import Report, Symptom, Verdict
 from .judging import Examination, Program
 from .observe.recording import Plan, TrainingProgram
 from .observe.watching import WatchedProgram, watching
-from .settings import BATTERY, CHECKS, WrongSetting, check_names, keywords, near, read_keywords, setting
+from .settings import (
+    BATTERY,
+    CHECKS,
+    DATA,
+    FLOW,
+    INPUT,
+    OVERFIT,
+    WrongSetting,
+    check_names,
+    keywords,
+    near,
+    read_keywords,
+    setting,
+)
 from .starting import NotATraining as NotATraining
 from .starting import Start
 from .symptoms import EXPLOSION, PERFORMANCE
@@ -26,6 +41,9 @@ from .trace import Trace
 from .training import Training
 from .undisturbed import seed_everything, undisturbed
 
+#: What these find explains the others: a wiring fault must not be taken for a matter of learning rates. And the run
+#: of `learns_from_data` is one that `trains_without_nan` can judge.
+_TURNS = (FLOW, INPUT, OVERFIT, DATA)
 #: Far from any seed in use: a second look draws other numbers.
 _OTHER_SEED = 7919
 
@@ -39,8 +57,13 @@ def examine(
     values: Mapping[str, Any],
     benchmark: Any = None,
     workers: int = 1,
+    casebook: Casebook | None = None,
 ) -> Verdict:
-    """One check. A callable is rebuilt for every run under the same seed; one that returns None is watched."""
+    """One check. A callable is rebuilt for every run under the same seed; one that returns None is watched.
+
+    `casebook`: what earlier checks of the same training have found; what this one finds is added.
+    """
+    casebook = casebook or Casebook()
     began = time.perf_counter()
     keeps_threads = check == "keeps_throughput"  # the speed asked for is that of the user's own setting
     threads = 0 if keeps_threads else _threads(values.get("threads", 1), workers)
@@ -48,22 +71,36 @@ def examine(
         plan = _plan(check, name, values, benchmark)
         with _program(subject, plan, check, seed) as (program, trace):
             examination = Examination(program, check, values, plan)
-            verdict = _verdict(examination, trace, name)
+            if isinstance(program, TrainingProgram):
+                trace = casebook.run_for(examination.check, values)
+            verdict = _verdict(examination, trace, name, casebook.known)
+            if isinstance(program, TrainingProgram) and examination.first is not None:
+                casebook.keep(examination.check, examination.first)
             if benchmark is not None and examination.first is not None:
                 note_speed(benchmark, examination.first)
     return replace(verdict, seed=seed, seconds=time.perf_counter() - began)
 
 
-def _verdict(examination: Examination, trace: Trace | None, name: str) -> Verdict:
-    trace, judgement = examination.judged(examination.plan, trace)
+def _verdict(examination: Examination, trace: Trace | None, name: str, known: list[Known]) -> Verdict:
+    try:
+        trace, judgement = examination.judged(examination.plan, trace)
+    except Exception as error:
+        return _explained(examination, name, error)
     notes = examination.program.remarks
     if isinstance(judgement, Symptom):
         judgement = _second_look(examination, judgement)
     if isinstance(judgement, Symptom):
-        found = find_causes(examination, judgement, trace)
-        if not judgement.tentative or any(f.confirmed for f in found.findings):
-            return _failed(examination, name, judgement, found, trace, notes)
-        judgement = Passed((f"{judgement.summary}: odd, but no cause could be confirmed",))
+        found = find_causes(examination, judgement, trace, known)
+        known += found.known
+        return _failed(examination, name, judgement, found, trace, notes)
+    if isinstance(judgement, Doubtful):
+        symptom = judgement.symptom
+        found = find_causes(examination, symptom, trace, known, doubtful=True, rates=judgement.rates)
+        proven = any(f.confirmed for f in found.findings)
+        if proven and not isinstance(_second_look(examination, symptom), Passed):
+            known += found.known
+            return _failed(examination, name, symptom, found, trace, notes)
+        judgement = judgement.otherwise
     if isinstance(judgement, CouldNotJudge):
         return Verdict(examination.check_name, name, "could not judge", judgement.reason, notes=notes,
                        figures=judgement.figures, steps=trace.steps)  # fmt: skip
@@ -79,7 +116,17 @@ def _second_look(examination: Examination, symptom: Symptom) -> Judgement:
     _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED, drive=None))
     if isinstance(judgement, Passed):
         return replace(judgement, notes=(*judgement.notes, f"with one seed of two: {symptom.summary}"))
-    return symptom
+    return judgement if isinstance(judgement, Doubtful) else symptom
+
+
+def _explained(examination: Examination, name: str, error: Exception) -> Verdict:
+    """An error in the user's code is theirs to see, unless a cause explains it better than its message does."""
+    found = explain_crash(examination)
+    if found is None:
+        raise error
+    trace, diagnosis = found
+    assert trace.crash is not None
+    return _failed(examination, name, crashed(trace.crash), diagnosis, trace, examination.program.remarks)
 
 
 def _failed(
@@ -178,16 +225,21 @@ def diagnose(
     wanted = BATTERY if checks is None else tuple(CHECKS) if checks == "all" else checks
     wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, "diagnose(checks=)")
     name = name or _name_of(subject)
-    known = {check: {s.name for s in keywords(check)} for check in wanted}
+    takes = {check: {s.name for s in keywords(check)} for check in wanted}
     for given in settings:
-        if not any(given in names for names in known.values()):
-            raise WrongSetting(f"diagnose() takes no {given!r}{near(given, sorted(set().union(*known.values())))}")
-    verdicts = []
-    for check in wanted:
-        mine = {key: value for key, value in settings.items() if key in known[check]}
+        if not any(given in names for names in takes.values()):
+            raise WrongSetting(f"diagnose() takes no {given!r}{near(given, sorted(set().union(*takes.values())))}")
+    verdicts = {}
+    casebook = Casebook()
+    for check in sorted(wanted, key=_turn):
+        mine = {key: value for key, value in settings.items() if key in takes[check]}
         values = read_keywords(check, mine, "diagnose()")
-        verdicts.append(examine(subject, check, name=name, seed=seed, values=values))
-    return Report(name, tuple(verdicts))
+        verdicts[check] = examine(subject, check, name=name, seed=seed, values=values, casebook=casebook)
+    return Report(name, tuple(verdicts[check] for check in wanted))
+
+
+def _turn(check: str) -> int:
+    return _TURNS.index(check) if check in _TURNS else len(_TURNS)
 
 
 def _name_of(subject: Any) -> str:

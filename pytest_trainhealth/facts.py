@@ -43,8 +43,6 @@ class Symptom:
     limit: float
     severity: Severity = "high"
     headline: str = ""
-    #: Not enough by itself: an alarm only if a cause is confirmed.
-    tentative: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,8 @@ class Finding:
     fix: Fix | None = None
     not_this: str = ""
     symptom: Symptom | None = None
+    #: The cause's place in the order of investigation: data and wiring first, learning rates last.
+    rank: int = 0
 
     @property
     def confirmed(self) -> bool:
@@ -190,9 +190,12 @@ class Report:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Best first: confirmed before likely before possible; a cause that several checks met is told once."""
+        """Best first: confirmed before likely before possible, structure before hyperparameters.
+
+        A cause that several checks met is told once.
+        """
         everything = [f for v in self.verdicts for f in v.findings]
-        everything.sort(key=lambda f: _CERTAINTY_ORDER[f.certainty])
+        everything.sort(key=lambda f: (_CERTAINTY_ORDER[f.certainty], f.rank))
         return tuple(
             {f.cause: f for f in reversed(everything)}[name] for name in dict.fromkeys(f.cause for f in everything)
         )

@@ -12,7 +12,7 @@ import pytest
 from .collecting import plan, seed_of, test_of
 from .failure import NOT_ENFORCED, NotJudged
 from .running import judged, settle
-from .settings import FLOW, NAN, OVERFIT, SPEED, read_keywords
+from .settings import DATA, FLOW, INPUT, NAN, OVERFIT, SPEED, read_keywords
 from .stash import CHOSEN, UNENFORCED
 
 if TYPE_CHECKING:
@@ -57,6 +57,16 @@ class TrainHealth:
         """Loss, gradients and parameters stay finite."""
         __tracebackhide__ = True
         return self._check(NAN, training, steps=steps, budget=budget)
+
+    def uses_its_input(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """Outputs depend on the inputs, and samples do not leak into one another."""
+        __tracebackhide__ = True
+        return self._check(INPUT, training, steps=steps, budget=budget)
+
+    def learns_from_data(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """Over several batches it learns what only the inputs can tell."""
+        __tracebackhide__ = True
+        return self._check(DATA, training, steps=steps, budget=budget)
 
     def keeps_throughput(
         self,

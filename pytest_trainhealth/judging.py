@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from .checks import Check, Judgement, NeedsControl, Passed
+from .checks import UNCURED, Check, Judgement, NeedsControl, Passed
 from .checks import check as find_check
 from .facts import Cure
 from .observe.recording import Plan
@@ -52,9 +52,10 @@ class Examination:
 
     def judged(self, plan: Plan, trace: Trace | None = None) -> tuple[Trace, Judgement]:
         trace = trace or self.record(plan)
+        uncured = self.first
         self.first = self.first or trace
-        controls: dict[str, Trace] = {}
-        judgement = self.check.judge(trace, self.values)
+        controls: dict[str, Trace] = {} if uncured is None or not plan.cures else {UNCURED: uncured}
+        judgement = self.check.judge(trace, self.values, controls)
         while isinstance(judgement, NeedsControl):
             wanted = judgement.control
             if not judgement.once or wanted.label not in self._controls:

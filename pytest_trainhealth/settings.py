@@ -103,15 +103,18 @@ _WANTED = {
 }
 
 OVERFIT, FLOW, NAN, SPEED = "overfits_one_batch", "gradients_flow", "trains_without_nan", "keeps_throughput"
+INPUT, DATA = "uses_its_input", "learns_from_data"
 
-#: The four checks of this release; the first three are the battery behind `@pytest.mark.trainhealth`.
+#: The checks of this release; all but the last are the battery behind `@pytest.mark.trainhealth`.
 CHECKS: dict[str, str] = {
     OVERFIT: "the training memorises one batch",
     FLOW: "every trainable parameter gets a sane gradient, is held by an optimizer and moves",
     NAN: "loss, gradients and parameters stay finite",
+    INPUT: "outputs depend on the inputs, and samples do not leak into one another",
+    DATA: "over several batches it learns what only the inputs can tell, and neither oscillates nor sticks",
     SPEED: "the step does not wait for its data, and is as fast as asked (measured with pytest-benchmark)",
 }
-BATTERY: tuple[str, ...] = (OVERFIT, FLOW, NAN)
+BATTERY: tuple[str, ...] = (OVERFIT, FLOW, NAN, INPUT, DATA)
 #: `trainhealth` stands for the battery; a check's marker has the check's name.
 MARKERS: frozenset[str] = frozenset({"trainhealth", *CHECKS})
 

@@ -98,6 +98,8 @@ class Snapshot:
 
         def undo() -> None:
             if leaf:
+                if not tensor.is_leaf:
+                    tensor.detach_()  # written to in place by something that needs gradients
                 if _moved(tensor, data):
                     tensor.data = data
                 tensor.grad = gradient

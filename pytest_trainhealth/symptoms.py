@@ -24,6 +24,8 @@ INSTABILITY = "instability"
 EXPLOSION = "explosion"
 OVERFITTING = "overfitting"
 PERFORMANCE = "performance"
+SILENT = "silently-wrong"
+CRASH = "crash"
 
 SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
     SymptomRow(
@@ -72,5 +74,21 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "low",
         "data loading, a batch size too small for the machine",
         "How long does a step wait for its data, against computing?",
+    ),
+    SymptomRow(
+        SILENT,
+        "the loss looks fine, but what is learnt is not what was meant",
+        "high",
+        "inputs that have no influence, samples or tokens that see one another, targets that belong to other samples, "
+        "a loss that is given something else than it expects, state that changes behind the training's back",
+        "Does the output change with each input, and with no other sample's? Does what was learnt carry over to "
+        "another batch? Can the loss be as low as it is?",
+    ),
+    SymptomRow(
+        CRASH,
+        "the training step raises an error",
+        "critical",
+        "labels outside the range of the loss, probabilities outside of 0 to 1, a batch too small for BatchNorm",
+        "What was the loss given? How many samples were in the batch?",
     ),
 )

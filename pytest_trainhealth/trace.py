@@ -11,161 +11,24 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from .facts import Place
-
-
-@dataclass
-class ParameterRecord:
-    """One parameter. Steps are keys because norms are sampled (steps 0, 1, 2, 4, 8, ...)."""
-
-    name: str
-    shape: tuple[int, ...] = ()
-    size: int = 0
-    dtype: str = "float32"
-    trainable: bool = True
-    #: The module that holds it, its class, and who wrote the class that made that module ("user" or a package).
-    module: str = ""
-    module_class: str = ""
-    made_by: str = "user"
-    held_by: tuple[str, ...] = ()
-    #: Norm of the gradient that the optimizer got; None where it got none.
-    gradients: dict[int, float | None] = field(default_factory=dict)
-    #: Size of an update relative to the weights.
-    updates: dict[int, float] = field(default_factory=dict)
-    norm: float | None = None
-    moved: bool | None = None
-
-    @property
-    def has_gradient(self) -> bool:
-        """Some sampled step gave it a gradient other than exactly zero."""
-        return any(g is not None and g != 0 for g in self.gradients.values())
-
-    @property
-    def never_reached(self) -> bool:
-        return bool(self.gradients) and all(g is None for g in self.gradients.values())
-
-    def rms_gradients(self) -> dict[int, float]:
-        """Per value rather than per tensor, so that layers of different size can be compared."""
-        scale = max(self.size, 1) ** 0.5
-        return {step: g / scale for step, g in self.gradients.items() if g is not None}
-
-
-@dataclass
-class ModuleRecord:
-    """One module of the model, as far as forward hooks saw it at sampled steps."""
-
-    path: str
-    kind: str
-    made_by: str = "user"
-    calls: int = 0
-    #: False when it ran where torch records no graph.
-    grad_enabled: bool = True
-    place: Place | None = None
-    #: Put into the model after an optimizer had been made.
-    after_optimizer: bool = False
-
-
-@dataclass
-class ActivationRecord:
-    """One activation function in one module: a module of its own or a call such as `F.relu`."""
-
-    function: str
-    module: str
-    units: int
-    #: Share of units that were 0 for every sample, by sampled step.
-    dead: dict[int, float] = field(default_factory=dict)
-    #: Share of outputs at the ends of a bounded function, by sampled step.
-    saturated: dict[int, float] = field(default_factory=dict)
-    place: Place | None = None
-
-
-@dataclass
-class OptimizerRecord:
-    label: str
-    kind: str
-    lr: dict[int, float] = field(default_factory=dict)
-    steps: int = 0
-    parameters: int = 0
-    values: int = 0
-    #: Tensors it holds that the model does not have.
-    strangers: int = 0
-    stranger_values: int = 0
-    place: Place | None = None
-
-    @property
-    def first_lr(self) -> float | None:
-        return next(iter(self.lr.values()), None)
-
-
-@dataclass
-class FieldRecord:
-    """One tensor of a batch."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    low: float
-    high: float
-    mean: float = 0.0
-    std: float = 0.0
-    nonfinite: int = 0
-    #: Index of the first sample with a value that is not finite.
-    bad_sample: int | None = None
-
-
-@dataclass
-class GraphEnd:
-    """A place in the user's source where the autograd graph ends."""
-
-    operation: str
-    module: str
-    place: Place | None = None
-
-
-@dataclass
-class NonFinite:
-    """The first value that was not finite."""
-
-    step: int
-    where: str
-    value: str
-
-
-@dataclass
-class Range:
-    """One tensor that went into an operation."""
-
-    low: float
-    high: float
-    smallest: float
-    zeros: float
-    dtype: str
-    shape: tuple[int, ...] = ()
-
-
-@dataclass
-class GuiltyOperation:
-    """The first operation that made a non-finite value, as the microscope saw it."""
-
-    operation: str
-    phase: str
-    value: str
-    module: str = ""
-    place: Place | None = None
-    inputs: tuple[Range, ...] = ()
-    #: The inputs were finite: the operation itself did it.
-    from_finite: bool = True
-    step: int = 0
-    sample: int | None = None
-
-
-@dataclass
-class Crash:
-    """An exception that came out of the user's code."""
-
-    kind: str
-    message: str
-    step: int
-    place: Place | None = None
+from .records.data import Alignment, FieldRecord, KeptTensor, Repaired, SampleChange, ScaleRecord, SpoiltBatch
+from .records.losses import Imitation, LossCall
+from .records.numbers import ActivationRecord, Crash, DropoutRecord, GuiltyOperation, HalfRecord, NonFinite
+from .records.probes import ProbeRecord
+from .records.wiring import (
+    Accumulation,
+    DoubleUpdate,
+    Draw,
+    FrozenChange,
+    GradientPath,
+    GraphEnd,
+    ModeRecord,
+    ModuleRecord,
+    OptimizerRecord,
+    ParameterRecord,
+    SchedulerRecord,
+    TiedPair,
+)
 
 
 @dataclass
@@ -183,19 +46,57 @@ class Trace:
     at_update: dict[int, float] = field(default_factory=dict)
     #: Steps at which an optimizer used gradients that still held the previous step's.
     stale_gradients: dict[str, list[int]] = field(default_factory=dict)
+    gradient_paths: list[GradientPath] = field(default_factory=list)
+    double_updates: dict[str, DoubleUpdate] = field(default_factory=dict)
+    modes: dict[str, ModeRecord] = field(default_factory=dict)
+    frozen_changes: dict[str, FrozenChange] = field(default_factory=dict)
+    #: Parameters whose gradient was set to 0 by hand between backward() and the update, and which weight decay moved.
+    zeroed_changes: dict[str, FrozenChange] = field(default_factory=dict)
+    tied_pairs: list[TiedPair] = field(default_factory=list)
+    accumulations: list[Accumulation] = field(default_factory=list)
+    sample_change: SampleChange | None = None
+    spoilt_batch: SpoiltBatch | None = None
+    kept_tensors: dict[str, KeptTensor] = field(default_factory=dict)
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
     fields: dict[int, list[FieldRecord]] = field(default_factory=dict)
+    scales: list[ScaleRecord] = field(default_factory=list)
+    dropouts: list[DropoutRecord] = field(default_factory=list)
+    #: Lines outside of the model that take the size of a parameter with its gradient.
+    penalties: list[Place] = field(default_factory=list)
+    halves: dict[str, HalfRecord] = field(default_factory=dict)
+    #: Names of the torch functions that ran inside the model at step 0.
+    operations: set[str] = field(default_factory=set)
     graph_ends: list[GraphEnd] = field(default_factory=list)
+    #: By the line that drew.
+    draws: dict[str, Draw] = field(default_factory=dict)
+    #: The latest look at what the outputs depend on.
+    probe: ProbeRecord | None = None
     nonfinite: NonFinite | None = None
     guilty: GuiltyOperation | None = None
     crash: Crash | None = None
     #: False when backward() was called on a loss that no trainable parameter reaches.
     loss_connected: bool = True
     batch_size: int | None = None
+    #: How many batches the data hold, as far as they say so.
+    batches: int | None = None
+    schedulers: list[SchedulerRecord] = field(default_factory=list)
+    alignment: Alignment | None = None
+    repaired: Repaired | None = None
+    #: Values per channel that a BatchNorm in training mode was given, the fewest of all looks, by path.
+    values_per_channel: dict[str, int] = field(default_factory=dict)
+    #: What loss functions were given at the first steps.
+    loss_calls: list[LossCall] = field(default_factory=list)
+    imitations: list[Imitation] = field(default_factory=list)
+    #: The cure that changes what they are given, or what becomes of it: the calls are told as they were before.
+    loss_cured_by: str = ""
     #: Seconds per step: waiting for the batch, and everything else.
     waits: list[float] = field(default_factory=list)
     computes: list[float] = field(default_factory=list)
+    #: A re-run with cures.
+    cured: bool = False
+    #: The step from which on a cure made the learning rate smaller, where it did not from the start.
+    smaller_steps_from: int | None = None
     #: Cures that reported that they had nothing to do.
     without_effect: list[str] = field(default_factory=list)
     #: The run was cut short before it could show anything (the reason).

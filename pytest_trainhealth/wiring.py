@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import math
 from itertools import takewhile
+from statistics import median
 
-from .trace import ParameterRecord, Trace
+from .records.wiring import (
+    DoubleUpdate,
+    Draw,
+    FrozenChange,
+    GradientPath,
+    ModeRecord,
+    OptimizerRecord,
+    ParameterRecord,
+    TiedPair,
+)
+from .trace import Trace
 
 #: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
 #: (any weight: 1.6e-3); the first of twelve sigmoid layers is at 1e-11.
 VANISHED = 1e-8
 #: An optimizer that stepped twice on gradients of the step before does so always.
 STALE_STEPS = 2
+#: Optimizers that step at fewer of the updates than this take turns.
+_IN_TURNS = 0.75
+#: What was seen at two steps of the first four happens always; what begins later has to last.
+_STEPS = 2
+_STEPS_LATER = 3
 
 
 def orphaned(trace: Trace) -> list[ParameterRecord]:
@@ -29,6 +45,64 @@ def piling_up(trace: Trace) -> dict[str, list[int]]:
 def cleared_early(trace: Trace) -> list[int]:
     """Steps with gradients after backward() and none left for the optimizer."""
     return [step for step, after in trace.after_backward.items() if after > 0 and trace.at_update.get(step, after) == 0]
+
+
+def updated_twice(trace: Trace) -> list[DoubleUpdate]:
+    return [record for record in trace.double_updates.values() if len(record.steps) >= _STEPS]
+
+
+def left_in_eval(trace: Trace) -> ModeRecord | None:
+    """A model that is trained in eval mode: from the start on, or from some step on for good.
+
+    One that has nothing but BatchNorms with statistics of their own may be meant to keep them.
+    """
+    for record in trace.modes.values():
+        late = record.evaluated and record.trained
+        if len(record.evaluated) < (_STEPS_LATER if late else _STEPS):
+            continue
+        if late and min(record.evaluated) < max(record.trained):
+            continue
+        if late or set(record.layers) - record.pretrained:
+            return record
+    return None
+
+
+def frozen_moved(trace: Trace) -> list[FrozenChange]:
+    return [record for record in trace.frozen_changes.values() if len(record.steps) >= _STEPS]
+
+
+def zeroed_moved(trace: Trace) -> list[FrozenChange]:
+    """Those that got nothing but gradients set to 0 by hand, and moved by weight decay."""
+    found = [record for record in trace.zeroed_changes.values() if len(record.steps) >= _STEPS]
+    known = trace.parameters
+    return [r for r in found if r.name in known and known[r.name].trainable and not known[r.name].has_gradient]
+
+
+def drawn_without_gradient(trace: Trace) -> Draw | None:
+    return next((draw for draw in trace.draws.values() if len(draw.steps) > _STEPS), None)
+
+
+def broken_ties(trace: Trace) -> list[TiedPair]:
+    """Of the user's own making: a package may offer models whose weights start alike and are not tied."""
+    found = []
+    for pair in trace.tied_pairs:
+        both = [trace.parameters.get(name) for name in (pair.first, pair.second)]
+        if all(p is not None and p.made_by == "user" and p.has_gradient for p in both):
+            found.append(pair)
+    return found
+
+
+def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:
+    """Those that never step, beside others that do, although gradients reach what only they hold."""
+    if not trace.update_count:
+        return []
+    waiting = {p.held_by for p in trace.trainable if p.has_gradient and not p.moved}
+    return [o for o in trace.optimizers.values() if not o.steps and (o.label,) in waiting]
+
+
+def clipped_too_late(trace: Trace) -> list[GradientPath]:
+    """Steps whose gradients were cut down after the optimizer had used them."""
+    return [p for p in trace.gradient_paths if p.left is not None and 0 < p.left <= 0.5 * p.at_update]
 
 
 def nothing_moves(trace: Trace) -> bool:
@@ -119,3 +193,27 @@ def gradient_norm(trace: Trace, step: int) -> float:
 def update_ratios(trace: Trace) -> list[float]:
     """Sizes of updates relative to the weights they changed, over all looks."""
     return [ratio for p in weights(trace) for ratio in p.updates.values()]
+
+
+#: Of so few values their mean and spread leave nothing but the sign.
+FEW_VALUES = 2
+
+
+def norms_starve(trace: Trace) -> bool:
+    """Most BatchNorm layers get two values per channel or fewer, and not in the last batch of an epoch alone.
+
+    A single one behind a global pooling, beside many that see all positions, does little harm.
+    """
+    counts = trace.values_per_channel.values()
+    return bool(counts) and median(counts) <= FEW_VALUES and (trace.batch_size or 0) <= FEW_VALUES
+
+
+def adversarial(trace: Trace) -> bool:
+    """Several optimizers, and as many backward passes in a step: a GAN and its like.
+
+    Or none of them at most steps: in a watched loop each one's turn is a step of its own.
+    """
+    active = [o for o in trace.optimizers.values() if o.steps]
+    with_updates = sum(1 for count in trace.updates if count)
+    in_turns = len(active) > 1 and max(o.steps for o in active) < _IN_TURNS * with_updates
+    return len(active) > 1 and (max(trace.backwards, default=0) > 1 or in_turns)

@@ -11,6 +11,8 @@ from pytest_trainhealth import Training
 @pytest.mark.overfits_one_batch
 @pytest.mark.gradients_flow
 @pytest.mark.trains_without_nan(steps=50)
+@pytest.mark.uses_its_input
+@pytest.mark.learns_from_data
 @pytest.mark.keeps_throughput
 def test_digits():
     model, optimizer = build()

@@ -6,6 +6,7 @@ line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It de
 ``RANK``      structure before hyperparameters: 0-19 data and wiring, 20-39 numbers, 40-59 learning rates
 ``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.symptoms`)
 ``look``      ``(trace, symptom) -> Suspicion | None``: evidence first; a cure alone names nothing
+``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the most there can be
 
 and imports no torch: it reads records only, and prescribes cures as records.
 """
@@ -49,6 +50,7 @@ class Cause:
     explains: tuple[str, ...]
     look: Callable[[Trace, Symptom], Suspicion | None]
     page: str
+    curable: bool = True
 
     @property
     def title(self) -> str:
@@ -65,7 +67,8 @@ def cause_names() -> tuple[str, ...]:
 @functools.cache
 def cause(name: str) -> Cause:
     module = import_module(f".{name.replace('-', '_')}", __name__)
-    return Cause(name, module.RANK, tuple(module.EXPLAINS), module.look, inspect.getdoc(module) or "")
+    page, curable = inspect.getdoc(module) or "", getattr(module, "CURABLE", True)
+    return Cause(name, module.RANK, tuple(module.EXPLAINS), module.look, page, curable)
 
 
 @functools.cache

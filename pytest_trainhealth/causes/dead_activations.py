@@ -6,7 +6,7 @@ What happens
 
 How it is recognised
     At the first step, nearly all units of an activation are 0 for every sample of the batch. The re-run draws the
-    weights of the layers anew, with zero biases and a scale measured on the batch.
+    weights of the layers anew, with zero biases and a scale measured on the batch; then it lets the rectifiers leak.
 
 How to fix it
     Look at the initialisation (a large negative bias, weights far too large), at inputs far from zero, and at a
@@ -24,18 +24,22 @@ from __future__ import annotations
 
 from .. import figures
 from ..facts import Cure, Evidence, Fix, Symptom
-from ..symptoms import NOT_LEARNING, PLATEAU
+from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
 
-RANK = 20
-EXPLAINS = (NOT_LEARNING, PLATEAU)
+RANK = 24
+EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
 
 #: At the first step of the 192 healthy programs: at most 38 % of a layer, and 53 % where the batch is one sample.
 _NEARLY_ALL = 0.9
+#: New weights do not help: what goes in is below 0 by its nature (logarithms of probabilities, distances).
+_NO_RECTIFIER = Fix("take the rectifier away where what goes in is never above 0, or use nn.LeakyReLU")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == SILENT and (trace.probe is None or not trace.probe.ignored):
+        return None  # of what is silently wrong, dead units only explain an input without influence
     dead = [a for a in trace.activations.values() if a.dead and a.dead.get(0, 0.0) >= _NEARLY_ALL]
     if not dead:
         return None
@@ -59,5 +63,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if worst.place is None else (worst.place,),
         fix=Fix("look at the initialisation of the layer before it (bias, scale), or use nn.LeakyReLU"),
         not_this="more units or more epochs: a dead unit gets no gradient to come back with",
-        cures=(Cure("reinitialise", "layers initialised anew"),),
+        cures=(
+            Cure("reinitialise", "layers initialised anew"),
+            Cure("leaky_rectifiers", "rectifiers that leak", fix=_NO_RECTIFIER),
+        ),
     )

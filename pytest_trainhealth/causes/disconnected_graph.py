@@ -2,11 +2,12 @@
 
 What happens
     Somewhere between the module and the loss the graph ends: `.detach()`, `.data`, `.item()`, a trip through numpy, an
-    `argmax`, a block under `torch.no_grad()`. Everything before that place never learns.
+    `argmax`, a distribution's `sample()`, a block under `torch.no_grad()`. Everything before that place never learns.
 
 How it is recognised
     The module ran, its parameters need gradients, and none ever arrives. One step is replayed and each operation that
-    ends a graph is noted with your line.
+    ends a graph is noted with your line. For `Normal.sample()`: the gradient that comes to the mean points along the
+    mean itself, so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`.
 
 How to fix it
     Take the operation out, or move it behind the loss. Where a hard choice is needed (`argmax`, rounding), use a
@@ -22,21 +23,28 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
-from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import GraphEnd, ParameterRecord, Trace
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import Draw, GraphEnd, ParameterRecord
+from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
 from . import Suspicion
 
 RANK = 6
-EXPLAINS = (NOT_LEARNING, PLATEAU)
+CURABLE = False  # but for sample(), which rsample() can stand in for
+EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    draw = wiring.drawn_without_gradient(trace)
+    if draw is not None and not wiring.without_gradient(trace):
+        return _drawn(draw)
+    if symptom.category == SILENT:
+        return None
     if not trace.loss_connected:
         cut = trace.trainable
     else:
         cut = [p for p in wiring.without_gradient(trace) if p.never_reached and not wiring.did_not_run(p, trace)]
-        cut = [p for p in cut if not _merely_unused(p, trace)]
+        cut = [p for p in cut if not _merely_unused(p, trace) and p.frozen_since is None]
     if not cut:
         return None
     modules = list(dict.fromkeys(p.module or p.name for p in cut))
@@ -70,6 +78,25 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 else "let everything from these parameters to the loss run with gradients"),
         not_this="more steps or another optimizer: the gradient has no way back",
     )  # fmt: skip
+
+
+def _drawn(draw: Draw) -> Suspicion:
+    return Suspicion(
+        statement="no gradient comes back through sample()",
+        evidence=(
+            Evidence(
+                "the gradient of the mean is a multiple of the mean itself: a penalty reaches it, and nothing else",
+                float(len(draw.steps)),
+                draw.place,
+            ),
+            Evidence(f"so at steps {', '.join(map(str, draw.steps[:4]))}, and no rsample() was called"),
+        ),
+        why="sample() draws without a graph, and what is made of the sample teaches nothing to what it was drawn from",
+        places=() if draw.place is None else (draw.place,),
+        fix=Fix("draw with the graph:", ("z = distribution.rsample()",)),
+        not_this="another weight of the penalty, or more steps: the gradient has no way back",
+        cures=(Cure("draw_with_graph", "rsample() instead of sample()"),),
+    )
 
 
 def _merely_unused(parameter: ParameterRecord, trace: Trace) -> bool:

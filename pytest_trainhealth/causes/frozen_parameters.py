@@ -6,7 +6,8 @@ What happens
 
 How it is recognised
     The training cannot memorise one batch, and part of the model is frozen. The re-run unfreezes it and gives it to
-    the optimizer; when that memorises the batch, the freezing stood in the way.
+    the optimizer; when that memorises the batch, the freezing stood in the way. What the step itself freezes (the
+    discriminator in the generator's turn) and never unfreezes is seen when its optimizer comes to step.
 
 How to fix it
     Unfreeze what has to learn, `module.requires_grad_(True)`, before the optimizer is made, and look where it was
@@ -24,18 +25,22 @@ from __future__ import annotations
 
 from .. import figures
 from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import ParameterRecord
 from ..symptoms import NOT_LEARNING, PLATEAU
 from ..trace import Trace
-from . import Suspicion
+from . import Suspicion, bad_initialization
 
-RANK = 8
+RANK = 12
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    late = [p for p in trace.trainable if p.frozen_since is not None and p.never_reached and p.held_by and not p.moved]
+    if late:
+        return _frozen_on_the_way(late)
     frozen = [p for p in trace.frozen if not p.moved]
-    if not frozen:
-        return None
+    if not frozen or any(not p.never_reached for p in bad_initialization.stay_equal(trace)):
+        return None  # what may learn cannot begin: unfreezing the rest would only go around it
     values, total = sum(p.size for p in frozen), sum(p.size for p in trace.parameters.values())
     everything, part_of_all = not trace.trainable, values / max(total, 1)
     names = [p.name for p in frozen]
@@ -55,4 +60,26 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix("unfreeze what has to learn, before the optimizer is made", ("model.requires_grad_(True)",)),
         not_this="a higher learning rate for what is left",
         cures=(Cure("add_parameters", f"{figures.names(names, most=1)} unfrozen", {"names": names}),),
+    )
+
+
+def _frozen_on_the_way(late: list[ParameterRecord]) -> Suspicion:
+    names = [p.name for p in late]
+    step = min(p.frozen_since or 0 for p in late)
+    return Suspicion(
+        statement=f"{figures.names(names)} {'is' if len(names) == 1 else 'are'} frozen by the step itself",
+        evidence=(
+            Evidence(
+                f"{figures.plural(len(late), 'parameter')} could learn at the start, and had requires_grad=False when "
+                f"the optimizer came to step {step} and ever since",
+                float(len(late)),
+            ),
+            Evidence(
+                f"{figures.names(list(dict.fromkeys(o for p in late for o in p.held_by)))} got no gradient of them"
+            ),
+        ),
+        why="requires_grad is False where the training has to learn",
+        fix=Fix("unfreeze them again before their own forward pass:", ("discriminator.requires_grad_(True)",)),
+        not_this="more steps or another optimizer: there is no gradient to step along",
+        cures=(Cure("unfrozen", f"{figures.names(names, most=1)} unfrozen in time", {"names": names}),),
     )

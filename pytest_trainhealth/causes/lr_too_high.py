@@ -26,16 +26,19 @@ from statistics import median
 
 from .. import curve, figures, wiring
 from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import OptimizerRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import OptimizerRecord, Trace
+from ..trace import Trace
 from . import Suspicion
 
-RANK = 40
+RANK = 41
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
 #: An update of a twentieth of the weights in one step, by median. Beside a loss that does not settle only: of the 192
 #: healthy programs LBFGS has up to 0.68, small transformers at a high rate up to 0.2.
 _LARGE_UPDATE = 0.05
+#: Steps this small jump over nothing: what goes up and down then are the batches.
+_TINY_UPDATE = 1e-4
 #: A curve shorter than this says nothing about its shape, unless it ends in NaN.
 _CURVE = 20
 
@@ -46,6 +49,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     ratios = wiring.update_ratios(trace)
     large = median(ratios) if ratios else 0.0
+    if ratios and large < _TINY_UPDATE:
+        return None
     first, worst = trace.losses[0], max((x for x in trace.losses if x == x), default=trace.losses[0])
     grew = worst > first + 0.5 * abs(first)
     if large < _LARGE_UPDATE and not grew and not curve.oscillates(trace.losses):
@@ -53,9 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     evidence = []
     if large >= _LARGE_UPDATE:
         evidence.append(
-            Evidence(
-                f"an update changes its weights by {figures.share(large)} in one step (about 0.1 % is usual)", large
-            )
+            Evidence(f"an update changes its weights by {_size(large)} in one step (about 0.1 % is usual)", large)
         )
     if grew:
         evidence.append(Evidence(f"the loss rises from {figures.loss(first)} to {figures.loss(worst)}", worst))
@@ -82,3 +85,7 @@ def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
         "lower it, and warm it up over the first steps:",
         (f"{optimizer.kind}(model.parameters(), lr={figures.short(rate)})",),
     )
+
+
+def _size(share: float) -> str:
+    return figures.share(share) if share < 10 else f"{figures.short(share)} times their size"

@@ -6,7 +6,7 @@ What happens
 
 How it is recognised
     Updates are tiny against the weights they change (about 1e-3 is usual), or the loss falls in a straight line. The
-    re-run multiplies the learning rate by 10, then by 100.
+    re-run multiplies the learning rate by 10, then by 100, and by 1000 where updates are small enough for it.
 
 How to fix it
     Raise the learning rate by the factor that healed the re-run (with a warm-up if that is more than ten times), and
@@ -26,17 +26,22 @@ from statistics import median
 
 from .. import curve, figures, wiring
 from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import OptimizerRecord
 from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import OptimizerRecord, Trace
+from ..trace import Trace
 from . import Suspicion
 
-RANK = 41
+RANK = 42
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
 #: A tenth of what is usual (the 192 healthy programs: 6.5e-4 and more, by median); and what is usual, beside a loss
 #: that creeps in a straight line.
 _SMALL_UPDATE = 1e-4
 _USUAL_UPDATE = 1e-3
+#: No factor is tried that would change the weights by more in one step: that would be too high.
+_LARGE_UPDATE = 0.05
+#: Where there is none at all.
+_USUAL_RATE = 1e-3
 #: A curve shorter than this says nothing about its slope.
 _CURVE = 20
 
@@ -65,10 +70,18 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if optimizer.place is None else (optimizer.place,),
         fix=_fix(optimizer, rate * 10),
         not_this="more epochs: a hundred times as many would be needed",
-        cures=(
-            Cure("learning_rate", "learning rate x 10", {"factor": 10.0}, _fix(optimizer, rate * 10)),
-            Cure("learning_rate", "learning rate x 100", {"factor": 100.0}, _fix(optimizer, rate * 100)),
-        ),
+        cures=_cures(optimizer, rate, small),
+    )
+
+
+def _cures(optimizer: OptimizerRecord, rate: float, size: float) -> tuple[Cure, ...]:
+    if not rate:  # ten times nothing is nothing
+        usual = f"a learning rate of {figures.short(_USUAL_RATE)}"
+        return (Cure("constant_rate", usual, {"rate": _USUAL_RATE}, _fix(optimizer, _USUAL_RATE)),)
+    factors = (10, 100, 1000) if 1000 * size <= _LARGE_UPDATE else (10, 100)
+    return tuple(
+        Cure("learning_rate", f"learning rate x {factor}", {"factor": float(factor)}, _fix(optimizer, rate * factor))
+        for factor in factors
     )
 
 

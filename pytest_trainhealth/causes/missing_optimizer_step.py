@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from .. import figures, wiring
 from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import OptimizerRecord
 from ..symptoms import NOT_LEARNING
 from ..trace import Trace
 from . import Suspicion
@@ -33,6 +34,9 @@ EXPLAINS = (NOT_LEARNING,)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    idle = wiring.idle_optimizers(trace)
+    if idle:
+        return _one_of_several(trace, idle)
     if trace.update_count or not any(trace.backwards) or not wiring.nothing_moves(trace):
         return None
     if not any(p.has_gradient for p in trace.trainable):
@@ -58,4 +62,25 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix("step after the backward pass", ("loss.backward()", "optimizer.step()")),
         not_this="another optimizer or learning rate: nobody asks it",
         cures=(Cure("optimizer_step", "optimizer.step() after each step"),) if known else (),
+    )
+
+
+def _one_of_several(trace: Trace, idle: list[OptimizerRecord]) -> Suspicion:
+    labels = [o.label for o in idle]
+    held = [p for p in trace.trainable if p.has_gradient and not p.moved and set(p.held_by) <= set(labels)]
+    stepped = sum(o.steps for o in trace.optimizers.values())
+    return Suspicion(
+        statement=f"{figures.names(labels)} never steps, the other optimizers do",
+        evidence=(
+            Evidence(f"0 steps of {figures.names(labels)}, {figures.count(stepped)} of the others", 0.0),
+            Evidence(f"{figures.names([p.name for p in held])} got gradients, but never moved", float(len(held))),
+        ),
+        why="its step() is not reached",
+        places=tuple(o.place for o in idle if o.place is not None),
+        fix=Fix(
+            "step with it too, after its backward pass",
+            (f"{labels[0]}.step()" if labels[0].isidentifier() else "optimizer.step()",),
+        ),
+        not_this="another learning rate for what never moves",
+        cures=(Cure("optimizer_step", f"{labels[0]} steps too", {"only": labels}),),
     )

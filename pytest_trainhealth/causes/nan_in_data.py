@@ -39,6 +39,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not bad:
         return None
     step, field = bad[0]
+    if trace.nonfinite is not None and step > trace.nonfinite.step:
+        return None  # by then all may be NaN
     sample = "" if field.bad_sample is None else f", first in sample {field.bad_sample}"
     total = max(1, math.prod(field.shape))
     bad_values = f"{figures.plural(field.nonfinite, 'value')} that {'is' if field.nonfinite == 1 else 'are'}"

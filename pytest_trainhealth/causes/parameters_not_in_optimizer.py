@@ -8,7 +8,8 @@ What happens
 How it is recognised
     A trainable parameter gets gradients, is in no parameter group and never moves. Often its gradient grows from
     step to step, because `optimizer.zero_grad()` does not reach it either; often the optimizer holds tensors that
-    the model no longer has. The re-run adds the parameters to the optimizer.
+    the model no longer has. Layers in a plain list, tuple or dict of a module of yours are looked at, too. The re-run
+    adds the parameters to the optimizer.
 
 How to fix it
     Make the optimizer after the last change to the model, from `model.parameters()`. Modules in a plain list or dict
@@ -18,15 +19,17 @@ What not to do
     Another optimizer or more epochs: nothing reaches these parameters.
 
 When this is wrong
-    If they are meant to stay fixed, say so: `requires_grad_(False)` spares their gradients, too.
+    If they are meant to stay fixed, say so: `requires_grad_(False)` spares their gradients, too. A single module hidden
+    in a list, or several in eval mode, are taken for teachers and left alone.
 """
 
 from __future__ import annotations
 
 from .. import figures, wiring
 from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..records.wiring import ModuleRecord, OptimizerRecord, ParameterRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import ModuleRecord, OptimizerRecord, ParameterRecord, Trace
+from ..trace import Trace
 from . import Suspicion
 
 RANK = 4
@@ -42,7 +45,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     names = figures.names([p.name for p in orphans])
     everything = len(orphans) == sum(p.has_gradient for p in trace.trainable)
     copy = late is None and everything and optimizer.strangers == optimizer.parameters
-    if copy:
+    hidden = list(dict.fromkeys(p.kept_in for p in orphans if p.kept_in))
+    if hidden:
+        statement = f"the optimizer never updates what model.{figures.names(hidden)} holds"
+        why = f"model.parameters() does not know the layers in {figures.names(hidden)}, a plain list or dict"
+    elif copy:
         statement = f"{optimizer.label} holds another copy of the model"
         why = "the optimizer was made for other tensors than the model's"
     else:
@@ -53,7 +60,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence=tuple(_evidence(orphans, optimizer)),
         why=why,
         places=_places(optimizer, late),
-        fix=_fix(optimizer, late),
+        fix=_fix_of_hidden(hidden[0]) if hidden else _fix(optimizer, late),
         not_this="another optimizer or more epochs: nothing reaches these parameters",
         cures=(
             Cure("add_parameters", f"{_common(orphans)} added to the optimizer", {"names": [p.name for p in orphans]}),
@@ -110,6 +117,11 @@ def _fix(optimizer: OptimizerRecord, late: ModuleRecord | None) -> Fix:
     made_anew = "parameters()" in optimizer.place.code
     made = optimizer.place.code if made_anew else f"optimizer = {optimizer.kind}(model.{late.path}.parameters(), ...)"
     return Fix(instruction, (late.place.code, made))
+
+
+def _fix_of_hidden(attribute: str) -> Fix:
+    name = attribute.rpartition(".")[2]
+    return Fix("keep layers in an nn.ModuleList (or ModuleDict):", (f"self.{name} = nn.ModuleList(self.{name})",))
 
 
 def _common(orphans: list[ParameterRecord]) -> str:

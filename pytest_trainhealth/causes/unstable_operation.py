@@ -26,11 +26,13 @@ from __future__ import annotations
 
 from .. import figures
 from ..facts import Evidence, Fix, Symptom
+from ..records.numbers import GuiltyOperation
 from ..symptoms import EXPLOSION
-from ..trace import GuiltyOperation, Trace
+from ..trace import Trace
 from . import Suspicion
 
 RANK = 10
+CURABLE = False
 EXPLAINS = (EXPLOSION,)
 
 #: Sums and products only overflow when what goes in has grown already: the operation is not to blame.
@@ -38,6 +40,7 @@ _BYSTANDERS = {
     "mm", "addmm", "bmm", "baddbmm", "convolution", "linear", "dot", "mv", "addmv", "add", "sub", "mul", "sum", "mean",
     "native_batch_norm", "native_layer_norm", "mse_loss", "addcdiv", "addcmul", "lerp", "Mm", "Addmm", "Bmm",
     "Convolution", "Add", "Sub", "Mul", "Sum", "Mean", "Mse", "AccumulateGrad",
+    "nll_loss_forward", "nll_loss2d_forward",
 }  # fmt: skip
 _ADVICE = {
     "log log2 log10 log1p": "keep its argument away from 0, or use F.log_softmax / logsigmoid / xlogy",

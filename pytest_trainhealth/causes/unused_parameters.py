@@ -24,11 +24,13 @@ from __future__ import annotations
 
 from .. import figures, wiring
 from ..facts import Evidence, Fix, Symptom
+from ..records.wiring import ParameterRecord
 from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import ParameterRecord, Trace
+from ..trace import Trace
 from . import Suspicion
 
 RANK = 7
+CURABLE = False
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
 

@@ -30,7 +30,7 @@ from ..symptoms import NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
 
-RANK = 22
+RANK = 23
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
 #: Beside a loss that does not fall, less is enough: the first weight of all 192 healthy programs is above 1e-2.

@@ -34,9 +34,22 @@ class NeedsControl:
     once: bool = False
 
 
-NO_CONTROLS: Mapping[str, Trace] = {}
+@dataclass(frozen=True)
+class Doubtful:
+    """Odd, but healthy trainings may look like this: an alarm only if a cause is confirmed."""
 
-Judgement = Passed | Symptom | CouldNotJudge | NeedsControl
+    symptom: Symptom
+    #: The verdict where none is.
+    otherwise: Passed | CouldNotJudge
+    #: A learning rate may be the cause, though the loss is not unstable.
+    rates: bool = False
+
+
+NO_CONTROLS: Mapping[str, Trace] = {}
+#: Beside a run with a cure there is always this one: the run as it was without.
+UNCURED = "uncured"
+
+Judgement = Passed | Symptom | CouldNotJudge | Doubtful | NeedsControl
 
 
 class Check(Protocol):

@@ -8,10 +8,14 @@ What it does
 When it fails
     A trainable parameter gets a gradient but no optimizer holds it; gradients are never cleared, or cleared too
     early; nothing moves; a layer gets no gradient, one of exactly zero, or one that has all but vanished on its way.
+    And where the loss looks fine, but something else is trained than was meant: in eval mode, with one gradient used
+    twice, with frozen parts that move, with weights that were to be tied, with samples that change when read, or with a
+    `sample()` that keeps the loss from the encoder.
 
 What is not an alarm
     Parameters that are frozen on purpose; zero-initialised heads and branches, whose gradient comes with the
-    second step; experts and dropped layers that did not run beside others that did; modules of an installed package
+    second step; two optimizers that take turns on the same parameters; frozen parts in eval mode; averaged copies;
+    experts and dropped layers that did not run beside others that did; modules of an installed package
     that this task does not use (they are noted). A loss can fall nicely with a layer left out: this check looks at
     the wiring itself.
 """
@@ -21,14 +25,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import figures, wiring
+from .. import figures, silent, wiring
 from ..breakdown import broke_down
 from ..facts import Symptom
+from ..records.wiring import ParameterRecord
 from ..symptoms import INSTABILITY, NOT_LEARNING
-from ..trace import ParameterRecord, Trace
+from ..trace import Trace
 from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
 
-SIGNALS = ("gradients", "parameters", "stale", "modules")
+SIGNALS = (
+    *("first_gradients", "moves", "stale", "modules"),
+    *("double_updates", "modes", "frozen", "ties", "samples", "visits", "spoilt_batches", "draws", "clipping"),
+)
 ONE_BATCH = False
 ABOUT_HYPERPARAMETERS = False
 STEPS = 4
@@ -52,6 +60,7 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
     return trace.steps >= max(_PATIENCE, int(settings.get("steps") or 0)) or (
         not wiring.without_gradient(trace)
         and not _vanished(trace)
+        and not wiring.idle_optimizers(trace)
         and all(p.held_by or p.moved for p in trace.trainable)
     )
 
@@ -63,7 +72,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if not trace.steps:
         return CouldNotJudge("no step was taken")
     trainable, gradients = trace.trainable, [p for p in trace.trainable if p.has_gradient]
-    symptom = _nothing_happens(trace, gradients) or _gradients_pile_up(trace) or _not_held(trace) or _missing(trace)
+    symptom = _nothing_happens(trace, gradients) or _gradients_pile_up(trace) or _not_held(trace)
+    symptom = symptom or _missing(trace)
+    symptom = symptom or _one_never_steps(trace) or silent.silently_wrong(trace)
     if symptom is not None:
         return symptom
     if trace.cut_short:
@@ -85,6 +96,18 @@ def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom 
     else:
         said = f"no parameter moved in {figures.plural(trace.update_count, 'optimizer step')}"
     return Symptom(said, NOT_LEARNING, 0.0, float(len(trace.trainable)), "high", "no parameter moves")
+
+
+def _one_never_steps(trace: Trace) -> Symptom | None:
+    """Of several optimizers. One that waits for the others a few steps is given its time."""
+    idle = wiring.idle_optimizers(trace)
+    if not idle or trace.steps < _PATIENCE:
+        return None
+    others = sum(o.steps for o in trace.optimizers.values())
+    said = (
+        f"{idle[0].label} never stepped, beside {figures.plural(others, 'step')} of the other optimizers (all have to)"
+    )
+    return Symptom(said, NOT_LEARNING, 0.0, 1.0, "high", f"{idle[0].label} never steps")
 
 
 def _gradients_pile_up(trace: Trace) -> Symptom | None:
@@ -109,6 +132,8 @@ def _not_held(trace: Trace) -> Symptom | None:
 
 def _missing(trace: Trace) -> Symptom | None:
     missing = wiring.without_gradient(trace)
+    if missing and {p.name for p in missing} <= {record.name for record in wiring.zeroed_moved(trace)}:
+        return silent.zeroed_moved(trace)
     if missing:
         kind = "no gradient" if missing[0].never_reached else "a gradient of exactly 0"
         counted = f"{figures.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)}"
@@ -158,5 +183,8 @@ def result(trace: Trace) -> str:
         return "gradients add up"
     if wiring.nothing_moves(trace):
         return "nothing moves"
+    wrong = silent.silently_wrong(trace)
+    if wrong is not None and not bad:
+        return wrong.headline
     total = len(trace.trainable)
     return f"all {figures.plural(total, 'parameter')} train" if not bad else f"{len(bad)} of {total} do not train"

@@ -11,11 +11,15 @@ from ..observe.run import Run
 
 
 class listener:
-    def __init__(self, run: Run, stack: ExitStack, factor: float) -> None:
-        self._factor = factor
+    def __init__(self, run: Run, stack: ExitStack, factor: float, from_step: int = 0) -> None:
+        self._run, self._factor, self._from = run, factor, from_step
         self._before: dict[int, list[Any]] = {}
+        if from_step and factor < 1:
+            run.trace.smaller_steps_from = from_step
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if self._run.step < self._from:
+            return
         self._before[id(optimizer)] = [group["lr"] for group in optimizer.param_groups]
         for group in optimizer.param_groups:
             group["lr"] = group["lr"] * self._factor

@@ -6,6 +6,7 @@ Works for any activation function, because the scale is measured rather than tak
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -18,8 +19,11 @@ from ..observe.run import Run
 
 
 class listener:
-    def __init__(self, run: Run, stack: ExitStack) -> None:
+    """`names`: parameters that start badly; the modules that hold them are drawn anew too, whatever they are."""
+
+    def __init__(self, run: Run, stack: ExitStack, names: Sequence[str] = ()) -> None:
         self._run, self._stack = run, stack
+        self._names = set(names)
         self._handles: dict[int, RemovableHandle] = {}
         self._models: set[int] = set()
 
@@ -27,11 +31,27 @@ class listener:
         self.step_begins(None)
 
     def step_begins(self, batch: object) -> None:
-        for model in self._run.models.values():
+        for prefix, model in self._run.models.items():
             if id(model) not in self._models:
                 self._models.add(id(model))
+                if self._names:
+                    self._reset(prefix, model)
                 for module in model.modules():
                     self._draw(module)
+
+    def _reset(self, prefix: str, model: nn.Module) -> None:
+        """Who sets one parameter badly sets others with it: embeddings and normalisations get their own start back."""
+        for path, module in model.named_modules():
+            own = list(module.named_parameters(recurse=False))
+            if not own or not any(p.requires_grad for _, p in own) or _is_parametrised(module):
+                continue
+            reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
+            if callable(reset) and type(module).__module__.startswith("torch."):
+                reset()
+                continue
+            for name, parameter in own:
+                if ".".join(part for part in (prefix, path, name) if part) in self._names and parameter.ndim > 1:
+                    nn.init.xavier_normal_(parameter)
 
     def _draw(self, module: nn.Module) -> None:
         if isinstance(module, (nn.Linear, _ConvNd)) and module.weight.requires_grad:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..trace import ActivationRecord
+from ..records.numbers import ActivationRecord
 from .calls import CloseSteps
 from .places import user_place
 from .run import Run

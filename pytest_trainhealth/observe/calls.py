@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.overrides import TorchFunctionMode, resolve_name
@@ -13,8 +15,22 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from .module_stack import ModuleStack
 from .run import Run
 
-#: name of the function, its arguments, its result, the path of the module that called it
-Seen = Callable[[str, tuple[Any, ...], Any, str], None]
+
+@dataclass
+class Call:
+    """A torch function that was called: its name, how, what came of it, and the path of the module that called it."""
+
+    name: str
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    module: str
+    result: Any = None
+    #: What it raised instead.
+    error: Exception | None = None
+
+
+Seen = Callable[[Call], None]
 
 
 class _Mode(TorchFunctionMode):
@@ -23,13 +39,23 @@ class _Mode(TorchFunctionMode):
         self._seen, self._modules = seen, modules
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if args and isinstance(args[0], Tensor):
-            self._seen(_name(func), args, result, self._modules.current)
-        return result
+        call = Call(function_name(func), func, args, kwargs or {}, self._modules.current)
+        try:
+            call.result = func(*args, **call.kwargs)
+        except Exception as error:
+            call.error = error
+            self._tell(call)
+            raise
+        self._tell(call)
+        return call.result
+
+    def _tell(self, call: Call) -> None:
+        if call.args and isinstance(call.args[0], Tensor):
+            with torch._C.DisableTorchFunction():  # what one signal computes is not for the others to see
+                self._seen(call)
 
 
-def _name(func: Any) -> str:
+def function_name(func: Any) -> str:
     """'relu' for torch.relu, F.relu and Tensor.relu alike; 'data' for reading the attribute."""
     name: str = getattr(func, "__name__", "")
     if name == "__get__":
@@ -51,6 +77,11 @@ class CloseSteps:
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
         """Called after each torch function."""
 
+    def called(self, call: Call) -> None:
+        """The same with all that is known of the call, also of one that raised."""
+        if call.error is None:
+            self.seen(call.name, call.args, call.result, call.module)
+
     def step_begins(self, batch: object) -> None:
         if self.wanted():
             self._open = ExitStack()
@@ -58,13 +89,13 @@ class CloseSteps:
             self._open.enter_context(stack.kept())
             self._open.enter_context(_Mode(self._told, stack))
 
-    def _told(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+    def _told(self, call: Call) -> None:
         # inside vmap and its like a tensor stands for many, and has no value that could be read
-        if self._forward and not (isinstance(result, Tensor) and is_functorch_wrapped_tensor(result)):
-            self.seen(name, args, result, module)
+        if self._forward and not (isinstance(call.result, Tensor) and is_functorch_wrapped_tensor(call.result)):
+            self.called(call)
 
     def backward_begins(self, roots: object) -> None:
-        # What comes now is not the user's forward pass. (The mode cannot be closed from inside one of its own calls.)
+        # What comes now is not the user's forward pass.
         self._forward = False
 
     def backward_ends(self) -> None:

@@ -7,7 +7,7 @@ counter tells, for free) gets its values back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -33,6 +33,8 @@ class Feed:
         self._ready: set[int] = set()
         self._first: Any = None
         self._iterator: Iterator[Any] | None = None
+        self._count = 1
+        self._join: Callable[[list[Any]], Any] | None = None
         self.position = -1
 
     def take(self) -> Any:
@@ -56,12 +58,50 @@ class Feed:
                     tensor.copy_(value)
                 self._kept[key] = (tensor, tensor._version, value)
 
+    def keeps(self, tensor: Tensor) -> bool:
+        """It is the data's own, no copy."""
+        return self._own and id(tensor) in self._kept
+
+    @property
+    def data(self) -> Any:
+        return self._data
+
+    @property
+    def source(self) -> Any:
+        """The data themselves."""
+        return self._data
+
+    @property
+    def count(self) -> int | None:
+        """How many batches there are, where the data say so."""
+        if is_one_batch(self._data):
+            return 1
+        try:
+            return len(self._data)
+        except TypeError:
+            return None
+
+    def widen(self, count: int, join: Callable[[list[Any]], Any]) -> None:
+        """From now on `count` batches at a time, joined into one."""
+        self._count, self._join, self._own = count, join, False
+
     def preload(self, count: int) -> None:
         """The next `count` batches are read now, and given again and again."""
         self._data = [self._next() for _ in range(count)]
         self._iterator, self.position, self._own = None, -1, False
 
     def _next(self) -> Any:
+        if self._join is None:
+            return self._one()
+        if not self._one_batch:
+            return self._join([self._one() for _ in range(self._count)])
+        if self._first is None:
+            self._one_batch = False
+            several = [self._one() for _ in range(self._count)]
+            self._first, self._one_batch, self._iterator = self._join(several), True, None
+        return self._first
+
+    def _one(self) -> Any:
         if is_one_batch(self._data):
             return self._data
         if self._one_batch and self._first is not None:
@@ -75,7 +115,7 @@ class Feed:
             if self.position < 0:
                 raise NoData(f"Training: data is empty ({type(self._data).__name__} gave no batch)") from None
             self._iterator, self.position = None, -1
-            return self._next()
+            return self._one()
         if next(tensors(batch), None) is None:
             raise NoData(f"Training: batch {self.position} of data has no tensor in it ({type(batch).__name__})")
         if self._one_batch:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.utils.hooks import RemovableHandle
 
 from ..batches import tensors
-from ..trace import FieldRecord
+from ..records.data import FieldRecord
 from .run import Run
 
 
@@ -35,10 +37,35 @@ def _field(name: str, tensor: Tensor) -> FieldRecord:
 
 
 class Fields:
-    """The first batch, and every later one that holds something that is not finite."""
+    """The first batch, and every later one that holds something that is not finite.
+
+    Of a watched loop that is what the first module of a step was called with: what others get is looked at as well.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._handle: RemovableHandle | None = None
+
+    def run_begins(self) -> None:
+        if self._run.feed is None:
+            self._handle = register_module_forward_pre_hook(self._called)
+
+    def run_ends(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+
+    def _called(self, module: nn.Module, inputs: Any) -> None:
+        step, known = self._run.step, self._run.trace.fields
+        if any(f.nonfinite for f in known.get(step, ())) or not torch.is_grad_enabled():
+            return
+        if next(module.parameters(), None) is None:
+            return
+        given = [(name, t) for name, t in tensors(inputs) if _may_be_bad(t) and not t.requires_grad and t.numel()]
+        if any(not bool(torch.isfinite(t).all()) for _, t in given):
+            known[step] = [
+                *known.get(step, ()),
+                *(_field(f"the input{name} of {type(module).__name__}", t) for name, t in given),
+            ]
 
     def step_begins(self, batch: Any) -> None:
         trace = self._run.trace

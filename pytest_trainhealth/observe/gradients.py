@@ -6,13 +6,16 @@ import math
 
 from torch.optim import Optimizer
 
-from ..trace import ParameterRecord
+from .. import wiring
+from ..records.wiring import ParameterRecord
 from .norms import norms, root_mean_square
 from .places import user_place
 from .run import Run
 
 #: Steps at which the gradients are also measured right after backward().
 _CLOSE = 2
+#: What a check looks at in any case.
+_FEW = 4
 
 
 class Gradients:
@@ -21,11 +24,21 @@ class Gradients:
         self._measured: set[str] = set()
         #: Not yet seen with a gradient: looked for at every step, not only at the sampled ones.
         self._awaited: set[str] = set()
+        self._known = 0
+        self._looks = True
         self._fresh = False
 
+    def looks_on(self) -> bool:
+        """Whether this step is to be measured in full."""
+        return self._run.sampled
+
     def step_begins(self, batch: object) -> None:
+        known = self._run.trace.parameters
+        if self._awaited or len(known) > self._known or self._run.step < 2:
+            self._awaited = {n for n, p in known.items() if p.trainable and not p.has_gradient}
+            self._known = len(known)
         self._measured.clear()
-        self._awaited = {n for n, p in self._run.trace.parameters.items() if p.trainable and not p.has_gradient}
+        self._looks = self.looks_on()
 
     def backward_ends(self) -> None:
         self._fresh = True
@@ -36,7 +49,7 @@ class Gradients:
 
     def gradients_clearing(self, holder: object) -> None:
         """No optimizer has seen these, and none will: measured now or never."""
-        if self._fresh and self._run.sampled:
+        if self._fresh and self._looks:
             self._measure([n for n in self._run.trace.parameters if n not in self._measured])
 
     def gradients_cleared(self, holder: object) -> None:
@@ -55,17 +68,21 @@ class Gradients:
 
     def _at_update(self, optimizer: Optimizer) -> None:
         run = self._run
+        if not self._looks and not self._awaited:
+            return
         label = run.add_optimizer(optimizer)
         # those that no optimizer holds are measured here too: zero_grad() of the model may be next
         here = [n for n, p in run.trace.parameters.items() if label in p.held_by or not p.held_by]
-        found = self._measure(here if run.sampled else [n for n in here if n in self._awaited])
+        found = self._measure(here if self._looks else [n for n in here if n in self._awaited])
         held = [n for n in here if label in run.trace.parameters[n].held_by]
         if run.step < _CLOSE and held:
             total = math.sqrt(sum(found.get(name, 0.0) ** 2 for name in held))
             run.trace.at_update[run.step] = max(total, run.trace.at_update.get(run.step, 0.0))
 
     def step_ends(self) -> None:
-        left = self._run.trace.parameters if self._run.sampled else self._awaited
+        if not self._looks and not self._awaited:
+            return
+        left = self._run.trace.parameters if self._looks else self._awaited
         self._measure([n for n in left if n not in self._measured])
 
     def _measure(self, names: list[str]) -> dict[str, float]:
@@ -73,6 +90,11 @@ class Gradients:
         reached: list[str] = []
         for name in names:
             self._measured.add(name)
+            record = run.trace.parameters[name]
+            if run.parameters[name].requires_grad:
+                record.frozen_since = None
+            elif record.trainable and record.frozen_since is None:
+                record.frozen_since = run.step
             if run.parameters[name].grad is not None:
                 reached.append(name)
             elif run.trace.parameters[name].trainable:
@@ -82,6 +104,16 @@ class Gradients:
         for name, norm in found.items():
             _keep(run.trace.parameters[name], run.step, norm)
         return found
+
+
+class FirstGradients(Gradients):
+    """Until every parameter that is to learn has got a gradient worth the name."""
+
+    def looks_on(self) -> bool:
+        sampled = super().looks_on()
+        if not sampled or self._run.step <= _FEW:
+            return sampled
+        return bool(self._awaited) or bool(wiring.vanished(self._run.trace))
 
 
 def _keep(record: ParameterRecord, step: int, norm: float | None) -> None:

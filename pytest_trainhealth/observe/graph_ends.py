@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..trace import GraphEnd
+from ..records.wiring import GraphEnd
 from .calls import CloseSteps
 from .places import user_place
 

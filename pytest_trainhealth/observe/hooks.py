@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -39,28 +39,35 @@ def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 @contextmanager
 def _backward_told(run: Run) -> Iterator[None]:
-    # Tensor.backward() looks this name up at every call, so it is the one place that all backward passes go through.
-    original = torch.autograd.backward
+    # The method goes on to the function, but through torch's function modes, which listeners cannot close from inside.
+    function, method = torch.autograd.backward, Tensor.backward
     depth = 0
 
-    def told(tensors: Any, *args: Any, **kwargs: Any) -> None:
+    def told(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         nonlocal depth
-        if depth:  # gradient checkpointing calls it from inside itself
-            return original(tensors, *args, **kwargs)
-        roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+        if depth:  # the method's own call, or gradient checkpointing, which calls it from inside itself
+            return backward(*args, **kwargs)
         run.tell("backward_begins", roots)
         depth += 1
         try:
-            original(tensors, *args, **kwargs)
+            backward(*args, **kwargs)
         finally:
             depth -= 1
         run.tell("backward_ends")
 
-    torch.autograd.backward = told
+    def told_by_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
+        told([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
+
+    def told_by_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
+        told([self], method, self, *args, **kwargs)
+
+    torch.autograd.backward = told_by_function
+    Tensor.backward = told_by_method  # type: ignore[method-assign]
     try:
         yield
     finally:
-        torch.autograd.backward = original
+        torch.autograd.backward = function
+        Tensor.backward = method  # type: ignore[method-assign]
 
 
 @contextmanager

@@ -34,6 +34,9 @@ class Stepper:
             for module in training.modules.values():
                 if not module.training:  # from_pretrained() hands models out in eval mode
                     module.train()
+                for each in module.modules():
+                    if type(each).train is not nn.Module.train:  # it may keep frozen parts in eval mode
+                        each.train(each.training)
 
     def take(self, batch: Any) -> float:
         training = self._training

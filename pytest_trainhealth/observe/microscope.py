@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ..facts import Place
-from ..trace import GuiltyOperation, Range
+from ..records.numbers import GuiltyOperation, Range
 from .module_stack import ModuleStack
 from .origin import is_library_file
 from .places import place_of, user_place

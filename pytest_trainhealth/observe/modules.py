@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 from torch.utils.hooks import RemovableHandle
 
-from ..trace import ModuleRecord
+from ..records.wiring import ModuleRecord
 from .origin import made_by
 from .run import Run
 

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch.optim import Optimizer
 
 from .run import Run
+
+_SETTINGS = ("momentum", "dampening", "eps", "alpha", "weight_decay")
+
+
+def _rate(optimizer: Optimizer) -> float:
+    return max(float(group.get("lr", 0.0)) for group in optimizer.param_groups)
+
+
+def _settings(group: dict[str, Any]) -> dict[str, float]:
+    """Those that are plain numbers, under the names that their user gives them."""
+    found = {name: float(group[name]) for name in _SETTINGS if isinstance(group.get(name), (int, float))}
+    betas = group.get("betas")
+    if isinstance(betas, (tuple, list)) and len(betas) == 2:
+        found.update({f"betas[{index}]": float(beta) for index, beta in enumerate(betas)})
+    return found
 
 
 class Optimizers:
@@ -14,8 +31,16 @@ class Optimizers:
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         record = self._run.trace.optimizers[self._run.add_optimizer(optimizer)]
+        rate = _rate(optimizer)
+        record.rates.append(rate)
         if self._run.sampled or not record.lr:
-            record.lr[self._run.step] = max(float(group.get("lr", 0.0)) for group in optimizer.param_groups)
+            record.lr[self._run.step] = rate
+        if not record.settings:
+            record.settings = _settings(optimizer.param_groups[0])
+            record.initial_lr = max((float(g["initial_lr"]) for g in optimizer.param_groups if "initial_lr" in g),
+                                    default=None)  # fmt: skip
+            record.maximize = any(group.get("maximize", False) for group in optimizer.param_groups)
+            record.weight_decay = max(float(group.get("weight_decay", 0.0)) for group in optimizer.param_groups)
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._run.trace.optimizers[self._run.add_optimizer(optimizer)].steps += 1

@@ -14,6 +14,7 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.module import register_module_module_registration_hook
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
 from ..facts import Place
 from .origin import PACKAGE_ROOT, is_library_file
@@ -75,9 +76,13 @@ class MadeAt:
 
 @contextmanager
 def noting_places(on_optimizer: Callable[[Optimizer], object] | None = None) -> Iterator[MadeAt]:
-    """Sees optimizers being made and modules being put into others."""
+    """Sees optimizers and schedulers being made and modules being put into others."""
     made = MadeAt()
-    original = Optimizer.__init__
+    original, scheduler_init = Optimizer.__init__, LRScheduler.__init__
+
+    def noted_scheduler(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
+        made.note(self)
+        scheduler_init(self, *args, **kwargs)
 
     def noted_init(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
@@ -91,8 +96,10 @@ def noting_places(on_optimizer: Callable[[Optimizer], object] | None = None) -> 
 
     handle = register_module_module_registration_hook(registered)
     Optimizer.__init__ = noted_init  # type: ignore[method-assign]
+    LRScheduler.__init__ = noted_scheduler  # type: ignore[method-assign]
     try:
         yield made
     finally:
         Optimizer.__init__ = original  # type: ignore[method-assign]
+        LRScheduler.__init__ = scheduler_init  # type: ignore[method-assign]
         handle.remove()

@@ -15,8 +15,9 @@ from torch.nn.parameter import is_lazy
 from ..batches import batch_size
 from ..cures import install
 from ..facts import Cure
+from ..records.numbers import Crash, NonFinite
 from ..starting import Start
-from ..trace import Crash, NonFinite, Trace
+from ..trace import Trace
 from ..training import Training
 from .feed import Feed
 from .hooks import listening
@@ -43,6 +44,10 @@ class Plan:
     device: torch.device | None = None
     #: Look at all parameters after every step, to know at which one they turned bad.
     every_step: bool = False
+    #: Keep an exception of the user's code in the trace instead of raising it.
+    keeps_crash: bool = False
+    #: Look closely at this step too.
+    close_at: int | None = None
     #: Calls the step again and again; pytest-benchmark's clock, or a plain loop.
     drive: Callable[[Callable[[], object], int], None] | None = None
     #: Wrapped around the one step of this number: the microscope.
@@ -83,11 +88,13 @@ class TrainingProgram:
 @contextmanager
 def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[Run]:
     """A run with its listeners; hooks are gone and the batches as before whatever happens."""
-    run = Run()
+    run = Run(close_at=plan.close_at)
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
     run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
+    run.trace.batches = run.feed.count
+    run.trace.cured = bool(plan.cures)
     with ExitStack() as stack:
         for cure in plan.cures:
             run.listen(install(cure, run, stack))
@@ -154,7 +161,7 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> bool:
     except Exception as error:
         if not trace.loss_connected:  # backward() said so itself
             return False
-        if plan.cures:
+        if plan.cures or plan.keeps_crash:
             trace.crash = Crash(
                 type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
             )
@@ -189,6 +196,8 @@ def add_places(run: Run, made: MadeAt) -> None:
     for label, optimizer in run.optimizers.items():
         record = run.trace.optimizers[label]
         record.place = record.place or made(optimizer)
+    for scheduler, noted in run.schedulers:
+        noted.made_at = noted.made_at or made(scheduler)
     for prefix, model in run.models.items():
         for path, module in model.named_modules():
             full = ".".join(part for part in (prefix, path) if part)

@@ -11,9 +11,11 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
-from ..trace import OptimizerRecord, ParameterRecord, Trace
+from ..records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
+from ..trace import Trace
 from .origin import made_by
 from .schedule import is_sampled
+from .unregistered import unregistered
 
 #: What a listener may have a method for; others are never called.
 EVENTS = (
@@ -36,12 +38,15 @@ class Run:
     For a `Training` model and optimizers are known from the start; a watched test's are added as they show up.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, close_at: int | None = None) -> None:
         self.trace = Trace()
         self.step = 0
+        self.close_at = close_at
         self.models: dict[str, nn.Module] = {}
         self.parameters: dict[str, nn.Parameter] = {}
         self.optimizers: dict[str, Optimizer] = {}
+        #: Those that were stepped, with their records.
+        self.schedulers: list[tuple[Any, SchedulerRecord]] = []
         self.feed: Any = None
         self.made: Any = None
         #: Set by the cure that keeps gradients: asked before each zero_grad().
@@ -68,7 +73,7 @@ class Run:
 
     @property
     def sampled(self) -> bool:
-        return is_sampled(self.step)
+        return is_sampled(self.step) or self.step == self.close_at
 
     # -- what is trained -----------------------------------------------------------------------------
 
@@ -84,7 +89,25 @@ class Run:
                     continue
                 self.parameters[full] = parameter
                 self.trace.parameters[full] = _parameter_record(full, name, parameter, modules)
+            self._add_unregistered(prefix, model)
         self.rematch()
+
+    def _add_unregistered(self, prefix: str, model: nn.Module) -> None:
+        for name, store, owner, parameter in unregistered(model):
+            full, kept_in = (f"{prefix}.{each}" if prefix else each for each in (name, store))
+            if full in self.parameters or any(parameter is known for known in self.parameters.values()):
+                continue
+            self.parameters[full] = parameter
+            self.trace.parameters[full] = ParameterRecord(
+                name=full,
+                shape=tuple(parameter.shape),
+                size=_size(parameter),
+                dtype=str(parameter.dtype).removeprefix("torch."),
+                trainable=parameter.requires_grad,
+                module=full.rpartition(".")[0],
+                module_class="" if owner is None else type(owner).__name__,
+                kept_in=kept_in,
+            )
 
     def add_optimizer(self, optimizer: Optimizer, label: str | None = None) -> str:
         for known, each in self.optimizers.items():

@@ -4,28 +4,76 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from .accumulation import Accumulations
 from .activations import Activations
+from .alignment import Alignments
+from .batch_norms import BatchNorms
+from .clipping import Clipping
+from .double_updates import DoubleUpdates
+from .draws import Draws
 from .fields import Fields
-from .gradients import Gradients
+from .frozen import Frozen
+from .gradients import FirstGradients, Gradients
 from .graph_ends import GraphEnds
+from .loss_calls import LossCalls
+from .modes import Modes
 from .modules import Modules
+from .operations import Operations
 from .optimizers import Backwards, Optimizers
-from .parameters import Parameters
+from .pairings import Pairings
+from .parameters import Moves, Parameters, Starts
+from .precision import Halves
+from .probes import Probes
+from .regularization import Dropouts, Penalties
 from .run import Run
+from .scales import Scales
+from .schedulers import Schedulers
+from .spoilt import SpoiltBatches
 from .stale import StaleGradients
+from .stored import KeptTensors, Samples
+from .ties import Ties
+from .visits import Visits
 
 #: Cheap enough to be always there.
 ALWAYS: tuple[Callable[[Run], object], ...] = (Optimizers, Backwards)
 BY_NAME: dict[str, Callable[[Run], object]] = {
     "gradients": Gradients,
     "parameters": Parameters,
+    "first_gradients": FirstGradients,
+    "moves": Moves,
     "stale": StaleGradients,
     "modules": Modules,
     "fields": Fields,
     "activations": Activations,
     "graph_ends": GraphEnds,
+    "draws": Draws,
+    "schedulers": Schedulers,
+    "batch_norms": BatchNorms,
+    "alignment": Alignments,
+    "pairings": Pairings,
+    "clipping": Clipping,
+    "double_updates": DoubleUpdates,
+    "modes": Modes,
+    "frozen": Frozen,
+    "ties": Ties,
+    "accumulations": Accumulations,
+    "samples": Samples,
+    "visits": Visits,
+    "spoilt_batches": SpoiltBatches,
+    "kept_tensors": KeptTensors,
+    "loss_calls": LossCalls,
+    "starts": Starts,
+    "scales": Scales,
+    "dropouts": Dropouts,
+    "penalties": Penalties,
+    "operations": Operations,
+    "halves": Halves,
+    # last: it calls the models again, when all others have stopped listening
+    "probes": Probes,
 }
-CLOSER_LOOK: tuple[str, ...] = tuple(BY_NAME)
+#: They leave off early; the closer look has those that do not.
+_BRIEF = ("first_gradients", "moves")
+CLOSER_LOOK: tuple[str, ...] = tuple(name for name in BY_NAME if name not in _BRIEF)
 
 
 def make_signals(run: Run, names: Iterable[str]) -> list[object]:

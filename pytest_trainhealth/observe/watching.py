@@ -19,7 +19,8 @@ from torch.utils.hooks import RemovableHandle
 
 from ..batches import batch_size
 from ..cures import install
-from ..trace import NonFinite, Trace
+from ..records.numbers import NonFinite
+from ..trace import Trace
 from ..undisturbed import seed_everything
 from .clock import Clock
 from .hooks import listening

@@ -51,7 +51,7 @@ def told_once(verdicts: Iterable[Verdict]) -> list[Verdict]:
         if verdict.failed:
             key = main_cause(verdict) or verdict.check
             surest[key] = min(surest.get(key, verdict), verdict, key=_doubt)
-    return list(surest.values())
+    return sorted(surest.values(), key=_doubt)
 
 
 def main_cause(verdict: Verdict) -> str | None:
@@ -62,8 +62,10 @@ def seconds(value: float) -> str:
     return f"{value:.1f} s" if value < 99.95 else f"{value:,.0f} s"
 
 
-def _doubt(verdict: Verdict) -> int:
-    return _SUREST_FIRST.index(verdict.findings[0].certainty) if verdict.findings else len(_SUREST_FIRST)
+def _doubt(verdict: Verdict) -> tuple[int, int]:
+    if not verdict.findings:
+        return len(_SUREST_FIRST), 0
+    return _SUREST_FIRST.index(verdict.findings[0].certainty), verdict.findings[0].rank
 
 
 def _word(outcome: Outcome) -> str:

@@ -7,7 +7,8 @@ import pytest
 from pytest_trainhealth.checks import CouldNotJudge, Passed
 from pytest_trainhealth.checks.gradients_flow import enough, judge
 from pytest_trainhealth.facts import Symptom
-from pytest_trainhealth.trace import ModuleRecord, OptimizerRecord, ParameterRecord, Trace
+from pytest_trainhealth.records.wiring import ModuleRecord, OptimizerRecord, ParameterRecord
+from pytest_trainhealth.trace import Trace
 
 
 def parameter(name: str, **facts: object) -> ParameterRecord:

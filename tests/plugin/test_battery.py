@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_trainhealth.settings import BATTERY
+
 from .conftest import Project, ReadJson
 
 
@@ -21,9 +23,9 @@ def checks(document: dict[str, list[dict[str, object]]]) -> list[object]:
     return [verdict["check"] for verdict in document["verdicts"]]
 
 
-def test_it_is_three_checks(project: Project, read_json: ReadJson) -> None:
+def test_it_is_five_checks(project: Project, read_json: ReadJson) -> None:
     run(project, "@pytest.mark.trainhealth")
-    assert checks(read_json()) == ["overfits_one_batch", "gradients_flow", "trains_without_nan"]
+    assert checks(read_json()) == list(BATTERY)
 
 
 def test_checks_of_the_marker(project: Project, read_json: ReadJson) -> None:
@@ -39,7 +41,7 @@ def test_checks_of_the_command_line(project: Project, read_json: ReadJson) -> No
 def test_a_marker_beside_it_overrides_its_keywords_and_adds_no_item(project: Project, read_json: ReadJson) -> None:
     run(project, "@pytest.mark.trainhealth(steps=5, budget=9)\n        @pytest.mark.gradients_flow(steps=7)")
     figures = {v["check"]: (v["figures"]["steps"], v["figures"]["budget"]) for v in read_json()["verdicts"]}
-    assert figures == {"overfits_one_batch": (5, 9.0), "gradients_flow": (7, 9.0), "trains_without_nan": (5, 9.0)}
+    assert figures == {check: (7 if check == "gradients_flow" else 5, 9.0) for check in BATTERY}
 
 
 def test_the_marker_of_the_function_wins_over_that_of_the_class(project: Project, read_json: ReadJson) -> None:

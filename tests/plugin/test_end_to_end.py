@@ -53,8 +53,8 @@ def verdicts(project: pytest.Pytester, *options: str) -> dict[str, dict[str, Any
 def test_a_healthy_training_passes_the_battery(real: pytest.Pytester) -> None:
     write_test(real, "trainhealth", "return train.make_training()")
     result = real.runpytest("--trainhealth")
-    result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["test_it   3 passed   overfits_one_batch, gradients_flow, trains_without_nan *"])
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["test_it   5 passed   overfits_one_batch, gradients_flow, trains_without_nan, *"])
 
 
 def test_the_cause_is_named_shown_and_confirmed(real: pytest.Pytester) -> None:
@@ -147,7 +147,7 @@ def test_the_fixture(real: pytest.Pytester) -> None:
 
 def test_a_factory_on_the_command_line(real: pytest.Pytester) -> None:
     result = real.runpytest("--trainhealth-training=train:make_training")
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=5)
 
 
 def test_throughput(real: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,7 @@ class Bench:
         self.optimizer = _optimizer(optimizer, self.model)
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 2, gamma=0.5)
         self.batch = {"x": torch.randn(6, 4), "y": torch.randint(0, 3, (6,)), "name": "first"}
+        self.other = {"x": torch.randn(6, 4), "y": torch.randint(0, 3, (6,)), "name": "second"}
         self.history: list[float] = []
         self.counts = {"calls": 0}
         self.generator = torch.Generator().manual_seed(3)
@@ -71,7 +72,7 @@ class Bench:
             self._loss(self.model, copy.deepcopy(self.batch)).backward()
             self.optimizer.step()
         self._stop, self._calls = stop, 0
-        common = {"data": self.batch, "optimizer": self.optimizer}
+        common = {"data": [self.batch, self.other], "optimizer": self.optimizer}
         if form == "step" and optimizer != "lbfgs":
             self.training = Training(self.model, step=self._step, **common)
         else:

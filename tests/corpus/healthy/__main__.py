@@ -10,8 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -20,54 +19,10 @@ from torch import Tensor, nn
 
 from pytest_trainhealth import Training
 
+from ..bare_loop import batches_of, forever, one_step
 from . import Factory, programs
 
 SHOWN = (0, 50, 200, 400)
-
-
-def batches_of(training: Training) -> Iterable[Any]:
-    return training.data if training.many_batches else [training.data]
-
-
-def forever(batches: Iterable[Any]) -> Iterator[Any]:
-    while True:
-        yield from batches
-
-
-def forward(training: Training, batch: Any) -> Tensor:
-    model = training.model
-    with torch.autocast("cpu", training.precision) if training.precision else nullcontext():
-        if training.loss is not None:
-            return training.loss(model, batch)
-        if training.criterion is not None:
-            return training.criterion(model(batch[0]), batch[1])
-        output = model(**batch) if isinstance(batch, dict) else model(batch)
-        return output["loss"] if isinstance(output, dict) else output.loss
-
-
-def one_step(training: Training, batch: Any) -> float:
-    if training.step is not None:
-        return float(training.step(batch))
-    optimizers = list(training.optimizers.values())
-    seen: list[float] = []
-
-    def closure() -> Tensor:
-        for optimizer in optimizers:
-            optimizer.zero_grad()
-        loss = forward(training, batch)
-        loss.backward()
-        seen.append(loss.item())
-        return loss
-
-    if any(isinstance(optimizer, torch.optim.LBFGS) for optimizer in optimizers):
-        optimizers[0].step(closure)
-    else:
-        closure()
-        for optimizer in optimizers:
-            optimizer.step()
-    for scheduler in training.schedulers:
-        scheduler.step()
-    return seen[0]
 
 
 def losses_of(training: Training, batches: Iterator[Any], steps: int) -> list[float]:

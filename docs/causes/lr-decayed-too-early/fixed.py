@@ -1,0 +1,18 @@
+"""A classifier whose learning rate falls to 0 over the whole training."""
+
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import PolynomialLR
+from torch.utils.data import DataLoader, TensorDataset
+
+from pytest_trainhealth import Training
+
+
+def training():
+    classes = torch.randint(4, (256,))
+    samples = torch.randn(4, 12)[classes] + 0.6 * torch.randn(256, 12)
+    data = DataLoader(TensorDataset(samples, classes), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scheduler = PolynomialLR(optimizer, total_iters=50 * len(data))
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=data, scheduler=scheduler)

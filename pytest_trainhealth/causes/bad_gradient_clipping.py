@@ -1,0 +1,120 @@
+"""bad-gradient-clipping: clipping leaves next to nothing of the gradients, or comes too late
+
+What happens
+    Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler takes its
+    factor out again, the scaled gradients are cut to the norm and then divided by the factor: next to nothing is
+    left. Clipped after the step, nothing is clipped at all: the optimizer has already used the gradients.
+
+How it is recognised
+    The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
+    what is left when they are cleared. Whoever writes into them is named. The re-run steps with the gradients as
+    `backward()` gave them, or clips them before the step where clipping came too late.
+
+How to fix it
+    `backward()`, then `scaler.unscale_(optimizer)` if there is a loss scaler, then
+    `clip_grad_norm_(model.parameters(), 1.0)`, then `step()`. A norm of 1 to 5 leaves healthy gradients alone.
+
+What not to do
+    A higher learning rate to make up for tiny gradients: the first batch that is not clipped blows the training up.
+
+When this is wrong
+    Adam and its like divide by the size of the gradients: clipping hardly matters to them. Clipping too much is looked
+    for beside a training that fails, never by itself; clipping too late is wrong whatever the loss does.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import GradientPath
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 13
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, SILENT)
+
+#: What clipping leaves, at most: a tenth of the gradient, and a norm of 0.1. Usual clipping is at norms of 0.1 to 10.
+_SHARE = 0.1
+_NORM = 0.1
+#: Those that divide by the size of the gradients do not mind until it is near their eps.
+_SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "RMSprop", "Lion", "Rprop")
+_NEXT_TO_EPS = 1e-5
+
+_ORDER = ("loss.backward()", "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)", "optimizer.step()")
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    return _too_late(trace) or (None if symptom.category == SILENT else _too_much(trace))
+
+
+def _too_much(trace: Trace) -> Suspicion | None:
+    paths = [p for p in trace.gradient_paths if p.after_backward > 0]
+    cut = [p for p in paths if p.at_update <= _SHARE * p.after_backward and p.at_update <= _most(trace, p)]
+    # gradients may be small enough by themselves at some steps
+    if not cut or 2 * len(cut) <= len(paths) or not any(p.changed_at for p in cut):
+        return None
+    first = next(p for p in cut if p.changed_at)
+    scaled = any(p.unscaled_later for p in cut)
+    evidence = [
+        Evidence(
+            f"the gradient's norm is {figures.short(first.after_backward)} after backward(), and "
+            f"{figures.short(first.at_update)} when {first.optimizer} gets it (step {first.step})",
+            first.at_update,
+            first.changed_at,
+        ),
+        Evidence(f"so at {len(cut)} of {figures.plural(len(paths), 'step')} that were looked at", float(len(cut))),
+    ]
+    if scaled:
+        evidence.append(Evidence("the loss scaler divides the gradients by its factor after they were clipped"))
+    left = figures.share(first.at_update / first.after_backward)
+    return Suspicion(
+        statement=f"clipping leaves {left} of the gradients"
+        + (", because it comes before unscaling" if scaled else f", a norm of {figures.short(first.at_update)}"),
+        evidence=tuple(evidence),
+        why="what is clipped is still multiplied by the loss scale"
+        if scaled
+        else "the limit lies far below the size that gradients have here",
+        places=() if first.changed_at is None else (first.changed_at,),
+        fix=Fix("take the scale out first, then clip:", ("scaler.unscale_(optimizer)", *_ORDER[1:2]))
+        if scaled
+        else Fix("clip at a norm that only outliers reach:", _ORDER[1:2]),
+        not_this="a higher learning rate: the first gradient that is not clipped would blow the training up",
+        cures=(Cure("unclipped_gradients", "no clipping"),),
+    )
+
+
+def _most(trace: Trace, path: GradientPath) -> float:
+    record = trace.optimizers.get(path.optimizer)
+    return _NEXT_TO_EPS if record is not None and record.kind in _SCALE_FREE else _NORM
+
+
+def _too_late(trace: Trace) -> Suspicion | None:
+    late = wiring.clipped_too_late(trace)
+    if not late:
+        return None
+    first = late[0]
+    assert first.left is not None
+    norm = median(p.left for p in late if p.left is not None)
+    return Suspicion(
+        statement=f"gradients are clipped after {first.optimizer} has stepped with them",
+        evidence=(
+            Evidence(
+                f"{first.optimizer} steps with a gradient of norm {figures.short(first.at_update)}; it is "
+                f"clipped to {figures.short(first.left)} after that (step {first.step})",
+                first.at_update,
+                first.changed_later_at,
+            ),
+            Evidence(
+                f"so at {len(late)} of {figures.plural(len(trace.gradient_paths), 'step')} that were looked at",
+                float(len(late)),
+            ),
+        ),
+        why="clipping comes too late: the optimizer has already used the gradients",
+        places=() if first.changed_later_at is None else (first.changed_later_at,),
+        fix=Fix("clip between backward() and step():", _ORDER),
+        not_this="a lower learning rate for every step, because of a few large gradients",
+        cures=(Cure("clip_gradients", f"clipped at {figures.short(norm)} before the step", {"max_norm": norm}),),
+    )

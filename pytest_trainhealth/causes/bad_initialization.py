@@ -1,0 +1,159 @@
+"""bad-initialization: weights start where training cannot begin
+
+What happens
+    Units of a layer that start equal get equal gradients and stay equal: a layer of a hundred is a layer of one. With
+    zeros everywhere there is no gradient at all. Weights far too large saturate or blow up what comes behind them,
+    weights far too small leave nothing of the input.
+
+How it is recognised
+    The weights are looked at before the first step and again later. Units that were equal at the start *and still are*,
+    after steps that should have told them apart, are the surest sign; the spread of the weights against
+    1/sqrt(inputs of the unit) is the other. The re-run draws the weights anew, scaled layer by layer so that each
+    layer gives outputs of unit variance.
+
+How to fix it
+    Leave the initialisation to the layers, which bring one, or use `nn.init.kaiming_normal_` (ReLU) or
+    `nn.init.xavier_uniform_` (tanh) for weights; constants are for biases and normalisation layers only. Parameters of
+    your own: `torch.randn(inputs, outputs) / inputs ** 0.5`. `torch.empty` and `torch.Tensor(n)` hold whatever lay
+    in memory.
+
+What not to do
+    Another learning rate or more units: equal units stay equal at any rate and in any number.
+
+When this is wrong
+    A last layer, a residual branch or an adapter that starts at 0 is healthy: its units part with the first step. Only
+    units that stay equal count.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import ParameterRecord
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 21
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+
+#: Spread between units against their size. Of the 257 healthy programs 21 weights start at 0 (heads, adapters, LoRA,
+#: coupling layers), but after four steps none is below 7e-3.
+_EQUAL = 1e-4
+#: Spread times sqrt(inputs of a unit), of 1,684 weights of Linear and Conv layers in the 257 healthy programs: at most
+#: 3.0, and at least 0.036, but for policy heads at 0.01, which are last layers. torch's own is 0.58.
+_LARGE, _SMALL = 4.0, 0.02
+_FEWEST_INPUTS = 4
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    weights = [p for p in wiring.weights(trace) if p.fan_in is not None]
+    equal = stay_equal(trace)
+    if equal:
+        return _units_equal(equal, weights, trace)
+    large = [p for p in weights if _scale(p) > _LARGE]
+    small = [p for p in weights[:-1] if 0 < _scale(p) < _SMALL]
+    odd = large or small
+    if not odd:
+        return None
+    worst = (max if large else min)(odd, key=_scale)
+    size = "large" if large else "small"
+    usual = 1 / math.sqrt(worst.fan_in or 1)
+    return Suspicion(
+        statement=f"the weights of {worst.name} start far too {size}",
+        evidence=(
+            Evidence(
+                f"{worst.name} starts with a spread of {figures.short(worst.std or 0.0)}; for units with "
+                f"{figures.plural(worst.fan_in or 1, 'input')}, about {figures.short(usual)} is usual",
+                _scale(worst),
+            ),
+            *_others(odd, weights, f"too {size}"),
+            *_first_loss(trace),
+        ),
+        why=(
+            "what comes out of such layers is far too large, and so is the gradient"
+            if large
+            else "hardly anything of the input gets through such layers, nor of the gradient"
+        ),
+        fix=Fix(_FIX, ("nn.init.kaiming_normal_(layer.weight)",)),
+        not_this="another learning rate: it would have to fit each layer",
+        cures=(_cure(odd),),
+    )
+
+
+def stay_equal(trace: Trace) -> list[ParameterRecord]:
+    """Weights whose units were equal at the start and still are, after steps that should have told them apart."""
+    return [p for p in wiring.weights(trace) if p.fan_in is not None and _stays_equal(p)]
+
+
+_FIX = "leave the initialisation to the layers, or draw the weights at a scale that fits:"
+
+
+def _units_equal(equal: list[ParameterRecord], weights: list[ParameterRecord], trace: Trace) -> Suspicion:
+    first = equal[0]
+    zero = all(not p.norm for p in equal)
+    units = figures.plural(first.shape[0], "unit")
+    last = max(step for p in equal for step in p.unit_spread)
+    start = "0" if zero else "equal"
+    return Suspicion(
+        statement=f"all {units} of {first.name} start {start} and stay equal",
+        evidence=(
+            Evidence(f"{first.name}: {units} equal at the start, and still after {figures.plural(last, 'step')}", 0.0),
+            *_others(equal, weights, f"{'0' if zero else 'constant'} from the start"),
+            *_first_loss(trace),
+        ),
+        why=(
+            "with weights of 0 in front and behind, no gradient reaches a layer"
+            if zero
+            else "equal units get equal gradients, so they work as one"
+        ),
+        fix=Fix(_FIX, ("nn.init.kaiming_normal_(layer.weight)",)),
+        not_this="more units or another learning rate: equal units stay equal",
+        cures=(_cure(equal),),
+    )
+
+
+def _cure(odd: list[ParameterRecord]) -> Cure:
+    return Cure("reinitialise", "weights drawn anew", {"names": [p.name for p in odd]})
+
+
+def _others(odd: list[ParameterRecord], weights: list[ParameterRecord], how: str) -> list[Evidence]:
+    if len(odd) < 2:
+        return []
+    return [Evidence(f"{len(odd)} of {figures.plural(len(weights), 'weight')} are {how}", float(len(odd)))]
+
+
+def _first_loss(trace: Trace) -> list[Evidence]:
+    """Against that of a guess, where the loss is a cross-entropy whose classes are known."""
+    classes = next((call.classes for call in trace.loss_calls if call.classes), None)
+    if not classes or classes < 2 or not trace.losses or not math.isfinite(trace.losses[0]):
+        return []
+    chance = math.log(classes)
+    if trace.losses[0] < 3 * chance:
+        return []
+    return [
+        Evidence(
+            f"the first loss is {figures.loss(trace.losses[0])}; guessing among {classes} classes gives "
+            f"{figures.loss(chance)}",
+            trace.losses[0],
+        )
+    ]
+
+
+def _stays_equal(parameter: ParameterRecord) -> bool:
+    """From the start to the last look, with updates in between."""
+    looks = parameter.unit_spread
+    if len(looks) < 2 or 0 not in looks or parameter.shape[0] < 2 or parameter.fan_in is None:
+        return False
+    if parameter.std and parameter.fan_in == parameter.shape[0] != parameter.size // parameter.shape[0]:
+        return False  # used the other way round: rows are no units
+    return max(looks.values()) < _EQUAL
+
+
+def _scale(parameter: ParameterRecord) -> float:
+    """Spread of the weights against 1/sqrt(inputs); 1 where it cannot be told."""
+    if parameter.std is None or parameter.fan_in is None or parameter.fan_in < _FEWEST_INPUTS:
+        return 1.0
+    return parameter.std * math.sqrt(parameter.fan_in)

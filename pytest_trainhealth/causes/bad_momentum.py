@@ -1,0 +1,70 @@
+"""bad-momentum: momentum, betas or eps of the optimizer are beyond sense
+
+What happens
+    Momentum m makes each gradient count for 1 / (1 - m) steps: 10 at 0.9, 1,000 at 0.999. A training with momentum
+    0.999 flies past its valley again and again. The other way round, a second beta of 0.1 makes Adam follow every
+    noise, and a large eps takes its sense of scale away, so that it hardly moves.
+
+How it is recognised
+    The settings of the optimizer: momentum or the first beta of 0.99 and more, a second beta below 0.5, eps of 0.01
+    and more. Usual are 0.9, (0.9, 0.999) and 1e-8. The re-run uses these.
+
+How to fix it
+    Go back to the defaults. If both betas are far off, look whether they were given in the wrong order.
+
+What not to do
+    A lower learning rate: it would have to be lower by the same factor of a hundred, and then it crawls.
+
+When this is wrong
+    Large batches and long trainings are sometimes run with 0.99; with a re-run at the usual value no better, nothing
+    is said.
+"""
+
+from __future__ import annotations
+
+from .. import figures, rates
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 38
+EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    odd = rates.odd_setting(trace)
+    if odd is None:
+        return None
+    record, value = odd.optimizer, figures.short(odd.value)
+    evidence = [Evidence(f"{record.label} has {odd.name} = {value} (usual: {odd.usual})", odd.value, record.place)]
+    if odd.name in ("momentum", "betas[0]") and odd.value < 1:
+        steps = round(1 / (1 - odd.value))
+        evidence.append(
+            Evidence(f"each gradient counts for some {figures.count(steps)} steps (usual: 10)", float(steps))
+        )
+    if rates.wrong_way_round(trace):
+        second = figures.short(record.settings["betas[1]"])
+        evidence.append(Evidence(f"betas[1] = {second} is smaller: they seem to be the wrong way round"))
+    given = ", ".join(f"{name}={setting!r}" for name, setting in odd.instead.items())
+    return Suspicion(
+        statement=f"{record.label} with {odd.name} = {value} cannot settle"
+        if odd.name != "eps"
+        else f"{record.label} with eps = {value} hardly moves",
+        evidence=tuple(evidence),
+        why=_why(odd.name),
+        places=() if record.place is None else (record.place,),
+        fix=Fix("use the usual value:", (f"{record.kind}(model.parameters(), lr=..., {given})",)),
+        not_this="a lower learning rate",
+        cures=(Cure("optimizer_settings", given.replace("=", " = "), {"values": odd.instead}),),
+    )
+
+
+def _why(name: str) -> str:
+    if name == "eps":
+        return "eps is added to the size of the gradient, and is far larger than it"
+    if name == "betas[1]":
+        return "the size of the gradient is taken from a step or two, and follows their noise"
+    if name == "dampening":
+        return "the gradient hardly gets into the momentum"
+    return "the steps of long ago go on when the valley has been passed"

@@ -1,0 +1,75 @@
+"""batch-too-small: BatchNorm takes its statistics from one or two samples
+
+What happens
+    BatchNorm subtracts the mean of the batch and divides by its spread. Of one value per channel nothing is left, and
+    torch raises an error; of two values +1 and -1 are left, whatever they were. The samples of a batch decide about
+    one another, and the running statistics are noise.
+
+How it is recognised
+    A BatchNorm layer in training mode that is given one or two values per channel (samples times positions); the
+    error "Expected more than 1 value per channel when training". The re-run joins 16 batches into one.
+
+How to fix it
+    Larger batches; `drop_last=True` where only the last batch of an epoch is that small; or GroupNorm or LayerNorm,
+    which do not look at other samples.
+
+What not to do
+    Another learning rate. Accumulated gradients: BatchNorm still sees the small batch.
+
+When this is wrong
+    Convolutions have many positions per sample, so that a batch of two images is enough; those are counted, and no
+    alarm is raised.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..symptoms import CRASH, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 32
+EXPLAINS = (CRASH, NOT_LEARNING, PLATEAU, INSTABILITY)
+
+_FEW = wiring.FEW_VALUES
+_MESSAGE = "more than 1 value per channel"
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    few = {path: count for path, count in trace.values_per_channel.items() if count <= _FEW}
+    crash = trace.crash
+    if not few or (crash is None and not wiring.norms_starve(trace)):
+        return None
+    if symptom.category == CRASH and (crash is None or _MESSAGE not in crash.message):
+        return None
+    path, count = min(few.items(), key=lambda item: item[1])
+    record = trace.modules.get(path)
+    name = f"{record.kind if record is not None else 'BatchNorm'} {path}".strip()
+    size = trace.batch_size or 0
+    evidence = [Evidence(f"{name} gets {figures.plural(count, 'value')} per channel", float(count))]
+    places: tuple[Place, ...] = ()
+    last = crash is not None and size > _FEW
+    if crash is not None:
+        where = f"after {crash.step} batches of {size}" if last else f"in batch {crash.step}"
+        evidence[0] = Evidence(f"{name} gets {figures.plural(count, 'value')} per channel {where}", float(count))
+        places = () if crash.place is None else (crash.place,)
+    elif size:
+        evidence.append(Evidence(f"a batch holds {figures.plural(size, 'sample')}", float(size)))
+    if record is not None and record.place is not None:
+        places = (record.place,)
+    fix = Fix("leave the incomplete batch at the end of an epoch out:", ("DataLoader(..., drop_last=True)",))
+    if not last:
+        fix = Fix("make batches larger, or use a norm that does not look at other samples:",
+                  ("GroupNorm(num_groups, num_channels)  # or LayerNorm",))  # fmt: skip
+    return Suspicion(
+        statement=f"{name} takes its statistics from {figures.plural(count, 'value')} per channel",
+        evidence=tuple(evidence),
+        why="of so few values their mean and spread leave nothing but the sign"
+        if count > 1
+        else "one value is its own mean, and nothing is left of it",
+        places=places,
+        fix=fix,
+        not_this="another learning rate, or accumulated gradients: BatchNorm still sees the small batch",
+        cures=(Cure("larger_batches", "16 batches joined into one", {"count": 16}),),
+    )

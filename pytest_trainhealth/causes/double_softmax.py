@@ -1,0 +1,63 @@
+"""double-softmax: a loss that applies softmax or sigmoid itself gets probabilities
+
+What happens
+    `cross_entropy` and `binary_cross_entropy_with_logits` want raw scores and turn them into probabilities
+    themselves. Given probabilities they do it again: all scores lie between 0 and 1, the best that can come out is a
+    flat distribution, and the gradient is small. The loss falls a little and stops.
+
+How it is recognised
+    At the first steps the input of each loss function is followed back to the activation function that made it. The
+    re-run hands the loss what went into that activation.
+
+How to fix it
+    Take the last activation out of the model, and apply it only where probabilities are read.
+
+What not to do
+    A higher learning rate or more epochs: the loss cannot get below its floor.
+
+When this is wrong
+    `log_softmax` in front of `cross_entropy` changes nothing and is not reported.
+"""
+
+from __future__ import annotations
+
+from .. import objective
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.losses import LossCall
+from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 8
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    call = next((c for c in trace.loss_calls if objective.squashed_twice(c)), None)
+    if call is None:
+        return None
+    made, applied = objective.made_at(call, trace), objective.APPLIES[call.function]
+    where = f" in {call.activation_module}" if call.activation_module else ""
+    again = f"a {applied} of a {call.activation}"
+    return Suspicion(
+        statement=f"{call.function} applies {applied} to what {call.activation} made",
+        evidence=(
+            Evidence(f"the input of {call.function} comes out of {call.activation}{where}", place=made),
+            Evidence(
+                f"its values lie {objective.between(call.input.low, call.input.high)}; raw scores have no such bounds",
+                call.input.high,
+                call.place,
+            ),
+        ),
+        why=f"{again} is nearly flat: the loss has a floor far above 0",
+        places=objective.places(call.place, made),
+        fix=Fix(f"give it the raw scores: take out the {call.activation}{where}"),
+        not_this="a higher learning rate or more epochs: the floor stays",
+        cures=(_cure(call),),
+    )
+
+
+def _cure(call: LossCall) -> Cure:
+    return Cure(
+        "output_activation", f"{call.activation} left out", {"functions": [call.function], "undo": call.activation}
+    )

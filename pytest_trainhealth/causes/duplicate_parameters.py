@@ -1,0 +1,72 @@
+"""duplicate-parameters: one gradient is used for two updates of the same parameter
+
+What happens
+    A parameter is held by two optimizers that both step after one backward pass, or is listed twice in one: it moves
+    twice per step, as if its learning rate were doubled, and the state of Adam is advanced twice. The rest of the
+    model moves once.
+
+How it is recognised
+    A parameter that an optimizer holds twice, or that two optimizers hold, moved in both updates with no backward
+    pass in between. The re-run uses each gradient once.
+
+How to fix it
+    Give each parameter to one optimizer, once: `named_parameters()` of the whole model names every tensor once, also
+    where weights are tied. Parts with a learning rate of their own are groups of one optimizer.
+
+What not to do
+    Half the learning rate: it halves that of the other parameters as well.
+
+When this is wrong
+    Two optimizers that hold the same parameters and take turns, each after a backward pass of its own (adversarial
+    autoencoders), are in order and not meant.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import EXPLOSION, INSTABILITY, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 5
+EXPLAINS = (SILENT, INSTABILITY, EXPLOSION)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    twice = wiring.updated_twice(trace)
+    if not twice:
+        return None
+    first, second = twice[0].optimizers
+    names = figures.names([record.parameter for record in twice])
+    alone = first == second
+    them = "it" if len(twice) == 1 else "them"
+    records = [trace.optimizers[label] for label in dict.fromkeys((first, second)) if label in trace.optimizers]
+    steps = ", ".join(map(str, twice[0].steps[:4]))
+    fix = (
+        Fix("list each tensor once: tied weights have two names", ("optimizer = SGD(model.parameters(), lr=...)",))
+        if alone
+        else Fix(
+            f"take {names} out of {first} or {second}; a rate of its own is a group of one optimizer:",
+            ('SGD([{"params": body}, {"params": head, "lr": 0.1}], lr=0.01)',),
+        )
+    )
+    return Suspicion(
+        statement=f"{names} {'is' if len(twice) == 1 else 'are'} updated twice per step",
+        evidence=(
+            Evidence(
+                f"{figures.plural(len(twice), 'parameter')} moved in two updates after one backward pass, at steps "
+                f"{steps}",
+                float(len(twice)),
+            ),
+            *(
+                Evidence(f"{r.label} holds {figures.plural(r.parameters, 'tensor')}", float(r.parameters), r.place)
+                for r in records
+            ),
+        ),
+        why=f"{first} holds {them} twice" if alone else f"{first} and {second} both hold {them}",
+        places=tuple(r.place for r in records if r.place is not None),
+        fix=fix,
+        not_this="half the learning rate: the other parameters would learn at half speed",
+        cures=(Cure("single_updates", "each gradient used once"),),
+    )

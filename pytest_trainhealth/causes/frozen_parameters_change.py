@@ -1,0 +1,131 @@
+"""frozen-parameters-change: what is frozen moves all the same
+
+What happens
+    `requires_grad=False` keeps gradients away, nothing else. An optimizer that holds a frozen parameter whose `.grad`
+    is still there (zeros included) goes on with weight decay and momentum. Neither do gradients that are set to 0 by
+    hand keep a parameter where it is: weight decay needs none. A BatchNorm in training mode updates its
+    running statistics whether its parameters are frozen or not: the backbone that was to stay as it was pretrained
+    drifts away.
+
+How it is recognised
+    A parameter with `requires_grad=False` moved inside of an optimizer's step, or the running mean of a pretrained
+    BatchNorm moved although it and the layer before it are frozen. Or gradients that backward() made were exactly 0
+    when an optimizer with weight decay got them, always, and the parameters moved. The re-run keeps all of these as
+    they are.
+
+How to fix it
+    Parameters: `parameter.grad = None` when freezing, and give the optimizer only what is to learn. BatchNorm:
+    `backbone.eval()` after each `model.train()`, most safely in the model's own `train()`.
+
+What not to do
+    A learning rate of 0 for the frozen part: the statistics drift on.
+
+When this is wrong
+    Copies that are moved by hand (an averaged teacher, a target network), BatchNorms that have no statistics yet, and
+    those whose own weights learn are not meant. Statistics that are to adapt to new data while all weights stay
+    frozen are the one case that looks the same.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import FrozenChange
+from ..symptoms import SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 13
+EXPLAINS = (SILENT,)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    moved = wiring.frozen_moved(trace)
+    if not moved:
+        zeroed = wiring.zeroed_moved(trace)
+        return _zeroed(trace, zeroed) if zeroed else None
+    return _statistics(moved) if moved[0].by == "statistics" else _parameters(trace, moved)
+
+
+def _statistics(moved: list[FrozenChange]) -> Suspicion:
+    norms = [record.name for record in moved if record.by == "statistics"]
+    part = norms[0].rpartition(".")[0] or norms[0]
+    return Suspicion(
+        statement=f"{figures.names(norms)} {'is' if len(norms) == 1 else 'are'} frozen, but the statistics move",
+        evidence=(
+            Evidence(
+                f"running_mean of {figures.plural(len(norms), 'BatchNorm')} moved at steps "
+                f"{', '.join(map(str, moved[0].steps))}; all parameters there have requires_grad=False",
+                float(len(norms)),
+            ),
+        ),
+        why="a BatchNorm in training mode follows the batches, frozen or not",
+        fix=Fix("keep the frozen part in eval mode, after each model.train()", (f"model.{part}.eval()",)),
+        not_this="a learning rate of 0 for that part: its statistics drift on",
+        cures=(Cure("keep_frozen", "frozen part in eval mode", {"names": norms}),),
+    )
+
+
+def _parameters(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
+    names = [record.name for record in moved if record.by != "statistics"]
+    label = moved[0].by
+    optimizer = trace.optimizers.get(label)
+    place = optimizer.place if optimizer is not None else None
+    return Suspicion(
+        statement=f"{figures.names(names)} {'is' if len(names) == 1 else 'are'} frozen, and {label} moves "
+        f"{'it' if len(names) == 1 else 'them'} all the same",
+        evidence=(
+            Evidence(
+                f"{figures.plural(len(names), 'parameter')} with requires_grad=False moved in the step of {label}, at "
+                f"steps {', '.join(map(str, moved[0].steps[:4]))}",
+                float(len(names)),
+                place,
+            ),
+            Evidence("a gradient from before the freezing, or zeros, is still there: momentum and weight decay go on"),
+        ),
+        why="an optimizer passes over parameters whose .grad is None, not over frozen ones",
+        places=() if place is None else (place,),
+        fix=Fix(
+            "give the optimizer only what is to learn, or take the gradients away:",
+            ("optimizer.zero_grad(set_to_none=True)",),
+        ),
+        not_this="a learning rate of 0 alone: the gradient that is left comes back with the next schedule",
+        cures=(Cure("keep_frozen", "frozen parameters passed over", {"names": []}),),
+    )
+
+
+def _zeroed(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
+    names, label = [record.name for record in moved], moved[0].by
+    optimizer = trace.optimizers.get(label)
+    place = optimizer.place if optimizer is not None else None
+    decay = optimizer.weight_decay if optimizer is not None else 0.0
+    them = "it" if len(names) == 1 else "them"
+    return Suspicion(
+        statement=f"the gradients of {figures.names(names)} are set to 0, and the weight decay of {label} moves {them}",
+        evidence=(
+            Evidence(
+                f"{figures.plural(len(names), 'parameter')} had a gradient after backward() and exactly 0 in the step "
+                f"of {label}, and moved, at steps {', '.join(map(str, moved[0].steps[:4]))}",
+                float(len(names)),
+            ),
+            Evidence(f"{label} has weight_decay={decay:g}", decay, place),
+        ),
+        why="weight decay shrinks whatever has a .grad, zeros included",
+        places=() if place is None else (place,),
+        fix=Fix(
+            "freeze before the optimizer is made, and give it only what is to learn:",
+            (f"{_part(names)}.requires_grad_(False)",),
+        ),
+        not_this="gradients multiplied by 0: weight decay and momentum go on",
+        cures=(Cure("keep_frozen", "frozen parameters passed over", {"names": [], "zeroed": names}),),
+    )
+
+
+def _part(names: list[str]) -> str:
+    """What they have in common, as the user writes it: `model.trunk` for trunk.0.weight and trunk.2.weight."""
+    shared: list[str] = []
+    for parts in zip(*(name.split(".") for name in names), strict=False):
+        if len(set(parts)) > 1 or not parts[0].isidentifier():
+            break
+        shared.append(parts[0])
+    return ".".join(("model", *shared)) if shared else "parameter"

@@ -1,0 +1,75 @@
+"""ignores-input: something that the model is given has no influence on its output
+
+What happens
+    An argument is never used, a slice leaves out a column or a channel, a result is overwritten before it is
+    returned. The loss falls all the same, as far as the rest of the inputs allows.
+
+How it is recognised
+    The model is called again with another sample's values in place of one argument, one column or one channel. Not
+    one output changes, not even with other weights, so it is the wiring and not what was learnt.
+
+How to fix it
+    Follow the name through `forward()`: where is it used last, and does that reach what is returned? Look at slices,
+    at variables that are assigned twice, and at dimensions that are averaged away.
+
+What not to do
+    A larger model, more steps, better features: what does not get in cannot be learnt from.
+
+When this is wrong
+    An argument that is taken for the sake of a common interface, or columns that are chosen on purpose. Do not hand
+    them to the model, or leave this check out for that test.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Evidence, Fix, Symptom
+from ..records.probes import InputRecord
+from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 5
+CURABLE = False
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if trace.probe is None:
+        return None
+    if any(a.dead.get(0) == 1.0 for a in trace.activations.values()):
+        return None  # what is 0 for every sample lets nothing through: that is the fault
+    whole = [r for r in trace.probe.ignored if r.made_by == "user"]
+    if whole:
+        return _suspicion(whole[0], figures.names([r.name for r in whole]), len(whole) > 1)
+    parts = [r for r in trace.probe.ignored_in_part if r.made_by == "user"]
+    return _suspicion(parts[0], _listed(parts[0]), len(parts[0].ignored_parts) > 1) if parts else None
+
+
+def _suspicion(record: InputRecord, what: str, several: bool) -> Suspicion:
+    have = "have" if several else "has"
+    return Suspicion(
+        statement=f"{what} {have} no influence on the output of {record.model}",
+        evidence=(
+            Evidence(
+                f"{record.name} {record.shape}: with another sample's values for {what} every output stays the same to "
+                "the last bit, with other weights too",
+                0.0,
+                record.place,
+            ),
+        ),
+        why=f"nothing that {record.model} returns depends on {what}",
+        places=(record.place,) if record.place is not None else (),
+        fix=Fix(f"use {what} on the way to what forward() returns, or do not hand it to {record.model}"),
+        not_this="a larger model or more steps: what does not get in cannot be learnt from",
+    )
+
+
+def _listed(record: InputRecord) -> str:
+    """'column 3 of x', 'columns 4 to 7 of x'."""
+    parts = list(record.ignored_parts)
+    if len(parts) == 1:
+        return f"{record.unit} {parts[0]} of {record.name}"
+    if len(parts) > 2 and parts == list(range(parts[0], parts[-1] + 1)):
+        return f"{record.unit}s {parts[0]} to {parts[-1]} of {record.name}"
+    return f"{record.unit}s {figures.names([str(p) for p in parts], most=6)} of {record.name}"

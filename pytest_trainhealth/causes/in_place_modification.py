@@ -1,0 +1,143 @@
+"""in-place-modification: stored values change because something writes into them
+
+What happens
+    `x = self.images[i]` is a view, not a copy: `x -= self.mean` changes the stored image, and the next epoch subtracts
+    the mean again. Or a module takes its buffer, `pe = self.pe`, and adds to it in place: the buffer grows with every
+    forward pass. The training sees other values each time, and drifts.
+
+How it is recognised
+    What the dataset has stored changes, and the same sample, read three times with the same random numbers, is
+    another one each time. Or, beside a training that fails, a tensor that a module of yours keeps
+    moves further away from where it began at every look. The re-run puts the stored values back. Or a loader of your
+    own hands out views of the tensors that it holds, the step computes in them before it calls a model, and does so
+    again when the same batch comes back; the re-run hands out copies. Or a step
+    blanks values of a batch that is the data's own (a list's), gives it to the model, and takes the same tensor as the
+    target of its loss; it blanks more of it when it comes again.
+
+How to fix it
+    Compute a new tensor, `x = self.images[i] - self.mean`, or take a copy first, `x = self.images[i].clone()`.
+
+What not to do
+    More workers, each with a dataset of its own: the copies drift, too.
+
+When this is wrong
+    A cache that is filled once, counters, running averages, and random augmentation are not meant. Neither is a step
+    that writes into its batch and keeps its target apart: a batch of a loader is a copy already.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from .. import figures
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.data import KeptTensor, SampleChange, SpoiltBatch
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 14
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+
+#: Looks at which a kept tensor is further away each time.
+_LOOKS = 4
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if trace.sample_change is not None:
+        return _visits(trace.sample_change) if trace.sample_change.by_step else _samples(trace.sample_change)
+    if trace.spoilt_batch is not None:
+        return _batch(trace.spoilt_batch)
+    drifting = [record for record in trace.kept_tensors.values() if _drifts(record)]
+    # what moves is the training's business as long as the training is well
+    return _kept(drifting) if drifting and symptom.category != SILENT else None
+
+
+def _drifts(record: KeptTensor) -> bool:
+    """Further and further away, in the end by more than its own size."""
+    away = list(record.changes.values())
+    grows = all(later > earlier for earlier, later in pairwise(away))
+    return len(away) >= _LOOKS and away[0] > 0 and grows and away[-1] > record.size
+
+
+def _samples(change: SampleChange) -> Suspicion:
+    store = f"{change.dataset}.{change.attribute}"
+    means = " -> ".join(figures.short(mean) for mean in change.means)
+    return Suspicion(
+        statement=f"reading a sample of {change.dataset} writes into its {change.attribute}",
+        evidence=(
+            Evidence(
+                f"sample {change.index}, read {len(change.means)} times in the same way, has means {means}",
+                change.means[-1],
+                change.place,
+            ),
+            Evidence(f"{store} changes with each reading"),
+        ),
+        why=f"what comes out of {change.attribute} is a view, and is changed in place",
+        places=() if change.place is None else (change.place,),
+        fix=Fix("compute a new tensor, or take a copy first:", (f"x = self.{change.attribute}[index].clone()",)),
+        not_this="more workers: their copies drift, too",
+        cures=(Cure("stored_values", f"{store} put back after each reading"),),
+    )
+
+
+def _visits(change: SampleChange) -> Suspicion:
+    store = f"{change.dataset}.{change.attribute}"
+    means = " -> ".join(figures.short(mean) for mean in change.means)
+    return Suspicion(
+        statement=f"the step writes into {store}",
+        evidence=(
+            Evidence(f"what {change.dataset} hands out is a view of its {change.attribute}"),
+            Evidence(
+                f"the step changes it before a model is called, and again when the same batch comes back: mean {means}",
+                change.means[-1],
+                change.place,
+            ),
+        ),
+        why="a slice is a view: what is computed in it in place is there in the next epoch, too",
+        places=() if change.place is None else (change.place,),
+        fix=Fix("compute a new tensor instead of changing the batch:", ("x = x + noise   # not x += noise",)),
+        not_this="fewer epochs: the data change from the first one on",
+        cures=(Cure("stored_values", "batches handed out as copies", {"copies": True}),),
+    )
+
+
+def _batch(spoilt: SpoiltBatch) -> Suspicion:
+    name = f"batch{spoilt.name}"
+    return Suspicion(
+        statement=f"{name} is blanked in the data themselves, and is the target, too",
+        evidence=(
+            Evidence(
+                f"{spoilt.shares[0]:.0%} of the values of {name} were set to one value before the model got it, and "
+                f"another {spoilt.shares[1]:.0%} when the same batch came again",
+                spoilt.shares[0],
+                spoilt.place,
+            ),
+            Evidence(f"the loss compares the output with the same tensor: what is to be restored is gone from {name}"),
+        ),
+        why="another name for a tensor is no copy: input, target and data are one",
+        places=() if spoilt.place is None else (spoilt.place,),
+        fix=Fix("take a copy first:", ("noisy = x.clone()",)),
+        not_this="more epochs: each blanks more of the data",
+    )
+
+
+def _kept(drifting: list[KeptTensor]) -> Suspicion:
+    names, first = [record.name for record in drifting], drifting[0]
+    steps, away = list(first.changes), list(first.changes.values())
+    return Suspicion(
+        statement=f"{figures.names(names)} {'grows' if len(names) == 1 else 'grow'} with every forward pass",
+        evidence=(
+            Evidence(
+                f"{first.name} is {figures.short(away[0])} away from where it began after step {steps[0]}, and "
+                f"{figures.short(away[-1])} after step {steps[-1]} (its own size was {figures.short(first.size)})",
+                away[-1],
+                first.place,
+            ),
+        ),
+        why="a tensor that the module keeps is changed in place, where a new one was meant",
+        places=() if first.place is None else (first.place,),
+        fix=Fix("compute a new tensor instead of changing the kept one:", ("x = x + self.kept",)),
+        not_this="another learning rate: the drift does not depend on it",
+        cures=(Cure("stored_values", f"{figures.names(names, most=1)} put back after each step", {"names": names}),),
+    )

@@ -1,0 +1,121 @@
+"""insufficient-capacity: the model cannot express what it is to learn
+
+What happens
+    Everything works, and the loss still stops far above zero even on one batch: there is no set of weights that fits.
+    Layers without an activation function between them are one linear layer, however many there are; a layer of one or
+    two units lets through one or two numbers.
+
+How it is recognised
+    All other causes were ruled out, and the model shows it: no function inside it but linear ones, a layer of one or
+    two units in front of a wider one, or fewer trainable values than there are targets in the batch. Layers without an
+    activation function get one in a re-run, a rectifier behind each but the last; the rest cannot be tried.
+
+How to fix it
+    An activation function after each hidden layer, more units, or more layers.
+
+What not to do
+    Other learning rates, optimizers or more epochs: none of them adds what the model lacks.
+
+When this is wrong
+    "The model is too small" is a favourite guess and mostly wrong: data, wiring and regularisation are the usual
+    causes. A linear model that learns what a linear model can is healthy, and nothing is said.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import ParameterRecord
+from ..symptoms import NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion, lr_too_low
+
+RANK = 39
+EXPLAINS = (NOT_LEARNING, PLATEAU)
+
+#: Functions that keep a model linear (in its inputs); anything else may be what bends it.
+_LINEAR = {
+    "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "matmul", "mm",
+    "__matmul__", "addmm", "add", "__add__", "__radd__", "sub", "__sub__", "flatten", "view", "reshape", "permute",
+    "transpose", "squeeze", "unsqueeze", "contiguous", "cat", "stack", "mean", "sum", "dropout", "avg_pool1d",
+    "avg_pool2d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "shape", "size", "ndim", "dtype", "device", "pad",
+    "detach", "cpu", "layout", "is_complex", "is_quantized", "double", "isfinite", "all", "dim", "numel",
+    "to", "float", "__get__", "__getitem__", "T", "mT", "t", "requires_grad", "is_floating_point",
+}  # fmt: skip
+_LAYERS = {
+    "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "matmul", "mm",
+    "__matmul__", "addmm",
+}  # fmt: skip
+_BOTTLENECK = 2
+#: A floor shows after some steps only.
+_FEWEST_STEPS = 50
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    weights = [p for p in wiring.weights(trace) if p.fan_in is not None]
+    if not weights or trace.frozen or not all(p.moved for p in weights) or len(trace.losses) < _FEWEST_STEPS:
+        return None
+    if lr_too_low.look(trace, symptom) is not None:
+        return None  # what a model can do at a crawl says nothing about what it can do
+    evidence: list[Evidence] = []
+    cures: tuple[Cure, ...] = ()
+    statement = fix = ""
+    if trace.operations and trace.operations <= _LINEAR:
+        layers = figures.plural(len(weights), "layer")
+        statement = (
+            f"no activation function between {layers}" if len(weights) > 1 else "the model is a single linear layer"
+        )
+        done = figures.names(sorted(trace.operations & _LAYERS), most=3)
+        evidence.append(Evidence(f"the model computes {done}, and nothing that bends a line", float(len(weights))))
+        fix = "put an activation function after each hidden layer:"
+        if len(weights) > 1 and not _low_rank(weights):
+            cures = (Cure("rectified_layers", "a rectifier behind each hidden layer", {"layers": len(weights)}),)
+    narrow = _bottleneck(weights)
+    if narrow is not None:
+        units = figures.plural(narrow.shape[0], "unit")
+        statement = statement or f"all that passes {narrow.module or narrow.name} goes through {units}"
+        evidence.append(Evidence(f"{narrow.name} has {units}; the widest layer has {_widest(weights)}"))
+        fix = fix or "give that layer more units"
+    values = sum(p.size for p in trace.trainable)
+    targets = max((call.terms for call in trace.loss_calls if call.step == 0), default=0)
+    if 0 < values < targets:
+        statement = statement or f"{figures.count(values)} trainable values for {figures.count(targets)} targets"
+        evidence.append(
+            Evidence(f"{figures.count(values)} trainable values, {figures.count(targets)} targets in the batch")
+        )
+        fix = fix or "use wider or more layers"
+    if not evidence:
+        return None
+    code = ("nn.Sequential(nn.Linear(n, 64), nn.ReLU(), nn.Linear(64, k))",) if "activation" in fix else ()
+    return Suspicion(
+        statement=statement,
+        evidence=tuple(evidence),
+        why="no weights of this model fit these targets",
+        fix=Fix(fix, code),
+        not_this="other learning rates, optimizers or more epochs: they add nothing that the model lacks",
+        cures=cures,
+    )
+
+
+def _bottleneck(weights: list[ParameterRecord]) -> ParameterRecord | None:
+    """A layer of one or two units with another layer, not as narrow, behind it."""
+    for position, each in enumerate(weights[:-1]):
+        behind = weights[position + 1]
+        narrow = each.shape[0] <= _BOTTLENECK and behind.fan_in == each.shape[0]
+        if narrow and max(p.shape[0] for p in weights[position + 1 :]) > each.shape[0]:
+            return each
+    return None
+
+
+def _low_rank(weights: list[ParameterRecord]) -> bool:
+    """A layer narrower than what goes in and what comes out makes two linear layers another thing than one.
+
+    So do a linear autoencoder, a factorised head, an adapter, all by intention; without it the second layer adds
+    nothing.
+    """
+    first, last = weights[0].fan_in or 0, weights[-1].shape[0]
+    return any(p.shape[0] < min(first, last) for p in weights[:-1])
+
+
+def _widest(weights: list[ParameterRecord]) -> int:
+    return max(p.shape[0] for p in weights)

@@ -1,0 +1,103 @@
+"""invalid-labels: labels that the loss function does not allow
+
+What happens
+    Classes are counted from 0, so that labels from 1 to 10 are too high for ten outputs by one, and a label of -1 for
+    "unknown" is none. On a CPU the loss raises an error, on an accelerator the process dies or learns from memory that
+    is not its own. Binary losses want targets from 0 to 1, margin losses 1 or -1: with others the loss falls without
+    bound or stops half way. Where every label is the one to be ignored, a mean over nothing is NaN.
+
+How it is recognised
+    At the first steps the targets of each loss function are held against what it allows. The re-run leaves out the
+    samples that do not fit.
+
+How to fix it
+    Map the labels where the data is made, or give the model an output for each class. Labels that mean "unknown" get
+    the value that the loss ignores (-100).
+
+What not to do
+    Clamp the labels: that teaches the wrong class.
+
+When this is wrong
+    Where a label outside the range means something to code of your own, take it out before the loss sees it.
+"""
+
+from __future__ import annotations
+
+from .. import figures, objective
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.losses import LossCall
+from ..symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 1
+EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    call = next((c for c in trace.loss_calls if c.invalid and c.classes != 1), None)
+    if call is None:
+        return _all_ignored(trace)
+    # on its own an error says nothing of calls that went through
+    if symptom.category == CRASH and not call.error:
+        return None
+    low, high = figures.short(call.target.low), figures.short(call.target.high)
+    allowed, fix = _allowed(call)
+    return Suspicion(
+        statement=f"labels from {low} to {high}, and {call.function} takes {allowed}",
+        evidence=(
+            Evidence(
+                f"{call.function} got {figures.plural(call.invalid, 'label')} of {figures.count(_size(call))} "
+                f"that it does not allow, at step {call.step}",
+                float(call.invalid),
+                call.place,
+            ),
+            Evidence(f"they lie between {low} and {high}; it takes {allowed}"),
+        ),
+        why="each of them asks for a class that does not exist" if call.classes else "such a target has no best answer",
+        places=objective.places(call.place),
+        fix=fix,
+        not_this="clamping them: that teaches the wrong class",
+        cures=(Cure("drop_bad_labels", "without these labels"),),
+    )
+
+
+def _size(call: LossCall) -> int:
+    size = 1
+    for n in call.target.shape:
+        size *= n
+    return size
+
+
+def _allowed(call: LossCall) -> tuple[str, Fix]:
+    if call.classes is not None:
+        if call.target.low == 1 and call.target.high == call.classes:
+            fix = Fix("count the classes from 0:", ("labels = labels - 1",))
+        elif call.target.high >= call.classes:
+            fix = Fix(f"give the model an output for each class ({figures.short(call.target.high + 1)}), or map labels")
+        else:
+            fix = Fix("mark what has no class with the value that is ignored:", ("labels[labels < 0] = -100",))
+        return f"0 to {call.classes - 1}", fix
+    if call.function.startswith("binary"):
+        return "0 to 1", Fix("bring the targets to 0 and 1 where the data is made")
+    return "1 or -1", Fix("bring the targets to 1 and -1:", ("target = 2 * target - 1",))
+
+
+def _all_ignored(trace: Trace) -> Suspicion | None:
+    call = next((c for c in trace.loss_calls if c.ignored == 1 and c.reduction == "mean"), None)
+    if call is None:
+        return None
+    return Suspicion(
+        statement=f"every label of step {call.step} is one that {call.function} ignores",
+        evidence=(
+            Evidence(
+                f"all {figures.count(_size(call))} labels are {figures.short(call.target.low)}, the ignored one",
+                1.0,
+                call.place,
+            ),
+        ),
+        why="a mean over no label at all is 0 / 0",
+        places=objective.places(call.place),
+        fix=Fix("leave such batches out, or sum and divide by max(1, number of labels)"),
+        not_this="clipping or a smaller learning rate",
+    )

@@ -1,0 +1,100 @@
+"""labels-not-aligned: the targets belong to other samples than the inputs they are given with
+
+What happens
+    Inputs and targets were put together from two lists that are not in the same order: one is shifted by a header
+    line, sorted, shuffled on its own, or rolled in the step. Every batch can be memorised, so the loss falls; what is
+    learnt is noise, and does not carry over to any other batch.
+
+How it is recognised
+    From up to 256 samples the targets are predicted by ridge regression on the inputs, each sample left out in turn.
+    As they are used, that is no better than chance; in another order (moved by up to four samples, reversed, or in
+    the order in which the batch holds them) more than half of what there is to tell can be told. Certain without any
+    prediction are a step that permutes what it gives the model and not the targets, and a second epoch with the same
+    inputs and the same targets, put together in another way.
+
+How to fix it
+    Make the pair once, at the source, and move it together from then on: one index for both.
+
+What not to do
+    More data, a larger model or more regularisation against "overfitting": there is nothing to generalise from.
+
+When this is wrong
+    Where samples follow each other in time, a neighbour's target is no proof; windows of a series and samples that
+    resemble their neighbours are left out. Inputs of which a linear or smooth function tells nothing are not judged.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Evidence, Fix, Symptom
+from ..records.data import Alignment, Repaired
+from ..symptoms import PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 19
+EXPLAINS = (SILENT, PLATEAU)
+CURABLE = False
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    found = trace.alignment
+    if found is None or not found.order:
+        return None if trace.repaired is None else _repaired(trace.repaired)
+    in_step = found.by == "step"
+    statement = (
+        "the step gives inputs the targets of other samples"
+        if in_step
+        else f"each input fits the target of {found.order}, not its own"
+    )
+    fix = Fix("index inputs and targets alike:", ("inputs, targets = inputs[order], targets[order]",))
+    if not in_step:
+        fix = Fix("put inputs and targets together once, at the source, and check a few pairs by eye", ())
+    return Suspicion(
+        statement=statement,
+        evidence=_crossed(found)
+        if found.crossed
+        else (
+            Evidence(f"each with the target that the loss gives it: {_told(found, found.used)}", found.used),
+            Evidence(f"each with the target of {found.order}: {_told(found, found.best)}", found.best),
+        ),
+        why="each input is trained to give the answer of another one",
+        places=() if found.place is None or not in_step else (found.place,),
+        fix=fix,
+        not_this="more data or regularisation: there is nothing to generalise from",
+    )
+
+
+def _crossed(found: Alignment) -> tuple[Evidence, ...]:
+    samples = figures.count(found.samples)
+    return (
+        Evidence("the model is given the samples of the batch in another order than the batch has them"),
+        Evidence(
+            f"its outputs are compared with the targets as they lie in the batch: of {samples} samples "
+            f"{figures.count(found.crossed)} get the target of another one that is not the same",
+            found.crossed,
+            found.place,
+        ),
+    )
+
+
+def _repaired(found: Repaired) -> Suspicion:
+    samples, changed = figures.count(found.samples), figures.count(found.changed)
+    return Suspicion(
+        statement="the same input has another target in every epoch",
+        evidence=(
+            Evidence(f"both epochs that were seen have the same {samples} inputs and, all in all, the same targets"),
+            Evidence(f"{changed} of {samples} inputs have another target in the second one", found.changed),
+        ),
+        why="each input is trained to give the answer of another one, and then of yet another",
+        places=() if found.place is None else (found.place,),
+        fix=Fix("draw one order and use it for both:", ("inputs, targets = inputs[order], targets[order]",)),
+        not_this="more data or regularisation: there is nothing to generalise from",
+    )
+
+
+def _told(found: Alignment, score: float) -> str:
+    if found.kind == "classes":
+        chance = figures.share(found.chance)
+        return f"{figures.share(score)} of {figures.count(found.samples)} can be told (by chance {chance})"
+    return f"{figures.share(max(score, 0.0))} of the variance can be told"

@@ -1,0 +1,114 @@
+"""loss-reduction: the loss is a sum where a mean was meant, or a mean taken twice
+
+What happens
+    A sum over the batch makes the gradient as many times larger as there are terms: a learning rate that suits a mean
+    is too high. A mean that is divided by the size of the batch once more makes it as many times smaller, and nothing
+    moves. Adam and its like do not mind; SGD does. A KL term that is summed over the batch beside a reconstruction
+    that is averaged harms with every optimizer: the latent variables go silent.
+
+How it is recognised
+    The derivative of what backward() was called on by the value of the loss function, beside an optimizer that scales
+    its steps with the gradient. The re-run divides or multiplies every gradient by the number of terms. A KL term is
+    recognised by its values; the re-run averages it.
+
+How to fix it
+    Take the mean, once.
+
+What not to do
+    Make up for it with the learning rate: it would have to follow the batch size for ever.
+
+When this is wrong
+    A sum is right where the learning rate was chosen for it; it is looked at only beside a training that fails.
+"""
+
+from __future__ import annotations
+
+from .. import figures, objective
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.losses import LossCall
+from ..records.wiring import OptimizerRecord
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 16
+EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU)
+
+#: With fewer terms another reduction changes less than a usual choice of the learning rate does.
+_FEWEST = 8
+#: Those whose steps grow with the gradient.
+_FOLLOWS_SIZE = {"SGD", "ASGD", "LBFGS"}
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    terms = objective.summed_divergence(trace)
+    if terms is not None:
+        return _kl(*terms)
+    active = [o for o in trace.optimizers.values() if o.steps]
+    if not active or any(o.kind not in _FOLLOWS_SIZE for o in active):
+        return None
+    for call in trace.loss_calls:
+        scale = objective.scale(call)
+        if scale is None or not call.sole or call.terms < _FEWEST or call.function == objective.DIVERGENCE:
+            continue
+        if abs(scale - call.terms) <= 1e-3 * scale:
+            return _sum(call, active[0])
+        twice = next((n for n in (call.samples, call.terms) if n >= _FEWEST and abs(scale * n - 1) < 1e-3), None)
+        if twice is not None and symptom.category in (NOT_LEARNING, PLATEAU):
+            return _twice(call, twice, active[0])
+    return None
+
+
+def _sum(call: LossCall, optimizer: OptimizerRecord) -> Suspicion:
+    return Suspicion(
+        statement=f"the loss is a sum over {figures.count(call.terms)} terms, not their mean",
+        evidence=(
+            Evidence(
+                f"the gradient is that of the mean times {figures.count(call.terms)}", float(call.terms), call.place
+            ),
+            _rate(optimizer),
+        ),
+        why="the gradient grows with the batch, and with it every step",
+        places=objective.places(call.place),
+        fix=Fix("take the mean:", ("reduction='mean'",) if call.reduction == "sum" else ("loss = errors.mean()",)),
+        not_this="making up for it with the learning rate: it would have to follow the batch size",
+        cures=(Cure("scale_gradients", "mean instead of sum", {"factor": 1 / call.terms}),),
+    )
+
+
+def _kl(kl: LossCall, other: LossCall) -> Suspicion:
+    samples = figures.count(kl.samples)
+    return Suspicion(
+        statement=f"the KL term is a sum over {samples} samples, {other.function} beside it a mean",
+        evidence=(
+            Evidence(f"the KL term of shape {kl.input.shape} is summed over all samples", float(kl.samples), kl.place),
+            Evidence(f"{other.function} is averaged over them", place=other.place),
+        ),
+        why=f"the KL term weighs {samples} times too much, and drives everything out of the latent variables",
+        places=objective.places(kl.place, other.place),
+        fix=Fix("take the mean over the samples of both:", ("kl = kl.sum(-1).mean()",)),
+        not_this="a smaller weight of the KL term: it would have to follow the batch size",
+        cures=(Cure("scale_divergence", "KL averaged over the samples", {"factor": 1 / kl.samples}),),
+    )
+
+
+def _twice(call: LossCall, divided_by: int, optimizer: OptimizerRecord) -> Suspicion:
+    return Suspicion(
+        statement=f"the mean is divided by {figures.count(divided_by)} once more",
+        evidence=(
+            Evidence(f"the gradient is that of the mean divided by {figures.count(divided_by)}", place=call.place),
+            _rate(optimizer),
+        ),
+        why="the mean is taken twice, and every step is as many times too small",
+        places=objective.places(call.place),
+        fix=Fix("take the mean once: it is already divided by the number of terms"),
+        not_this="making up for it with the learning rate: it would have to follow the batch size",
+        cures=(Cure("scale_gradients", "mean taken once", {"factor": float(divided_by)}),),
+    )
+
+
+def _rate(optimizer: OptimizerRecord) -> Evidence:
+    rate = optimizer.first_lr or 0.0
+    return Evidence(
+        f"{optimizer.label} (learning rate {figures.short(rate)}) steps in proportion to it", rate, optimizer.place
+    )

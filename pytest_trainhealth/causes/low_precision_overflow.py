@@ -1,0 +1,111 @@
+"""low-precision-overflow: half precision cannot hold the numbers of this training
+
+What happens
+    float16 ends at 65,504 and has nothing between 0 and 6e-8: sums and squares overflow to Inf, small gradients and
+    epsilons become 0. bfloat16 has the range of float32, but only three digits: updates below a 256th of a weight are
+    lost.
+
+How it is recognised
+    Something is computed in float16 or bfloat16 (autocast, `precision=`, a model or input turned into half), and the
+    same run in float32 is healthy.
+
+How to fix it
+    Keep the weights in float32 and let `torch.autocast` choose what is computed in half; scale the loss
+    (`torch.amp.GradScaler`) with float16; take losses, norms, softmax and sums over many values in float32
+    (`x.float()`), with an epsilon that the precision can hold (1e-6). bfloat16 needs no scaler.
+
+What not to do
+    `nan_to_num`, or clipping: an Inf that was clipped is a wrong number. A smaller learning rate: the overflow is in
+    the forward pass.
+
+When this is wrong
+    A step that a loss scaler skips because scaled gradients overflowed is how scalers find their scale.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.numbers import GuiltyOperation
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 20
+EXPLAINS = (EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
+
+_HALVES = ("float16", "bfloat16")
+#: Largest number that float16 can hold.
+_LARGEST = 65504.0
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    weights = [p for p in trace.trainable if p.dtype in _HALVES]
+    guilty = trace.guilty if trace.guilty is not None and _in_half(trace.guilty) else None
+    if symptom.category != EXPLOSION and not weights and "float16" not in trace.halves:
+        return None  # bfloat16 under autocast has the range of float32, and its weights are in float32
+    if not trace.halves and not weights and guilty is None:
+        return None
+    dtype = weights[0].dtype if weights else next((kind for kind in _HALVES if kind in trace.halves), "float16")
+    evidence: list[Evidence] = []
+    statement = ""
+    if guilty is not None:
+        where = f" in {guilty.module}" if guilty.module else ""
+        largest = max(max(abs(r.low), abs(r.high)) for r in guilty.inputs)
+        operation = guilty.operation.removesuffix("Backward0").strip("_")
+        statement = f"{operation}{where} makes {guilty.value} in {dtype}"
+        evidence.append(
+            Evidence(
+                f"{statement} at step {guilty.step}, out of values up to {figures.short(largest)}",
+                largest,
+                guilty.place,
+            )
+        )
+    record = trace.halves.get(dtype)
+    if record is not None and record.overflow and guilty is None:
+        statement = f"{record.overflow} overflows in {dtype}"
+        evidence.append(Evidence(f"{record.overflow} makes inf out of finite values", place=record.overflow_place))
+    if record is not None:
+        limit = f" ({dtype} ends at {_LARGEST:,.0f})" if dtype == "float16" else ""
+        where = f" in {record.module}" if record.module else ""
+        statement = statement or f"{record.operation}{where} and what follows is computed in {dtype}"
+        evidence.append(
+            Evidence(
+                f"{figures.plural(record.calls, 'operation')} in {dtype}, the first one {record.operation}{where}; "
+                f"values up to {figures.short(record.largest)}{limit}",
+                record.largest,
+                record.place,
+            )
+        )
+    if weights:
+        named = figures.names([p.name for p in weights])
+        evidence.append(Evidence(f"{figures.plural(len(weights), 'trainable parameter')} held in {dtype}: {named}"))
+    place = guilty.place if guilty is not None else None
+    if place is None and record is not None:
+        place = record.overflow_place or record.place
+    return Suspicion(
+        statement=statement or f"weights are held in {dtype}",
+        evidence=tuple(evidence),
+        why=(
+            "float16 overflows beyond 65,504, and turns what is below 6e-8 into 0"
+            if dtype == "float16"
+            else "bfloat16 keeps three digits: small updates and differences are lost"
+        ),
+        places=() if place is None else (place,),
+        fix=_fix(bool(weights), dtype),
+        not_this="nan_to_num or clipping: what has overflowed is lost",
+        cures=(Cure("float32", "all in float32"),),
+    )
+
+
+def _in_half(guilty: GuiltyOperation) -> bool:
+    return any(given.dtype in _HALVES for given in guilty.inputs)
+
+
+def _fix(weights: bool, dtype: str) -> Fix:
+    if weights:
+        return Fix(
+            "keep the weights in float32, and let autocast choose what is computed in half:",
+            (f"with torch.autocast(device, dtype=torch.{dtype}):", "    loss = criterion(model(inputs), targets)"),
+        )
+    return Fix("compute this in float32:", ("with torch.autocast(device, enabled=False):", "    y = f(x.float())"))

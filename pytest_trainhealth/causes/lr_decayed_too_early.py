@@ -1,0 +1,81 @@
+"""lr-decayed-too-early: the learning rate is gone while there was still something to learn
+
+What happens
+    A linear, cosine or polynomial decay runs over fewer steps than the training takes, or ReduceLROnPlateau loses its
+    patience at the first noise. From then on every step is right and none of them does anything.
+
+How it is recognised
+    The learning rate is below 2 % of its peak for the last third of the run or more, and the loss has stopped above
+    where it could be. The re-run keeps the learning rate at its peak.
+
+How to fix it
+    Let the schedule run over all steps of the training (`T_max`, `total_iters`, `total_steps`), leave it a floor
+    (`eta_min`, `min_lr`), or give ReduceLROnPlateau more `patience`.
+
+What not to do
+    More epochs: at this learning rate they change nothing. A larger model: it would stop there as well.
+
+When this is wrong
+    The schedule is meant for a run as short as this test, and the loss is where it should be.
+"""
+
+from __future__ import annotations
+
+from .. import curve, figures, rates
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import SchedulerRecord
+from ..symptoms import NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 39
+EXPLAINS = (PLATEAU, NOT_LEARNING)
+
+_FIXES = {
+    "ReduceLROnPlateau": Fix("give it patience:", ("ReduceLROnPlateau(optimizer, patience=10, min_lr=...)",)),
+    "CosineAnnealingWarmRestarts": Fix("let its first cycle last longer (T_0), or leave a floor (eta_min)", ()),
+    "CosineAnnealingLR": Fix("let it run over all steps:", ("CosineAnnealingLR(optimizer, T_max=steps)",)),
+    "LinearLR": Fix("let it run over all steps:", ("LinearLR(optimizer, 1.0, 0.0, total_iters=steps)",)),
+    "PolynomialLR": Fix("let it run over all steps:", ("PolynomialLR(optimizer, total_iters=steps)",)),
+    "OneCycleLR": Fix("let it run over all steps:", ("OneCycleLR(optimizer, max_lr=..., total_steps=steps)",)),
+}
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    course = rates.odd_course(trace)
+    if course is None or course.kind != "gone":
+        return None
+    record = course.optimizer
+    schedulers = rates.schedulers_of(trace, record)
+    guilty = schedulers[0] if len(schedulers) == 1 else None
+    if len(schedulers) > 1 or (guilty is not None and guilty.kind in rates.PER_EPOCH):
+        return None  # stepped at the wrong time, or twice: another cause's
+    updates, peak = len(record.rates), max(record.rates)
+    share = figures.short(record.rates[-1])
+    evidence = [
+        Evidence(
+            f"the learning rate is {figures.short(peak)} at its peak, below 2 % of that from update {course.at} on, "
+            f"and {share} at update {updates}",
+            float(course.at),
+            None if guilty is None else guilty.place,
+        )
+    ]
+    if 0 < course.at < len(trace.losses):
+        there, end = trace.losses[course.at], curve.level(trace.losses)
+        evidence.append(Evidence(f"the loss is {figures.loss(there)} there and {figures.loss(end)} at the end", there))
+    by = guilty.kind if guilty is not None else "the training"
+    place = None if guilty is None else guilty.made_at or guilty.place
+    return Suspicion(
+        statement=f"{by} has taken the learning rate away by update {course.at} of {updates}",
+        evidence=tuple(evidence),
+        why="from then on the steps are too small to change anything",
+        places=() if place is None else (place,),
+        fix=_fix(guilty),
+        not_this="more epochs: at this learning rate they change nothing",
+        cures=(Cure("constant_rate", "constant learning rate", {"rate": course.rate}),),
+    )
+
+
+def _fix(scheduler: SchedulerRecord | None) -> Fix:
+    plain = Fix("let the decay run over all steps of the training, or leave the learning rate a floor", ())
+    return plain if scheduler is None else _FIXES.get(scheduler.kind, plain)

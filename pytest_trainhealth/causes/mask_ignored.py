@@ -1,0 +1,111 @@
+"""mask-ignored: padding changes the output at real positions
+
+What happens
+    Sequences of different length are filled up, and a mask, their lengths or a `padding_idx` say where they end. It is
+    not used, or not everywhere: a mean over all positions, the last position of a recurrent net, attention without the
+    mask. What a sample gives then depends on the longest one in its batch.
+
+How it is recognised
+    More padding is put behind sequences that have some, marked like it, and the model is called again; where it takes
+    one length only, the padding is embedded like another token. Outputs of real positions, or of the whole sequence,
+    change.
+
+How to fix it
+    Give the mask to every layer that looks across positions (`src_key_padding_mask`, `key_padding_mask`), pack what
+    recurrent nets read (`pack_padded_sequence`), and pool over real positions only:
+    `(x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)`. Mind the sense of the mask:
+    torch's padding masks are True where there is nothing, most others where there is something.
+
+What not to do
+    Sorting by length or longer batches: they hide how much padding there is.
+
+When this is wrong
+    Models for which the length of the batch means something. Where neither a mask nor lengths are given, only attention
+    to the `padding_idx` of an embedding is reported: sums and recurrent nets may count on its zeros.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Evidence, Fix, Symptom
+from ..records.probes import PaddingRecord
+from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 5
+CURABLE = False
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
+
+_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    found = [r for r in (trace.probe.paddings if trace.probe is not None else []) if r.made_by == "user"]
+    if not found:
+        return None
+    record = found[0]
+    evidence = [Evidence(_seen(record), record.share)]
+    if record.operation:
+        evidence.append(Evidence(f"it shows from {record.operation}() on", place=record.place))
+    if record.unused:
+        changed = "turned round" if record.told_by == "mask" else "changed"
+        evidence.append(Evidence(f"with {record.mask} {changed} no output changes: not used at all"))
+    spite = "" if record.told_by == "padding_idx" else f", in spite of {record.mask}"
+    return Suspicion(
+        statement=f"padding of {record.padded} changes the output{spite}",
+        evidence=tuple(evidence),
+        why=_why(record),
+        places=(record.place,) if record.place is not None else (),
+        fix=_fix(record),
+        not_this="sorting by length: it hides how much padding there is",
+    )
+
+
+def _seen(record: PaddingRecord) -> str:
+    marked = {"mask": "masked", "lengths": f"behind the end that {record.mask} gives"}.get(
+        record.told_by, "padding_idx"
+    )
+    if record.longer:
+        how = f"{2 * record.length} positions instead of {record.length}, all of it {marked}, change"
+    else:
+        how = "their padding embedded like another token changes"
+    return (
+        f"{record.rows} sequences of {record.padded} are padded; {how} their outputs by {figures.share(record.share)} "
+        "of what another sample does"
+    )
+
+
+def _why(record: PaddingRecord) -> str:
+    if record.unused:
+        return f"{record.mask} {'are' if record.told_by == 'lengths' else 'is'} not used"
+    return f"{record.operation or 'something'}{'()' if record.operation else ''} takes in padding as well"
+
+
+def _fix(record: PaddingRecord) -> Fix:
+    if record.operation in _RECURRENT:
+        return Fix(
+            f"pack what {record.operation}() reads, or take the state at the last real position",
+            (f"pack_padded_sequence(embedded, {_lengths(record)}, batch_first=True, enforce_sorted=False)",),
+        )
+    if record.told_by == "padding_idx" or ("attention" in record.operation and record.told_by == "lengths"):
+        mask = f"src_key_padding_mask={_nothing(record)}"
+        scores = f"scores.masked_fill({_nothing(record)}[:, None], -torch.inf)"
+        return Fix(
+            f"keep the attention from the padding of {record.padded}",
+            (mask if "attention" in record.operation else scores,),
+        )
+    return Fix(
+        f"give {record.mask} to every layer that looks across positions, and pool over real positions only",
+        ("pooled = (hidden * real[..., None]).sum(1) / real.sum(1, keepdim=True)",),
+    )
+
+
+def _lengths(record: PaddingRecord) -> str:
+    return record.mask if record.told_by == "lengths" else f"{record.mask}.sum(1)"
+
+
+def _nothing(record: PaddingRecord) -> str:
+    if record.told_by == "lengths":
+        return f"(torch.arange({record.padded}.shape[1]) >= {record.mask}[:, None])"
+    return f"({record.padded} == padding_idx)"

@@ -1,0 +1,96 @@
+"""missing-activation-for-loss: a loss that wants probabilities or their logarithms gets raw scores
+
+What happens
+    `nll_loss` picks one value per row and wants it large: of log-probabilities that is right, of raw scores it can
+    have as much as it likes, and the loss falls without bound while nothing is weighed against anything.
+    `binary_cross_entropy` raises an error for values outside of 0 to 1. `kl_div` wants logarithms first.
+
+How it is recognised
+    Log-probabilities are at most 0: values above that went into `nll_loss` or `kl_div`. Or `binary_cross_entropy`
+    raised an error for values outside of 0 to 1. The re-run applies what is missing.
+
+How to fix it
+    Use the loss that takes raw scores (`cross_entropy`, `binary_cross_entropy_with_logits`): it is also the safer one.
+
+What not to do
+    Be glad about a loss below zero, or clamp scores into 0 to 1.
+
+When this is wrong
+    Logarithms of densities may be above 0; a loss of your own on those is better written out than made of `nll_loss`.
+"""
+
+from __future__ import annotations
+
+from .. import objective
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.losses import LossCall
+from ..symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 8
+EXPLAINS = (SILENT, CRASH, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    call = next((c for c in trace.loss_calls if _raw(c)), None)
+    if call is None or (symptom.category == CRASH) != bool(call.error):
+        return None
+    wanted = "probabilities" if call.function == "binary_cross_entropy" else "log-probabilities"
+    missing, fix = _missing(call)
+    got = (
+        f"what {call.activation} made"
+        if call.activation
+        else "probabilities"
+        if call.input.probabilities
+        else "raw scores"
+    )
+    evidence = [
+        Evidence(
+            f"{call.function} got values {objective.between(call.input.low, call.input.high)}; "
+            f"{wanted} are {'0 to 1' if wanted == 'probabilities' else '0 at most'}",
+            call.input.high,
+            call.place,
+        )
+    ]
+    if call.value is not None and call.value < 0:
+        evidence.append(
+            Evidence(f"it returned {call.value:.3f} at step {call.step}, and can never be negative", call.value)
+        )
+    return Suspicion(
+        statement=f"{call.function} takes {wanted} and is given {got}",
+        evidence=tuple(evidence),
+        why=f"nothing applies {missing} in front of it",
+        places=objective.places(objective.made_at(call, trace), call.place),
+        fix=fix,
+        not_this="being glad about a loss below zero, or clamping the scores",
+        cures=(Cure("output_activation", f"{missing} applied", {"functions": [call.function], "apply": missing}),),
+    )
+
+
+def _raw(call: LossCall) -> bool:
+    if call.function == "binary_cross_entropy":
+        return bool(call.error) and (call.input.low < 0 or call.input.high > 1)
+    return call.function in ("nll_loss", "kl_div") and objective.not_logarithms(call) and not call.error
+
+
+def _missing(call: LossCall) -> tuple[str, Fix]:
+    if call.function == "binary_cross_entropy":
+        return "sigmoid", Fix(
+            "use the loss that takes raw scores:", ("F.binary_cross_entropy_with_logits(output, target)",)
+        )
+    if call.activation == "softmax" or call.input.probabilities:
+        if call.function == "nll_loss":
+            return "log", Fix(
+                "leave the softmax out and use the loss that takes raw scores:", ("F.cross_entropy(scores, target)",)
+            )
+        return "log", Fix(
+            "use log_softmax for its first argument:",
+            ("F.kl_div(F.log_softmax(scores, -1), target, reduction='batchmean')",),
+        )
+    if call.function == "nll_loss":
+        return "log_softmax", Fix("use the loss that takes raw scores:", ("F.cross_entropy(output, target)",))
+    return "log_softmax", Fix(
+        "use log_softmax for its first argument:",
+        ("F.kl_div(F.log_softmax(output, -1), target, reduction='batchmean')",),
+    )

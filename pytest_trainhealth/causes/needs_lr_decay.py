@@ -1,0 +1,61 @@
+"""needs-lr-decay: the loss fell, and now bounces around a level that the step size dictates
+
+What happens
+    The first steps were right. Near the valley's floor the same step jumps from one side to the other, and the loss
+    goes up and down instead of on. A learning rate that falls would let it settle.
+
+How it is recognised
+    The loss is below half of its first value, has not got lower for half of the run, and goes up and down by a tenth
+    of its level and more, or each update still changes the weights by a tenth of their size. The re-run divides the
+    learning rate by 10 from half way on; it has to end at a fifth of the loss, or lower.
+
+How to fix it
+    Let the learning rate decay over the training (cosine, linear, or reduced on a plateau).
+
+What not to do
+    More epochs at this learning rate, or a lower one from the start, which makes the first half slow.
+
+When this is wrong
+    Batches of different difficulty make any curve go up and down. Then the smaller steps do no better, and nothing is
+    said.
+"""
+
+from __future__ import annotations
+
+from .. import curve, figures, rates
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import INSTABILITY, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 40
+EXPLAINS = (PLATEAU, INSTABILITY)
+
+#: A loss that rose this far above its start tells of a rate that was too high all along.
+_ROSE = 1.5
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
+    if optimizer is None or not (curve.bounces(trace.losses) or rates.cannot_settle(trace)):
+        return None
+    if max(trace.losses) > _ROSE * trace.losses[0]:
+        return None
+    half = len(trace.losses) // 2
+    level, rest = curve.level(trace.losses, 0.5), trace.losses[half:]
+    rate = optimizer.rates[-1] if optimizer.rates else optimizer.first_lr or 0.0
+    return Suspicion(
+        statement=f"at a learning rate of {figures.short(rate)} the loss bounces around {figures.loss(level)}",
+        evidence=(
+            Evidence(f"the loss falls from {figures.loss(trace.losses[0])} to {figures.loss(level)} and stays", level),
+            Evidence(
+                f"in the last {len(rest)} steps it lies between {figures.loss(min(rest))} and {figures.loss(max(rest))}"
+            ),
+            Evidence(f"{optimizer.label} keeps its learning rate of {figures.short(rate)}", rate, optimizer.place),
+        ),
+        why="near the valley's floor the same step jumps from one side to the other",
+        places=() if optimizer.place is None else (optimizer.place,),
+        fix=Fix("let the learning rate decay:", ("CosineAnnealingLR(optimizer, T_max=steps)",)),
+        not_this="more epochs at this learning rate, or a lower one from the start",
+        cures=(Cure("learning_rate", "learning rate / 10 from half way on", {"factor": 0.1, "from_step": half}),),
+    )

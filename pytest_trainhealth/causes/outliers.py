@@ -1,0 +1,63 @@
+"""outliers: single samples hold values far beyond all others
+
+What happens
+    One sample whose values are a hundred times those of the rest (a unit mistaken, a sensor gone wrong, a placeholder
+    such as 9999) makes a gradient that outweighs all others together. The loss jumps whenever it comes, and what was
+    learnt before is undone.
+
+How it is recognised
+    The largest value of each sample of the first batch is held against that of the median sample. The re-run leaves out
+    samples that are more than 30 times as large.
+
+How to fix it
+    Find where the values come from and mend them there. Where they are real, clip them to a quantile, take
+    logarithms, or use a loss that forgives them (`nn.HuberLoss`).
+
+What not to do
+    Standardising with them inside: one of them makes all other samples look alike. A smaller learning rate: the jumps
+    get smaller, and so do the steps in between.
+
+When this is wrong
+    Counts, incomes and amounts really span orders of magnitude. Outliers are said only beside a training that fails and
+    is healthy without them.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 23
+EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
+
+#: Times the largest value of the median sample: at most 11 in the 257 healthy programs.
+_FAR_BEYOND = 100.0
+_LEFT_OUT = 30.0
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    found = [s for s in trace.scales if s.outlier_ratio >= _FAR_BEYOND]
+    if not found:
+        return None
+    worst = max(found, key=lambda s: s.outlier_ratio)
+    largest = max(abs(worst.low), abs(worst.high))
+    usual = figures.short(largest / worst.outlier_ratio)
+    times = figures.short(worst.outlier_ratio)
+    return Suspicion(
+        statement=f"sample {worst.outlier} of {worst.name} is {times} times as large as most",
+        evidence=(
+            Evidence(
+                f"{worst.name}: values up to {figures.short(largest)} in sample {worst.outlier}, up to {usual} in the "
+                "median sample",
+                worst.outlier_ratio,
+                worst.place,
+            ),
+        ),
+        why="its gradient outweighs those of all other samples together",
+        fix=Fix("mend these samples where the data is made, or use a loss that forgives them:", ("nn.HuberLoss()",)),
+        not_this="standardising with them inside: all other samples would look alike",
+        cures=(Cure("drop_bad_samples", "these samples left out", {"beyond": _LEFT_OUT}),),
+    )

@@ -1,0 +1,101 @@
+"""scheduler-misuse: the scheduler takes the learning rate away, or to places where nobody wanted it
+
+What happens
+    A schedule counts its own steps. One that was meant for epochs and is stepped after every batch has run its whole
+    course within the first seconds: the learning rate is gone, or goes up and down all the time. Two schedulers on
+    one optimizer multiply each other, a factor above 1 grows without end, and a warm-up by integer division is 0.
+
+How it is recognised
+    The learning rate of every update, and who calls `step()` on which scheduler, how often. The re-run keeps the
+    learning rate constant, at the value that the optimizer was made with.
+
+How to fix it
+    Step the scheduler where its unit ends: once per epoch for StepLR(step_size=10), once per batch when its numbers
+    count batches. `Training(scheduler=...)` steps it after every batch; for a schedule in epochs leave it out.
+
+What not to do
+    A higher learning rate to start with, or more epochs: the schedule still ends where it ends.
+
+When this is wrong
+    A schedule that is meant for a run as short as this test has done its work. Then the loss had better be low by the
+    end of it.
+"""
+
+from __future__ import annotations
+
+from .. import figures, rates
+from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..records.wiring import SchedulerRecord
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 17
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    course = rates.odd_course(trace)
+    if course is None:
+        return None
+    record = course.optimizer
+    schedulers = rates.schedulers_of(trace, record)
+    per_epoch = next((s for s in schedulers if s.kind in rates.PER_EPOCH and s.calls >= 0.9 * record.steps), None)
+    if course.kind in ("gone", "bounces") and per_epoch is None and len(schedulers) < 2:
+        return None  # a decay that ends early: another cause's
+    guilty = per_epoch or next(iter(schedulers), None)
+    name = guilty.kind if guilty is not None else "the scheduler"
+    updates = figures.plural(len(record.rates), "update")
+    what = {
+        "zero": f"{name} sets the learning rate of {record.label} to 0",
+        "runaway": f"{name} raises the learning rate of {record.label} without end",
+        "gone": f"{name} is stepped at every batch, and the rate is gone after {course.at} updates",
+        "bounces": f"{name} is stepped at every batch, and the learning rate goes up and down",
+    }[course.kind]
+    if per_epoch is None and len(schedulers) > 1:
+        kinds = figures.names([s.kind for s in schedulers])
+        what = f"{kinds} both act on {record.label}, and the learning rate is gone after {course.at}"
+    evidence = [
+        Evidence(
+            f"the learning rate goes from {figures.short(record.rates[0])} to {figures.short(record.rates[-1])} in "
+            f"{updates}" + (f" (made with {figures.short(record.initial_lr)})" if record.initial_lr else ""),
+            record.rates[-1],
+        )
+    ]
+    if course.kind == "bounces":
+        evidence = [Evidence(f"it falls below a tenth and comes back {course.at} times in {updates}", course.at)]
+    evidence += [Evidence(f"{s.kind}.step() is called {_how_often(s, record.steps)}", s.calls) for s in schedulers]
+    fix = _fix(guilty, course.kind)
+    return Suspicion(
+        statement=what,
+        evidence=tuple(evidence),
+        why="a schedule counts its own steps, and these are not the ones that were meant",
+        places=_places(guilty),
+        fix=fix,
+        not_this="a higher learning rate to start with, or more epochs",
+        cures=(Cure("constant_rate", "constant learning rate", {"rate": course.rate}),),
+    )
+
+
+def _how_often(scheduler: SchedulerRecord, updates: int) -> str:
+    if scheduler.calls >= 0.9 * updates:
+        return (
+            "at every update" if scheduler.calls < 1.1 * updates else f"{scheduler.calls / updates:.2g} times an update"
+        )
+    return figures.plural(scheduler.calls, "time") + f" in {figures.plural(updates, 'update')}"
+
+
+def _places(scheduler: SchedulerRecord | None) -> tuple[Place, ...]:
+    found = () if scheduler is None else (scheduler.place, scheduler.made_at)
+    return tuple(dict.fromkeys(place for place in found if place is not None))
+
+
+def _fix(scheduler: SchedulerRecord | None, kind: str) -> Fix:
+    if kind == "zero":
+        return Fix("give it a factor above 0 (a warm-up needs a true division, and may start at 1):",
+                   ("LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / warmup))",))  # fmt: skip
+    if kind == "runaway":
+        return Fix("give it a factor below 1", ())
+    if scheduler is not None and scheduler.kind in rates.PER_EPOCH:
+        return Fix("step it once per epoch, or give it its numbers in batches", ())
+    return Fix("keep one scheduler, or put them one after the other:", ("SequentialLR(optimizer, [...], [...])",))

@@ -1,0 +1,94 @@
+"""target-leakage: the model is given what it has to predict
+
+What happens
+    A model of sequences has to predict the next element, but looks at it: attention without a causal mask, a
+    bidirectional recurrent net, a convolution that is padded on both sides. Or the targets are not shifted, so that
+    each is the input at its own position. The loss falls far below what is possible, and nothing can be generated.
+
+How it is recognised
+    The targets of the loss are found among the inputs, one position on or at the same position. Elements behind a
+    position are replaced, and outputs up to that position change.
+
+How to fix it
+    A causal mask (`is_causal=True`, `torch.triu`), `bidirectional=False`, padding on the left only; for targets at the
+    same position, shift them: `logits[:, :-1]` against `tokens[:, 1:]`.
+
+What not to do
+    Trusting the loss: it measures copying. More dropout makes copying harder, not predicting better.
+
+When this is wrong
+    A model that reads the whole sequence on purpose and rebuilds it, as autoencoders do, is not reported where the
+    sequence passes through a summary without positions.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..facts import Evidence, Fix, Symptom
+from ..records.probes import LeakRecord
+from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 5
+CURABLE = False
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    found = [r for r in (trace.probe.leaks if trace.probe is not None else []) if r.made_by == "user"]
+    if not found:
+        return None
+    return _same(found[0]) if found[0].kind == "same" else _future(found[0])
+
+
+def _future(record: LeakRecord) -> Suspicion:
+    where, advice = _layer(record)
+    return Suspicion(
+        statement=f"{record.model} sees the elements of {record.name} that it has to predict",
+        evidence=(
+            Evidence(f"the target is {record.name}{', one position on' if record.shift else ', at its own position'}"),
+            Evidence(
+                f"other elements behind position {record.position} of {record.length} change the outputs up to it, by "
+                f"{figures.share(record.share)} of what they change behind it",
+                record.share,
+            ),
+            Evidence(f"{where} is the first that lets earlier positions know of later ones", place=record.place),
+        ),
+        why=f"{where} looks ahead",
+        places=(record.place,) if record.place is not None else (),
+        fix=Fix(advice),
+        not_this="trusting a low loss: it measures copying",
+    )
+
+
+def _layer(record: LeakRecord) -> tuple[str, str]:
+    """What looks ahead, and what keeps it from doing so."""
+    layer, operation = record.module or record.model, record.operation
+    if "attention" in operation:
+        return layer, f"give {layer} a causal mask: position t attends to positions up to t"
+    if operation in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+        return layer, f"make {layer} with bidirectional=False"
+    if "conv" in operation:
+        return layer, f"pad the input of {layer} on the left only, by (kernel size - 1) * dilation"
+    called = f"{operation}()" + (f" in {record.module}" if record.module else "")
+    return called, f"keep {operation}() from looking ahead: position t may use positions up to t"
+
+
+def _same(record: LeakRecord) -> Suspicion:
+    return Suspicion(
+        statement=f"the targets are {record.name} at the same positions, not the next ones",
+        evidence=(
+            Evidence(
+                f"each target equals the element of {record.name} at its own position, and {record.model} looks at "
+                "that one and those before it, never ahead",
+                1.0,
+                record.place,
+            ),
+        ),
+        why="the targets are not shifted: the model only has to copy what it is given",
+        places=(record.place,) if record.place is not None else (),
+        fix=Fix("let each position predict the next element",
+                ("F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())",)),
+        not_this="trusting a low loss: it measures copying",
+    )  # fmt: skip

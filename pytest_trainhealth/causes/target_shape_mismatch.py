@@ -1,0 +1,69 @@
+"""target-shape-mismatch: outputs of shape (N, 1) are compared with targets of shape (N,)
+
+What happens
+    Broadcasting makes a table of N times N: every output is compared with every target. The best answer to that is
+    the mean of all targets, whatever the input, and this is what the model learns.
+
+How it is recognised
+    The shapes of both sides of a loss function, or of a difference or product by hand, at the first steps: equal but
+    for dimensions of size 1, and their result is larger than either. The re-run compares one with one.
+
+How to fix it
+    Bring both to one shape: `output.squeeze(1)`, or `target.unsqueeze(1)`.
+
+What not to do
+    Look for more capacity or a better learning rate: the model has already found the best answer.
+
+When this is wrong
+    All pairs may be meant (ranking, contrastive losses). Then memorising does not get better by comparing one with one.
+"""
+
+from __future__ import annotations
+
+from .. import figures, objective
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 8
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    call = next((c for c in trace.loss_calls if objective.broadcasts(c)), None)
+    if call is None:
+        return None
+    output, target = call.input.shape, call.target.shape
+    crossed = call.terms or call.samples**2
+    what = f"a {call.function}" if " " in call.function or call.function == "product" else call.function
+    fix = (
+        Fix("bring both to one shape:", (f"output = output.squeeze({output.index(1)})",))
+        if len(output) > len(target)
+        else Fix("bring both to one shape:", (f"target = target.squeeze({target.index(1)})",))
+        if len(target) > len(output)
+        else Fix("bring both to one shape:", ("target = target.reshape(output.shape)",))
+    )
+    return Suspicion(
+        statement=f"outputs of shape {output} are compared with targets of shape {target}",
+        evidence=(
+            Evidence(
+                f"{what} of {output} and {target} has {figures.count(crossed)} terms, "
+                f"not {figures.count(_size(output))}",
+                float(crossed),
+                call.place,
+            ),
+        ),
+        why="every output is compared with every target, and the mean of all targets is the best answer",
+        places=objective.places(call.place),
+        fix=fix,
+        not_this="more capacity or another learning rate",
+        cures=(Cure("matching_shapes", "one output with one target"),),
+    )
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size

@@ -1,0 +1,78 @@
+"""tied-weights-broken: two tensors where one was meant
+
+What happens
+    Weights that were to be shared (an embedding and the output layer, an encoder and the transposed decoder) were
+    copied instead: they start equal, get gradients of their own, and drift apart. The model has more parameters than
+    it seems to have. Where only the memory is shared (`head.weight.data = embed.weight.data`), the optimizer updates it
+    twice with two states, and the tie is lost with the next `.to()` or `load_state_dict()`.
+
+How it is recognised
+    An embedding's weight and a linear layer's of the same shape, or two linear layers' of transposed shapes (or a
+    linear layer's and a bare `nn.Parameter`), start with exactly the same random values in two Parameters, both learn,
+    and they differ after a few steps; or two Parameters have the same memory.
+
+How to fix it
+    Assign the Parameter itself: `self.head.weight = self.embed.weight`, or use it in `forward()`:
+    `F.linear(x, self.encoder.weight.t())`.
+
+What not to do
+    Copy the values from time to time: the optimizer's state does not know of it.
+
+When this is wrong
+    Weights that are meant to start equal and to learn on their own. Cloned layers of one kind (`nn.TransformerEncoder`
+    copies its layer), target networks and frozen copies are not meant.
+"""
+
+from __future__ import annotations
+
+from .. import wiring
+from ..facts import Evidence, Fix, Symptom
+from ..records.wiring import TiedPair
+from ..symptoms import SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 13
+EXPLAINS = (SILENT,)
+CURABLE = False
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    pairs = wiring.broken_ties(trace)
+    if not pairs:
+        return None
+    pair = pairs[0]
+    both = [trace.parameters[name] for name in (pair.first, pair.second)]
+    modules = [trace.modules.get(p.module) for p in both]
+    places = tuple(m.place for m in modules if m is not None and m.place is not None)
+    return Suspicion(
+        statement=_statement(pair),
+        evidence=(
+            Evidence(_what_was_seen(pair, both[0].size), float(both[0].size)),
+            Evidence(f"{pair.first} and {pair.second} got gradients of their own"),
+        ),
+        why="the memory was shared, not the Parameter" if pair.how == "memory" else "the values were copied once",
+        places=places[-1:],
+        fix=_fix(pair),
+        not_this="copying the values from time to time: the optimizer's state does not know of it",
+    )
+
+
+def _statement(pair: TiedPair) -> str:
+    if pair.how == "memory":
+        return f"{pair.first} and {pair.second} are two parameters in one memory"
+    return f"{pair.first} and {pair.second} start equal and drift apart"
+
+
+def _what_was_seen(pair: TiedPair, size: int) -> str:
+    if pair.how == "memory":
+        return f"both lie at the same address, and each is updated for itself ({size:,} values)"
+    how = "one the transposed of the other, " if pair.how == "transposed" else ""
+    return f"all {size:,} values were equal at the start, {how}and differ after a few steps"
+
+
+def _fix(pair: TiedPair) -> Fix:
+    if pair.how == "transposed":
+        module = pair.first.rpartition(".")[0]
+        return Fix("use one Parameter for both, in forward():", (f"F.linear(x, self.{module}.weight.t())",))
+    return Fix("assign the Parameter itself:", (f"model.{pair.second} = model.{pair.first}",))

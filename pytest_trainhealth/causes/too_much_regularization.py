@@ -1,0 +1,123 @@
+"""too-much-regularization: dropout or weight decay keeps the model from fitting anything
+
+What happens
+    Dropout that drops most of what a layer says, or weight decay that takes more from the weights in each step than the
+    gradient gives, holds the loss up whatever the data. The two often come from one mistake: `keep_prob` given as the
+    rate of dropout, or a weight decay of 1e-1 that was meant for another optimizer.
+
+How it is recognised
+    The share of values that dropout sets to 0 is counted, the weight decay is read from the optimizer, and lines that
+    add the size of parameters to the loss are noted: such a penalty counts where it makes the loss five times as large
+    or holds it up. The re-run switches all of it off; when it memorises, that was what kept it from doing so.
+
+How to fix it
+    Dropout of 0.1 to 0.5, of the *dropped* share; weight decay of 1e-4 to 1e-2 (up to 0.1 with AdamW, whose decay is
+    multiplied by the learning rate), and none on biases and normalisation layers. First fit, then regularise.
+
+What not to do
+    A larger model or more epochs against it: less regularisation is the same for free.
+
+When this is wrong
+    Regularisation is meant to keep the loss up a little. It counts only where it is far beyond the usual and the
+    training memorises without it.
+"""
+
+from __future__ import annotations
+
+from .. import curve, figures, guessing
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.wiring import OptimizerRecord
+from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 30
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY)
+
+#: Of the values that dropout was given: at most 0.56 in the 257 healthy programs (0.5, counted on few values).
+_DROPPED = 0.6
+#: Decay of the weights in one step, where it is not part of the gradient: at most 2e-3 in the healthy programs (Muon),
+#: at most 3e-4 with AdamW.
+_PER_STEP = 5e-3
+#: As part of the gradient: 1e-4 to 5e-4 is usual, none of the healthy programs has more than 1e-2.
+_IN_THE_GRADIENT = 0.05
+_HELD_UP = 0.5
+_DECOUPLED = ("AdamW", "Lion", "Muon", "Adafactor")
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    dropouts = [d for d in trace.dropouts if d.share >= _DROPPED]
+    decays = [o for o in trace.optimizers.values() if o.steps and _is_large(o)]
+    drowned = guessing.under_a_penalty(trace)
+    penalties = trace.penalties if drowned is not None or _held_up(trace) else []
+    if not dropouts and not decays and not penalties:
+        return None
+    evidence, places, statement = [], [], ""
+    if dropouts:
+        worst = max(dropouts, key=lambda d: d.share)
+        where = worst.module or "the model"
+        statement = f"dropout in {where} sets {figures.share(worst.share)} of its values to 0"
+        evidence.append(
+            Evidence(f"{statement} (10 to 50 % is usual); {figures.plural(len(dropouts), 'such call')}", worst.share)
+        )
+        places.append(worst.place)
+    for optimizer in decays[:1]:
+        said = f"{optimizer.label} has a weight decay of {figures.short(optimizer.weight_decay)}"
+        rate = (optimizer.first_lr or 0.0) * optimizer.weight_decay
+        statement = statement or said
+        evidence.append(
+            Evidence(
+                f"{said} (1e-4 to 1e-2 is usual): {figures.share(rate)} of each weight, step by step",
+                optimizer.weight_decay,
+                optimizer.place,
+            )
+        )
+        places.append(optimizer.place)
+    for place in penalties[:1]:
+        statement = statement or "a penalty on the size of parameters outweighs the loss"
+        part = (
+            ""
+            if drowned is None
+            else f": {figures.loss(drowned)} of {figures.loss(trace.losses[0])} is left without it"
+        )
+        evidence.append(Evidence(f"the size of parameters is part of the loss{part}", drowned, place))
+        places.append(place)
+    return Suspicion(
+        statement=statement,
+        evidence=tuple(evidence),
+        why=(
+            "what is left of a layer is another handful of units at every step"
+            if dropouts
+            else "it takes more from the weights in each step than the gradient gives"
+        ),
+        places=tuple(dict.fromkeys(p for p in places if p is not None)),
+        fix=_fix(bool(dropouts), decays),
+        not_this="a larger model or more epochs: without it the same model fits",
+        cures=(Cure("no_regularization", f"without {_parts(bool(dropouts), bool(decays), bool(penalties))}"),),
+    )
+
+
+def _parts(dropout: bool, decay: bool, penalty: bool) -> str:
+    if penalty and not dropout and not decay:
+        return "the penalty"
+    return "dropout, weight decay and penalties" if penalty else "dropout and weight decay"
+
+
+def _held_up(trace: Trace) -> bool:
+    """A penalty that is meant gives the loss a floor; one that outweighs the loss hardly lets it fall."""
+    return len(trace.losses) > 1 and curve.level(trace.losses) > _HELD_UP * abs(trace.losses[0])
+
+
+def _is_large(optimizer: OptimizerRecord) -> bool:
+    per_step = (optimizer.first_lr or 0.0) * optimizer.weight_decay
+    if optimizer.kind.startswith(_DECOUPLED):
+        return per_step >= _PER_STEP
+    return per_step >= _PER_STEP or optimizer.weight_decay >= _IN_THE_GRADIENT
+
+
+def _fix(dropout: bool, decays: list[OptimizerRecord]) -> Fix:
+    if dropout:
+        return Fix("drop less (p is the share that is set to 0):", ("nn.Dropout(p=0.2)",))
+    if decays:
+        return Fix("lower the weight decay:", (f"{decays[0].kind}(..., weight_decay=0.01)",))
+    return Fix("lower the factor of the penalty until the loss falls without it")

@@ -1,0 +1,109 @@
+"""unnormalized-inputs: inputs or targets are far from the scale that weights are made for
+
+What happens
+    Weights start at a scale for inputs around 0 with a spread of about 1. Pixels from 0 to 255, incomes in the
+    thousands or years around 2000 make the first outputs huge: activations saturate, gradients explode in some
+    directions and are too small in all others. Targets in the thousands do the same from the other end: the output
+    has to travel there in steps of the size of the learning rate.
+
+How it is recognised
+    What meets the first weights of the model is measured, feature by feature; so is what the output is compared
+    with. It counts only beside a training that fails. The re-run standardises each feature with the statistics of
+    the first batch, inputs where the model gets them, targets where the loss does.
+
+How to fix it
+    Standardise with the statistics of the *training set*: subtract the mean of each feature and divide by its standard
+    deviation; divide pixels by 255. Do the same to the targets of a regression, and undo it in what you report. Or let
+    a BatchNorm be the first layer. Take logarithms of what spans orders of magnitude.
+
+What not to do
+    A smaller learning rate: features of different scale need different ones. Other weights: they would fit one
+    feature. Statistics of each batch or of the test set: they are not those that the model will meet.
+
+When this is wrong
+    Indices that go into an embedding, inputs that the model itself normalises and those in front of a normalisation
+    layer are never counted.
+"""
+
+from __future__ import annotations
+
+from .. import figures, scaling
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..records.data import ScaleRecord
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 20
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+
+#: Beside data that is out of scale, whatever lies beyond this is standardised with it.
+_STANDARD = 3.0
+_FASTER = 10.0
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    inputs, targets = scaling.inputs_off_scale(trace), scaling.targets_off_scale(trace)
+    if not inputs and not targets:
+        return None
+    worst = max(inputs or targets, key=lambda s: s.largest)
+    return Suspicion(
+        statement=_statement(inputs, targets),
+        evidence=tuple(_evidence(s) for s in (*inputs[:2], *targets[:1])),
+        why="weights start at a scale for values around 0 with a spread of about 1",
+        places=() if worst.place is None else (worst.place,),
+        fix=_fix(inputs, targets),
+        not_this="a smaller learning rate: each feature would need its own" if inputs else _NOT_THIS,
+        cures=tuple(_cures(inputs, targets, symptom)),
+    )
+
+
+_NOT_THIS = "a larger learning rate or more epochs: the output has a long way to go in small steps"
+
+
+def _statement(inputs: list[ScaleRecord], targets: list[ScaleRecord]) -> str:
+    found = max(inputs, key=lambda s: s.largest) if inputs else targets[0]
+    said = f"values of {found.name} lie between {figures.short(found.low)} and {figures.short(found.high)}"
+    return said if inputs else f"targets: {said}"
+
+
+def _evidence(scale: ScaleRecord) -> Evidence:
+    what = "compared with the output" if scale.target else "meets the first weights"
+    return Evidence(
+        f"{scale.name} {what}: features have a mean of {figures.short(scale.mean)} and a spread of "
+        f"{figures.short(scale.std)} (about 0 and 1 are usual)",
+        max(scale.mean, scale.std),
+        scale.place,
+    )
+
+
+def _cures(inputs: list[ScaleRecord], targets: list[ScaleRecord], symptom: Symptom) -> list[Cure]:
+    """One alone first: a cure that does more than it has to shows less.
+
+    What is unstable may have been given a tiny learning rate for that reason. That standardised data bears ten times
+    as much shows what the trouble was.
+    """
+    ways = []
+    if inputs:
+        ways.append(("inputs standardised", {"inputs": _STANDARD}, _fix(inputs, [])))
+    if targets:
+        ways.append(("targets standardised", {"targets": _STANDARD}, _fix([], targets)))
+    if len(ways) > 1:
+        both = {"inputs": _STANDARD, "targets": _STANDARD}
+        ways.append(("inputs and targets standardised", both, _fix(inputs, targets)))
+    cures = [Cure("standardised_inputs", label, options, fix) for label, options, fix in ways]
+    if symptom.category in (INSTABILITY, EXPLOSION):
+        label, options, fix = ways[-1]
+        faster = Fix(f"{fix.instruction.rstrip(':')}, then raise the learning rate:", fix.code)
+        label = f"{label}, learning rate x {_FASTER:g}"
+        cures.append(Cure("standardised_inputs", label, {**options, "rate": _FASTER}, faster))
+    return cures
+
+
+def _fix(inputs: list[ScaleRecord], targets: list[ScaleRecord]) -> Fix:
+    lines = []
+    if inputs:
+        lines.append("inputs = (inputs - train_inputs.mean(0)) / train_inputs.std(0)")
+    if targets:
+        lines.append("targets = (targets - train_targets.mean(0)) / train_targets.std(0)")
+    return Fix("standardise with the statistics of the training set:", tuple(lines))

@@ -1,0 +1,88 @@
+"""wrong-loss-for-task: the loss function and the targets do not belong together
+
+What happens
+    `cross_entropy` with one single output: one class has a probability of 1, the loss is 0 whatever comes out, and
+    nothing is ever learnt. `cross_entropy` with several true labels per row cannot make all of them likely at once.
+
+How it is recognised
+    At the first steps: the number of classes that the loss is given, and what the targets are.
+
+How to fix it
+    For yes or no with one output, and for several labels at once: `binary_cross_entropy_with_logits`. For one class
+    out of several: as many outputs as classes and `cross_entropy`.
+
+What not to do
+    Tuning anything: a loss that is always 0 has no gradient.
+
+When this is wrong
+    Counts as targets (a multinomial likelihood) are rightly given to `cross_entropy`, and have a floor above 0.
+"""
+
+from __future__ import annotations
+
+from .. import figures, objective
+from ..facts import Evidence, Fix, Symptom
+from ..records.losses import LossCall
+from ..symptoms import CRASH, NOT_LEARNING, PLATEAU
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 11
+CURABLE = False
+EXPLAINS = (NOT_LEARNING, PLATEAU, CRASH)
+
+_BINARY = "F.binary_cross_entropy_with_logits(output, target.float())"
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    call = objective.one_column(trace)
+    if call is not None:
+        return _one_output(call)
+    if symptom.category == CRASH:
+        return None
+    call = next((c for c in trace.loss_calls if _several_labels(c)), None)
+    return None if call is None else _many(call)
+
+
+def _one_output(call: LossCall) -> Suspicion:
+    output = "output" if call.input.shape == call.target.shape else "output.squeeze(1)"
+    said = "" if call.value is None else f"; its value is {figures.loss(abs(call.value))}"
+    return Suspicion(
+        statement=f"cross_entropy over one single output (shape {call.input.shape})",
+        evidence=(
+            Evidence(f"cross_entropy got scores of shape {call.input.shape}: one class{said}", call.value, call.place),
+            Evidence(f"the targets take {figures.plural(call.target.distinct, 'different value')}"),
+        ),
+        why="a softmax over one value is always 1: there is nothing to learn",
+        places=objective.places(call.place),
+        fix=Fix("for yes or no with one output:", (_BINARY.replace("output", output),)),
+        not_this="tuning anything: this loss has no gradient",
+    )
+
+
+def _several_labels(call: LossCall) -> bool:
+    """Zeros and ones of the scores' own shape, whose rows do not sum to one."""
+    return (
+        call.function == "cross_entropy"
+        and call.target.shape == call.input.shape
+        and call.target.dtype.startswith(("float", "bfloat"))
+        and call.target.whole
+        and (call.target.low, call.target.high) == (0, 1)
+        and not call.target.probabilities
+    )
+
+
+def _many(call: LossCall) -> Suspicion:
+    return Suspicion(
+        statement="cross_entropy is given several true labels per row",
+        evidence=(
+            Evidence(
+                f"the targets of shape {call.target.shape} are zeros and ones whose rows do not sum to 1",
+                place=call.place,
+            ),
+        ),
+        why="one softmax cannot make several labels likely at once",
+        places=objective.places(call.place),
+        fix=Fix("for several labels at once:", (_BINARY,)),
+        not_this="more capacity: the floor stays",
+    )

@@ -1,0 +1,63 @@
+"""wrong-mode: the model is trained in eval mode
+
+What happens
+    In eval mode dropout does nothing and BatchNorm uses its running statistics instead of those of the batch, and
+    does not update them. The loss falls nicely, often faster than it should; but there is no regularisation, and
+    BatchNorm normalises with whatever statistics it was left with.
+
+How it is recognised
+    Dropout or BatchNorm layers ran in eval mode, inside a model in eval mode, with gradients on, and an optimizer
+    then stepped. The re-run puts the model into training mode.
+
+How to fix it
+    `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` stays until it
+    is taken back. Models of `from_pretrained()` are handed out in eval mode.
+
+What not to do
+    More dropout, or another learning rate: neither does anything to layers that are switched off.
+
+When this is wrong
+    Parts in eval mode inside a model in training mode (a frozen backbone, frozen BatchNorms), models without such
+    layers, and pretrained BatchNorms alone are not meant. Where the whole model is meant to be in eval mode, call
+    `model.train()` and put the layers in question into eval mode: that says so.
+"""
+
+from __future__ import annotations
+
+from .. import figures, wiring
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 12
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    record = wiring.left_in_eval(trace)
+    if record is None:
+        return None
+    layers = [f"{path} ({kind})" for path, kind in sorted(record.layers.items())]
+    since = f" from step {record.evaluated[0]} on" if record.trained else ""
+    return Suspicion(
+        statement=f"{record.model} is trained in eval mode{since}",
+        evidence=(
+            Evidence(
+                f"{figures.names(layers)} ran in eval mode with gradients on{since}",
+                float(len(layers)),
+                record.place,
+            ),
+            Evidence(
+                f"{figures.plural(len(record.evaluated), 'update')} followed such a forward pass",
+                float(len(record.evaluated)),
+            ),
+        ),
+        why="eval() was called, and nothing puts the model back into training mode"
+        if record.trained or record.place
+        else "nothing puts the model into training mode",
+        places=() if record.place is None else (record.place,),
+        fix=Fix("switch to training mode before the forward pass, and again after each evaluation", ("model.train()",)),
+        not_this="more dropout, or another learning rate: these layers are switched off",
+        cures=(Cure("train_mode", "training mode"),),
+    )

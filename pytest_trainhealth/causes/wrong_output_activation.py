@@ -1,0 +1,187 @@
+"""wrong-output-activation: the last activation function cannot give what the targets ask for
+
+What happens
+    A ReLU at the end cannot be negative, a sigmoid stays between 0 and 1, a tanh between -1 and 1; a softmax over one
+    single value is always 1, and one over labels that may be true together cannot give each of them a 1. Targets
+    outside are out of reach: the loss stops where the function ends. In front of `cross_entropy` a bounded function
+    keeps the scores so close together that no class can win.
+
+How it is recognised
+    At the first steps the output is followed back to the activation function that made it, and the targets are held
+    against what that function can give. The re-run leaves it out. What a generator makes is held against the data that
+    its adversary is given beside it.
+
+How to fix it
+    Take the last activation function out, or scale the targets into its range.
+
+What not to do
+    Deeper models or more epochs: the range stays.
+
+When this is wrong
+    A bounded output is right where the targets lie inside its bounds; nothing is said then.
+"""
+
+from __future__ import annotations
+
+from .. import figures, objective
+from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..records.losses import Imitation, LossCall
+from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 10
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
+
+_GIVES = {
+    "relu": "nothing below 0", "softplus": "nothing below 0", "sigmoid": "only 0 to 1", "softmax": "only 0 to 1",
+    "hardsigmoid": "only 0 to 1", "tanh": "only -1 to 1", "softsign": "only -1 to 1", "relu6": "only 0 to 6",
+    "log_softmax": "nothing above 0", "log_sigmoid": "nothing above 0",
+}  # fmt: skip
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    for call in trace.loss_calls:
+        if call.activation == "softmax" and call.over == 1 and not call.error:
+            return _always_one(trace, call)
+        if objective.shares_one(call):
+            return _one_for_all(trace, call)
+        if (
+            call.function in objective.REGRESSIONS
+            and call.unreachable > objective.OUT_OF_REACH
+            and call.activation in _GIVES
+        ):
+            return _out_of_reach(trace, call)
+        if (
+            call.function == "cross_entropy"
+            and call.activation in objective.BOUNDED - {"softmax"}
+            and call.classes != 1
+        ):
+            return _scores(trace, call)
+        if call.function == "binary_cross_entropy_with_logits" and call.activation in ("relu", "tanh", "softsign"):
+            return _scores(trace, call)
+    unlike = objective.cannot_imitate(trace)
+    return _unlike_the_data(trace, unlike) if unlike is not None and symptom.category == SILENT else None
+
+
+def _out_of_reach(trace: Trace, call: LossCall) -> Suspicion:
+    made, where = objective.made_at(call, trace), _where(call)
+    return _suspicion(
+        call,
+        f"{call.activation} gives {_GIVES[call.activation]}, the targets lie elsewhere",
+        (
+            Evidence(f"the output comes out of {call.activation}{where}: {_GIVES[call.activation]}", place=made),
+            Evidence(
+                f"the targets lie {objective.between(call.target.low, call.target.high)}: "
+                f"{figures.share(call.unreachable)} of them outside of that",
+                call.unreachable,
+                call.place,
+            ),
+        ),
+        "these targets are out of reach",
+        objective.places(call.place, made),
+        f"take the last {call.activation} out, or scale the targets into its range",
+    )
+
+
+def _scores(trace: Trace, call: LossCall) -> Suspicion:
+    made, where = objective.made_at(call, trace), _where(call)
+    return _suspicion(
+        call,
+        f"{call.function} is given what {call.activation} made: {_GIVES[call.activation]}",
+        (
+            Evidence(f"the scores come out of {call.activation}{where}: {_GIVES[call.activation]}", place=made),
+            Evidence(
+                f"they lie {objective.between(call.input.low, call.input.high)}; raw scores have no such bounds",
+                call.input.high,
+                call.place,
+            ),
+        ),
+        "bounded scores keep the probabilities from 0 and 1",
+        objective.places(call.place, made),
+        f"take the last {call.activation} out",
+    )
+
+
+def _always_one(trace: Trace, call: LossCall) -> Suspicion:
+    made, where = objective.made_at(call, trace), _where(call)
+    binary = call.function == "binary_cross_entropy"
+    return _suspicion(
+        call,
+        "a softmax over one single value is always 1",
+        (Evidence(f"the softmax{where} goes over a dimension of size 1, and gives 1 whatever it gets", 1.0, made),),
+        "the output is a constant",
+        objective.places(call.place, made),
+        "use a sigmoid for a single output" if binary else "take the softmax out",
+        "sigmoid" if binary else "",
+    )
+
+
+def _one_for_all(trace: Trace, call: LossCall) -> Suspicion:
+    made, where = objective.made_at(call, trace), _where(call)
+    return _suspicion(
+        call,
+        "a softmax shares 1 among labels that may be true together",
+        (
+            Evidence(f"the output comes out of a softmax{where} over {call.over} labels", place=made),
+            Evidence("the targets are zeros and ones whose rows do not sum to 1", place=call.place),
+        ),
+        "where two labels are true, none can get near 1",
+        objective.places(call.place, made),
+        "use a sigmoid, which judges each label by itself",
+        "sigmoid",
+    )
+
+
+def _unlike_the_data(trace: Trace, unlike: Imitation) -> Suspicion:
+    activation, module = unlike.activation, trace.modules.get(unlike.activation_module)
+    made = unlike.activation_place or (module.place if module is not None else None)
+    gives = _GIVES[activation]
+    simple = module is not None and module.kind.lower() == activation
+    options = {"module": unlike.activation_module}
+    return Suspicion(
+        statement=f"{activation} gives {gives}, the data to be imitated lie elsewhere",
+        evidence=(
+            Evidence(
+                f"{unlike.layer} is given what {activation} made in {unlike.activation_module}: {gives}", 0.0, made
+            ),
+            Evidence(
+                f"beside it, {unlike.layer} is given data {objective.between(unlike.low, unlike.high)}: "
+                f"{figures.share(unlike.outside)} of them outside of that",
+                unlike.outside,
+                unlike.place,
+            ),
+        ),
+        why="such data are out of reach, and the adversary tells the two apart by that alone",
+        places=objective.places(made, unlike.place),
+        fix=Fix(f"take the last {activation} out, or scale the data into its range"),
+        not_this="a deeper model or more epochs: the range stays",
+        cures=(Cure("without_activation", f"{activation} left out", options),) if simple else (),
+    )
+
+
+def _where(call: LossCall) -> str:
+    return f" in {call.activation_module}" if call.activation_module else ""
+
+
+def _suspicion(
+    call: LossCall,
+    statement: str,
+    evidence: tuple[Evidence, ...],
+    why: str,
+    places: tuple[Place, ...],
+    fix: str,
+    apply: str = "",
+) -> Suspicion:
+    function = "sub" if " " in call.function else call.function
+    label = f"{apply} instead of {call.activation}" if apply else f"{call.activation} left out"
+    options = {"functions": [function], "undo": call.activation, "apply": apply}
+    return Suspicion(
+        statement=statement,
+        evidence=evidence,
+        why=why,
+        places=places,
+        fix=Fix(fix),
+        not_this="a deeper model or more epochs: the range stays",
+        cures=(Cure("output_activation", label, options),),
+    )

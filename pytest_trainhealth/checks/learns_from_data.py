@@ -1,0 +1,273 @@
+"""learns_from_data: over several batches it learns what only the inputs can tell, and neither oscillates nor sticks
+
+What it does
+    Takes up to 80 steps through your batches, one after the other, and stops as soon as the loss is below a tenth of
+    its first value. Beside the loss it looks at the learning rate of every update, at the settings of the optimizer,
+    and at the targets: can they be told from the inputs, as they are used, or only in another order? With one batch
+    only, there is nothing to carry over, and it stops at once.
+
+When it fails
+    The targets fit the inputs when they are moved by a sample or two, and not as they are; or the step gives inputs
+    and targets in different orders; or an input has another target in every epoch. Or the model is trained in
+    eval mode from some step on, because nothing takes an `eval()` back. Or the loss sticks, creeps
+    or oscillates, something in the trace can be the reason, and a re-run without it does far better. Some reasons
+    are looked at however far the loss has fallen: betas the wrong way round, BatchNorm over two values, sigmoid or
+    tanh units at their ends from the start, steps that stay large where the loss stays.
+
+What is not an alarm
+    A loss that stays where it is. Random labels cannot be learnt from one batch to the next, and very many tests use
+    them; so a flat curve alone says nothing, and the check passes with a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+from .. import curve, figures, guessing, rates, silent, wiring
+from ..breakdown import broke_down
+from ..facts import Symptom
+from ..records.data import Alignment
+from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..trace import Trace
+from . import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, Passed, trains_without_nan
+
+SIGNALS: tuple[str, ...] = (
+    "loss_calls",
+    "schedulers",
+    "batch_norms",
+    "activations",
+    "alignment",
+    "pairings",
+    "parameters",
+    "modes",
+    "frozen",
+)
+ONE_BATCH = False
+ABOUT_HYPERPARAMETERS = True
+STEPS = 80
+
+#: What `trains_without_nan` needs, so that in a battery one run serves both.
+_LEAST = trains_without_nan.STEPS
+#: Calls without an update after which there will be none.
+_WITHOUT_UPDATE = 32
+_LEARNT = 0.1
+#: Fewer steps show no course.
+_FEWEST = 20
+#: A fall by half of the first loss is clear whatever the noise.
+_CLEARLY_FELL = 0.5
+#: A run with a cure has to end at half of the level without, or lower, and lower by a tenth of the first loss.
+_FAR_BETTER = 0.5
+_BY_AT_LEAST = 0.1
+#: A low level is far better only when it is a fifth; so is one that smaller steps lead to.
+_FAR_BELOW = 0.2
+_LARGE_UPDATE = 0.05
+_SMALL_UPDATE = 1e-4
+#: Of the values of a sigmoid or tanh, at the first step.
+_AT_THE_ENDS = 0.5
+_FELL_SOMEWHAT = 0.3
+#: What begins later is not seen again by the closer look.
+_SEEN_CLOSELY = 56
+
+
+def longest(settings: Mapping[str, Any]) -> int:
+    return 2 * _steps(settings)
+
+
+def _steps(settings: Mapping[str, Any]) -> int:
+    return int(settings.get("steps") or STEPS)
+
+
+def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+    losses, updates = trace.losses, min(trace.update_count, len(trace.losses))
+    if trace.batches == 1:
+        return len(losses) >= 2
+    if updates >= _steps(settings) or (not updates and len(losses) >= _WITHOUT_UPDATE):
+        return True
+    learnt = (
+        len(losses) >= _LEAST and len(losses) % 10 == 0 and losses[0] > 0 and max(losses[-10:]) < _LEARNT * losses[0]
+    )
+    return learnt and trace.alignment is None and not trace.cured and not _plainly_wrong(trace)
+
+
+def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
+    losses = trace.losses
+    if not losses:
+        return CouldNotJudge(trace.cut_short or "no step was taken")
+    first, last = _start(losses), _end(losses)
+    known = {"first_loss": first, "last_loss": last}
+    uncured, wrong = controls.get(UNCURED), silent.begins_later(trace, _SEEN_CLOSELY)
+    apart = _not_aligned(trace)
+    if apart is not None:
+        return apart  # whatever else is wrong, no cure puts this right
+    if wrong is not None:
+        return wrong
+    if uncured is not None:
+        if silent.begins_later(uncured, _SEEN_CLOSELY) is not None:
+            return Passed(figures=known)
+        return Passed(figures=known) if _far_better(trace, uncured) else _symptom(trace, first, last)
+    if trace.batches == 1:
+        return Passed(("one batch only: overfits_one_batch says the rest",), known)
+    if len(losses) < _FEWEST:
+        return CouldNotJudge(trace.cut_short, known) if trace.cut_short else Passed(figures=known)
+    if wiring.adversarial(trace) or (rates.warming_up(trace) and not rates.runs_away(trace)):
+        return Passed(figures=known)
+    fell = (first - last) / max(abs(first), 1e-12)
+    notes = () if fell > 0.05 else (f"loss {figures.change(first, last)} over {len(losses)} steps: nothing was learnt "
+                                    "that carries over, which is as it should be with random labels",)  # fmt: skip
+    if guessing.worse(trace, last):
+        return Doubtful(_worse_than_a_guess(trace, first, last), Passed(notes, known))
+    odd = _odd(trace, first, last, fell)
+    return Passed(notes, known) if odd is None else Doubtful(odd, Passed(notes, known), rates=True)
+
+
+def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None:
+    """Something that can keep a training from learning is there, and the curve looks like it."""
+    if _plainly_wrong(trace):
+        return _symptom(trace, first, last)
+    if fell > 1 - _LEARNT:
+        return None
+    if rates.odd_course(trace) is not None or rates.odd_setting(trace) is not None:
+        return _symptom(trace, first, last)
+    if fell > _CLEARLY_FELL and not curve.bounces(trace.losses):
+        return None
+    ratios = wiring.update_ratios(trace)
+    size = median(ratios) if ratios else 0.0
+    large = size >= _LARGE_UPDATE and not _falls_on(trace.losses)
+    if large or 0 < size <= _SMALL_UPDATE or curve.bounces(trace.losses) or _grows(trace.losses):
+        return _symptom(trace, first, last)
+    return None
+
+
+def _plainly_wrong(trace: Trace) -> bool:
+    """What harms a training however far its loss has fallen; how much, a re-run without it shows."""
+    if rates.wrong_way_round(trace) or rates.cannot_settle(trace) or wiring.norms_starve(trace):
+        return True
+    return _learns_on_top(trace) and any(a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.activations.values())
+
+
+def _learns_on_top(trace: Trace) -> bool:
+    """Layers behind the saturated ones do their part; a loss that does not move may yet leave its plateau."""
+    first, last = _start(trace.losses), _end(trace.losses)
+    return first - last > _FELL_SOMEWHAT * abs(first)
+
+
+def _falls_on(losses: list[float]) -> bool:
+    """The last quarter is lower than the third by a twentieth: steps this large still go the right way."""
+    quarter = len(losses) // 4
+    third, last = median(losses[-2 * quarter : -quarter]), median(losses[-quarter:])
+    return third - last > 0.05 * abs(third)
+
+
+def _start(losses: list[float]) -> float:
+    return losses[0]
+
+
+def _end(losses: list[float]) -> float:
+    """Over the last third, because batches differ."""
+    return median(losses[-max(5, len(losses) // 3) :])
+
+
+def _grows(losses: list[float]) -> bool:
+    return _end(losses) > losses[0] + 0.2 * abs(losses[0])
+
+
+def _far_better(cured: Trace, uncured: Trace) -> bool:
+    if uncured.crash is not None or not uncured.finite or not uncured.losses:
+        return True  # it does run
+    if cured.without_effect:
+        return False
+    if cured.smaller_steps_from is not None:
+        return _settles(cured, uncured)
+    first, before, after = abs(uncured.losses[0]), _end(uncured.losses), _end(cured.losses)
+    if guessing.worse(uncured, before) and after < (guessing.guess(uncured) or 0.0):
+        return True  # a huge first loss is no measure
+    if uncured.losses[0] > 0 and before > 0 and after > _FAR_BETTER * before:
+        return False
+    if rates.wrong_way_round(uncured):
+        return True  # nobody means that: half is enough
+    return before - after > _BY_AT_LEAST * first or 0 < after <= _FAR_BELOW * before
+
+
+def _settles(cured: Trace, uncured: Trace) -> bool:
+    """With smaller steps from some step on, at the end, where those without have long got as far as they get.
+
+    Smaller steps take some noise out of every training; where it was noise that kept the loss up, it falls with them.
+    """
+    steps = min(len(cured.losses), len(uncured.losses))
+    last = max(5, (steps - (cured.smaller_steps_from or 0)) // 4)
+    before, after = median(uncured.losses[steps - last : steps]), median(cured.losses[steps - last : steps])
+    return 0 <= after <= _FAR_BELOW * before
+
+
+def _not_aligned(trace: Trace) -> Symptom | None:
+    found, repaired = trace.alignment, trace.repaired
+    if found is not None and found.order:
+        return _in_another_order(found)
+    if repaired is None:
+        return None
+    return Symptom(
+        f"{figures.count(repaired.changed)} of {figures.count(repaired.samples)} inputs have another target in the "
+        "second epoch than in the first",
+        SILENT,
+        repaired.changed,
+        0.0,
+        "high",
+        "inputs get other targets in every epoch",
+    )
+
+
+def _in_another_order(found: Alignment) -> Symptom:
+    if found.crossed:
+        return Symptom(
+            f"{figures.count(found.crossed)} of {figures.count(found.samples)} inputs get the target of another sample",
+            SILENT,
+            found.crossed,
+            0.0,
+            "high",
+            "inputs get the targets of other samples",
+        )
+    what = f"{figures.count(found.samples)} targets" if found.kind == "classes" else "the targets' variance"
+    return Symptom(
+        f"{figures.share(max(found.used, 0.0))} of {what} can be told from the inputs as they are used, and "
+        f"{figures.share(found.best)} when each input gets the target of {found.order}",
+        SILENT,
+        found.used,
+        found.best,
+        "high",
+        "inputs fit the targets of other samples",
+    )
+
+
+def _worse_than_a_guess(trace: Trace, first: float, last: float) -> Symptom:
+    guess = guessing.guess(trace) or 0.0
+    summary = (
+        f"loss {figures.change(first, last)} in {len(trace.losses)} steps through the data: the same guess for every "
+        f"sample would give {figures.loss(guess)}"
+    )
+    return Symptom(summary, PLATEAU, last, guess, "medium", f"loss stops at {figures.loss(last)}, worse than a guess")
+
+
+def _symptom(trace: Trace, first: float, last: float) -> Symptom:
+    losses, steps = trace.losses, len(trace.losses)
+    summary = f"loss {figures.change(first, last)} in {steps} steps through the data"
+    wanted = first - (1 - _LEARNT) * abs(first)
+    if _grows(losses):
+        category, headline = INSTABILITY, f"loss grows from {figures.change(first, last)}"
+    elif curve.bounces(losses):
+        category, headline = INSTABILITY, f"loss oscillates around {figures.loss(last)}"
+    elif first - last > _FELL_SOMEWHAT * abs(first):
+        category, headline = PLATEAU, f"loss stops at {figures.loss(last)}"
+    else:
+        category, headline = NOT_LEARNING, f"loss stuck at {figures.loss(last)}"
+    return Symptom(summary, category, last, wanted, "medium", headline)
+
+
+def result(trace: Trace) -> str:
+    if not trace.losses:
+        return "no step was possible"
+    return figures.change(trace.losses[0], _end(trace.losses) if trace.finite else trace.losses[-1])

@@ -1,0 +1,140 @@
+"""uses_its_input: outputs depend on the inputs, and samples do not leak into one another
+
+What it does
+    Takes a few steps, then makes the models' calls of a step again with changed inputs, in eval mode and with the
+    same random numbers: another sample's values for one argument, one column or one channel; one sample replaced by
+    another; more padding; other tokens behind a position. Model and random numbers are left as they were found.
+
+When it fails
+    An argument, column or channel has not the slightest influence on any output; a sample's output changes with
+    other samples of its batch; padding that a mask or lengths tell of changes outputs at real positions, or attention
+    takes in the `padding_idx` of an embedding; a model that has to predict an element of a sequence sees it.
+
+What is not an alarm
+    Arguments that are the same for every sample, labels and masks; parts of a batch object that a model does not
+    pick; zero-initialised branches and closed gates (other weights are tried as well); nodes of a graph, sequences
+    with time first, comparisons of samples with each other, experts with a capacity, BatchNorm without running
+    statistics; adversaries. What a model of an installed package does is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import figures
+from ..breakdown import broke_down
+from ..facts import Symptom
+from ..records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
+from ..symptoms import SILENT
+from ..trace import Trace
+from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
+
+SIGNALS = ("probes",)
+ONE_BATCH = False
+ABOUT_HYPERPARAMETERS = False
+STEPS = 9
+
+
+def longest(settings: Mapping[str, Any]) -> int:
+    return int(settings.get("steps") or STEPS)
+
+
+def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+    return False
+
+
+def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
+    if trace.probe is None:
+        return CouldNotJudge(trace.cut_short or "too few steps to see the model being called: 3 are needed")
+    found = [s for s in _symptoms(trace.probe, "user") if s is not None]
+    if found:
+        return found[0]
+    if not any(trace.probe.judged.values()):
+        return CouldNotJudge(_why_not(trace.probe))
+    return Passed(_notes(trace.probe), {name: float(number) for name, number in trace.probe.judged.items()})
+
+
+def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
+    """Of models that the user wrote ("user"), or of all others."""
+
+    def of(records: Any) -> Any:
+        return next((r for r in records if (r.made_by == "user") == (maker == "user")), None)
+
+    found = (
+        (of(probe.mixing), _mixed),
+        (of(probe.leaks), _leaked),
+        (of(probe.ignored), _ignored),
+        (of(probe.ignored_in_part), _ignored_in_part),
+        (of(probe.paddings), _padded),
+    )
+    return [say(record) for record, say in found if record is not None]
+
+
+def _mixed(record: MixingRecord) -> Symptom:
+    said = (
+        f"another sample {record.sample} changes the outputs of {record.others} of {record.samples - 1} other samples, "
+        f"by up to {figures.share(record.share)} of its own change (0 is right)"
+    )
+    return Symptom(said, SILENT, record.share, 0.0, "high", "samples change each other's outputs")
+
+
+def _leaked(record: LeakRecord) -> Symptom:
+    if record.kind == "same":
+        said = f"each target is the element of {record.name} at its own position, which {record.model} is given"
+        return Symptom(said, SILENT, 1.0, 0.0, "high", "the target is given as input")
+    said = (
+        f"outputs up to position {record.position} of {record.length} change with the elements of {record.name} "
+        f"behind it, by {figures.share(record.share)} of what those change themselves (0 is right)"
+    )
+    return Symptom(said, SILENT, record.share, 0.0, "high", "the model sees what it has to predict")
+
+
+def _ignored(record: InputRecord) -> Symptom:
+    said = f"other samples' values for {record.name} change no output of {record.model} (any change would do)"
+    return Symptom(said, SILENT, 0.0, 0.0, "high", f"{record.name} has no influence on the output")
+
+
+def _ignored_in_part(record: InputRecord) -> Symptom:
+    number = len(record.ignored_parts)
+    said = (
+        f"{figures.plural(number, record.unit)} of {record.parts} of {record.name} "
+        f"{'has' if number == 1 else 'have'} no influence on any output of {record.model} (each should have some)"
+    )
+    headline = f"{figures.plural(number, record.unit)} of {record.name} without influence"
+    return Symptom(said, SILENT, float(number), 0.0, "medium", headline)
+
+
+def _padded(record: PaddingRecord) -> Symptom:
+    other = f"more padding behind {record.padded}" if record.longer else f"other padding behind {record.padded}"
+    told = "masked by" if record.told_by == "mask" else "marked by"
+    said = (
+        f"{other}, {told} {record.mask}, changes outputs at real positions by "
+        f"{figures.share(record.share)} of what another sample changes them (0 is right)"
+    )
+    return Symptom(said, SILENT, record.share, 0.0, "high", "padding changes the output")
+
+
+def _notes(probe: ProbeRecord) -> tuple[str, ...]:
+    noted = [s.summary for s in _symptoms(probe, "package") if s is not None]
+    why = f"whether samples mix was not judged: {probe.reasons[0]}" if probe.reasons else ""
+    return (*noted, why) if why and not probe.judged.get("mixing") else tuple(noted)
+
+
+def _why_not(probe: ProbeRecord) -> str:
+    if not probe.seen:
+        return "no call of the model was seen that could be made again"
+    reasons = "; ".join(dict.fromkeys(probe.reasons))
+    return reasons or "no input has a first dimension of two samples or more that differ"
+
+
+def result(trace: Trace) -> str:
+    if not trace.finite:
+        return "not finite"
+    if trace.probe is None:
+        return "not looked at"
+    found = [s.headline for s in _symptoms(trace.probe, "user") if s is not None]
+    return found[0] if found else "outputs follow the inputs"

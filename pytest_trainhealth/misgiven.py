@@ -1,0 +1,39 @@
+"""What is wrong with what the losses are given, told by their calls alone: symptoms, whatever the curve does."""
+
+from __future__ import annotations
+
+from . import figures, objective
+from .facts import Symptom
+from .records.losses import Imitation, LossCall
+from .symptoms import SILENT
+from .trace import Trace
+
+
+def given_to_adversaries(trace: Trace) -> Symptom | None:
+    """Their losses need not fall, so they are judged by what these are given."""
+    unlike = objective.cannot_imitate(trace)
+    if unlike is not None:
+        return _cannot_imitate(unlike)
+    twice = any(map(objective.squashed_twice, trace.loss_calls)) and not trace.loss_cured_by
+    return _squashed_twice(trace) if twice else None
+
+
+def _squashed_twice(trace: Trace) -> Symptom:
+    call = next(filter(objective.squashed_twice, trace.loss_calls))
+    said = (
+        f"{call.function} is given what {call.activation} made, and applies {objective.APPLIES[call.function]} itself"
+    )
+    return Symptom(said, SILENT, 2.0, 1.0, "high", said)
+
+
+def _cannot_imitate(unlike: Imitation) -> Symptom:
+    said = f"{figures.share(unlike.outside)} of the data lie outside of what {unlike.activation} can imitate"
+    where = objective.between(unlike.low, unlike.high)
+    summary = f"{said}: {unlike.layer} is given data {where}, and what {unlike.activation} made"
+    return Symptom(summary, SILENT, unlike.outside, 0.0, "high", said)
+
+
+def below_zero(call: LossCall) -> Symptom:
+    value = figures.loss(call.value or 0.0)
+    summary = f"{call.function} is {value} at step {call.step}: with what it is meant for it is never below 0"
+    return Symptom(summary, SILENT, call.value or 0.0, 0.0, "high", f"{call.function} is {value}, below 0")

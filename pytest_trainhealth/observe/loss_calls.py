@@ -1,0 +1,304 @@
+"""What loss functions are given at the first steps, and how much of their value backward() is called on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..records.losses import Given, LossCall
+from .calls import Call, CloseSteps
+from .divergence import Divergences
+from .imitations import Imitations
+from .outputs import RANGES, Made, Outputs
+from .places import user_place
+from .run import Run
+
+_WITH_CLASSES = {"cross_entropy", "nll_loss"}
+_BINARY = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
+#: Their targets are 1 or -1; the position of the target among the arguments.
+_SIGNED = {"soft_margin_loss": 1, "hinge_embedding_loss": 1, "margin_ranking_loss": 2, "cosine_embedding_loss": 2}
+_FUNCTIONS = {
+    *_WITH_CLASSES, *_BINARY, *_SIGNED, "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
+    "multi_margin_loss", "multilabel_soft_margin_loss", "poisson_nll_loss", "gaussian_nll_loss",
+}  # fmt: skip
+_SYMMETRIC = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+_SOFTMAXES = {"softmax", "log_softmax"}
+#: More than this in one step tells nothing new.
+_MOST = 64
+_LOOKED_AT = 1000
+
+
+@dataclass
+class _Difference:
+    #: Kept, so that its id stays its own.
+    result: Tensor
+    input: Tensor
+    target: Tensor
+    made: Made | None
+
+
+@dataclass
+class _Value:
+    """What a call gave, whose share in the loss is still to be found."""
+
+    record: LossCall
+    result: Tensor
+    #: To be made large, and what was multiplied into it.
+    large: bool = False
+    factor: Tensor | None = None
+    #: What it adds to the loss.
+    part: float | None = None
+
+    def weigh(self, share: Tensor, root: float) -> None:
+        chosen = share[share != 0]
+        even = bool(chosen.numel()) and float(chosen.max() - chosen.min()) <= 1e-4 * float(chosen.abs().max())
+        if share.numel() > 1 and not even:
+            return  # weights of its own for each sample
+        share = share.double()
+        weight = float((share if self.factor is None else share * self.factor).sum())
+        together = float((share * self.result.double()).sum())
+        self.record.weight = -weight if self.large else weight
+        self.part = together
+        self.record.sole = isfinite(together) and abs(together - root) <= 1e-3 * abs(root) + 1e-9
+
+
+class LossCalls(CloseSteps):
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._outputs = Outputs()
+        self._divergences = Divergences()
+        self._imitations = Imitations(run, self._outputs)
+        #: What became of graph tensors by hand: a difference from a target, kept by its id.
+        self._differences: dict[int, _Difference] = {}
+        self._values: list[_Value] = []
+        self._inside: set[str] = set()
+        self._count = 0
+
+    def wanted(self) -> bool:
+        return self._run.step < 2 or self._run.step == self._run.close_at
+
+    def step_begins(self, batch: object) -> None:
+        self._forget()
+        super().step_begins(batch)
+        self._imitations.step_begins(batch)
+        if self._open is not None:
+            self._inside = {
+                ".".join(part for part in (prefix, path) if part)
+                for prefix, model in self._run.models.items()
+                for path, _ in model.named_modules()
+                if path
+            }
+
+    def run_ends(self) -> None:
+        super().run_ends()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._outputs.clear()
+        self._divergences.clear()
+        self._imitations.clear()
+        self._differences.clear()
+        self._values.clear()
+        self._count = 0
+
+    # -- calls ---------------------------------------------------------------------------------------
+
+    def called(self, call: Call) -> None:
+        if not torch.is_grad_enabled() or self._count >= _MOST:
+            return
+        with torch.no_grad():
+            if call.name in _FUNCTIONS:
+                self._function(call)
+            elif call.error is None and isinstance(call.result, Tensor) and call.result.requires_grad:
+                if call.module not in self._inside or call.name in _SOFTMAXES:
+                    self._by_hand(call)  # a layer has differences and products of its own
+                self._imitations.note(call)
+                if not isinstance(call.args[0], nn.Parameter):
+                    self._outputs.note(call, call.args[0], _place_of(call))
+                self._divergence(call)
+
+    def _function(self, call: Call) -> None:
+        where = _SIGNED.get(call.name, 1)
+        given = [*call.args, *([call.kwargs["target"]] if "target" in call.kwargs else [])]
+        if len(given) <= where or not isinstance(given[where], Tensor):
+            return
+        input, target = given[0], given[where]
+        if call.name in _SYMMETRIC and target.requires_grad and not input.requires_grad:
+            input, target = target, input
+        if not input.requires_grad or not input.is_floating_point() or not input.numel() or not target.numel():
+            return
+        record = LossCall(call.name, reduction=str(call.kwargs.get("reduction", "mean")))
+        dim = 1 if input.ndim > 1 else 0
+        if call.name in _WITH_CLASSES:
+            record.classes = input.shape[dim]
+        elif call.name not in ("kl_div",):
+            dim = -1
+        record.input, record.target = _given(input, dim), _given(target, dim)
+        record.terms = _terms(call, record, input, target)
+        _count_invalid(call, record, input, target)
+        self._add(call, record, self._outputs.made(input), target)
+
+    def _by_hand(self, call: Call) -> None:
+        """Differences that broadcast, their squares, chosen log-probabilities, and a softmax of a softmax."""
+        first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
+        made = self._outputs.made(first)
+        if call.name in _SOFTMAXES and made is not None and made.activation in ("softmax", "sigmoid"):
+            record = LossCall(call.name, input=_given(first, -1), reduction="none")
+            self._add(call, record, made)
+        elif call.name in ("sub", "mul", "__rsub__") and isinstance(second, Tensor):
+            self._pair(call, first, second)
+        elif call.name in ("pow", "square", "abs") and id(first) in self._differences:
+            if call.name != "pow" or second == 2:
+                name = "absolute difference" if call.name == "abs" else "squared difference"
+                self._add_difference(call, name, self._differences[id(first)])
+        elif made is not None and made.activation == "log_softmax" and _chooses(call):
+            self._add_likelihood(call, first, made)
+
+    def _pair(self, call: Call, first: Tensor, second: Tensor) -> None:
+        if call.name == "mul" and first is second:
+            if id(first) in self._differences:
+                self._add_difference(call, "squared difference", self._differences[id(first)])
+            return
+        if first.requires_grad == second.requires_grad or not first.ndim or not second.ndim:
+            return
+        input, target = (first, second) if first.requires_grad else (second, first)
+        if isinstance(input, nn.Parameter) or not target.is_floating_point():
+            return
+        made = self._outputs.made(input)
+        if call.name == "mul":
+            if made is not None and made.activation == "log_softmax" and made.tensor.shape == target.shape:
+                if bool((target >= 0).all()) and bool((target <= 1).all()):
+                    self._add_likelihood(call, input, made, target)
+            elif call.result.numel() > max(input.numel(), target.numel()):
+                record = LossCall("product", input=_given(input), target=_given(target), reduction="none")
+                self._add(call, record, made, target)
+            return
+        self._differences[id(call.result)] = _Difference(call.result, input, target, made)
+
+    def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
+        input, target = _given(of.input), _given(of.target)
+        record = LossCall(name, input=input, target=target, reduction="none", terms=call.result.numel())
+        self._add(call, record, of.made, of.target)
+
+    def _add_likelihood(self, call: Call, input: Tensor, made: Made, chosen: Tensor | None = None) -> None:
+        terms = call.result.numel() if chosen is None else int(chosen.sum())
+        record = LossCall("log-likelihood", input=_given(input, -1), reduction="none", terms=terms)
+        self._add(call, record, made)
+        self._values[-1].large, self._values[-1].factor = True, chosen
+
+    def _divergence(self, call: Call) -> None:
+        self._divergences.note(call)
+        times = self._divergences.times(call)
+        if times is not None:
+            terms = call.args[0]
+            record = LossCall("KL divergence", input=_given(terms), reduction="none", terms=terms.numel())
+            self._add(call, record, None)
+            self._values[-1].result, self._values[-1].factor = terms, torch.tensor(times)
+
+    def _add(self, call: Call, record: LossCall, made: Made | None, target: Tensor | None = None) -> None:
+        self._count += 1
+        record.step, record.module, record.place = self._run.step, call.module, user_place()
+        record.samples = record.input.shape[0] if record.input.shape else 1
+        record.error = type(call.error).__name__ if call.error is not None else ""
+        if made is not None:
+            record.activation, record.activation_place = made.activation, made.place
+            record.activation_module = made.module
+            if made.dim is not None:
+                record.over = made.raw.shape[made.dim]
+                record.over_batch = made.dim == 0 and made.raw.ndim > 1
+            if target is not None and target.is_floating_point():
+                low, high = RANGES[made.activation]
+                margin = 1e-3 * max(abs(record.target.low), abs(record.target.high), 1e-12)
+                outside = (target < low - margin) | (target > high + margin)
+                record.unreachable = float(outside.float().mean())
+        result = call.result
+        if isinstance(result, Tensor):
+            record.result_shape = tuple(result.shape)
+            record.value = float(result) if result.numel() == 1 else None
+            if result.requires_grad:
+                self._values.append(_Value(record, result))
+        self._run.trace.loss_calls.append(record)
+
+    # -- their share in the loss ---------------------------------------------------------------------
+
+    def backward_begins(self, roots: Any) -> None:
+        super().backward_begins(roots)
+        values, self._values = self._values, []
+        if not values or len(roots) != 1 or roots[0].numel() != 1 or roots[0].grad_fn is None:
+            return
+        try:
+            with torch.enable_grad():
+                shares = torch.autograd.grad(roots[0], [v.result for v in values], retain_graph=True, allow_unused=True)
+        except RuntimeError:  # a graph that was freed, or one that cannot be gone through twice
+            return
+        with torch.no_grad():
+            root = float(roots[0])
+            for value, share in zip(values, shares, strict=True):
+                if share is not None:
+                    value.weigh(share, root)
+        parts = [value.part for value, share in zip(values, shares, strict=True) if share is not None]
+        known = [part for part in parts if part is not None]
+        if len(known) == len(parts) and abs(sum(known) - root) <= 1e-3 * max(map(abs, (*known, root))):
+            for value in values:
+                value.record.complete = value.part is not None
+
+
+def _place_of(call: Call) -> Any:
+    return user_place() if call.name.removesuffix("_") in RANGES else None
+
+
+def _chooses(call: Call) -> bool:
+    """One value of each row: `logp.gather(1, labels[:, None])`, `logp[range(n), labels]`."""
+    if call.name == "gather":
+        return True
+    index = call.args[1] if call.name == "__getitem__" else None
+    return isinstance(index, tuple) and any(isinstance(i, Tensor) and i.ndim for i in index)
+
+
+def _given(tensor: Tensor, dim: int | None = None) -> Given:
+    values = tensor.detach()
+    shape, dtype = tuple(values.shape), str(values.dtype).removeprefix("torch.")
+    if not values.numel() or values.is_complex() or values.layout != torch.strided:
+        return Given(shape, dtype)
+    low, high = float(values.min()), float(values.max())
+    few = values.flatten()[:_LOOKED_AT]
+    given = Given(shape, dtype, low, high)
+    if values.is_floating_point() and isfinite(high - low):
+        given.std = float(values.double().std(correction=0))
+    given.whole = not few.is_floating_point() or bool((few == few.round()).all())
+    given.distinct = torch.unique(few).numel()
+    if dim is not None and values.is_floating_point() and values.ndim and values.shape[dim] > 1 and isfinite(high):
+        if low >= 0 and high <= 1 + 1e-4:
+            given.probabilities = _all_one(values.double().sum(dim))
+        elif high <= 1e-4:
+            given.log_probabilities = _all_one(values.double().exp().sum(dim))
+    return given
+
+
+def _all_one(sums: Tensor) -> bool:
+    return bool(((sums - 1).abs() < 1e-2).all())
+
+
+def _terms(call: Call, record: LossCall, input: Tensor, target: Tensor) -> int:
+    if record.classes is not None:
+        return target.numel() if not target.is_floating_point() else max(input.numel() // max(record.classes, 1), 1)
+    try:
+        return prod(torch.broadcast_shapes(input.shape, target.shape))  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        return target.numel()
+
+
+def _count_invalid(call: Call, record: LossCall, input: Tensor, target: Tensor) -> None:
+    if record.classes is not None and not target.is_floating_point():
+        ignored = target == int(call.kwargs.get("ignore_index", -100))
+        record.ignored = float(ignored.float().mean())
+        record.terms = int((~ignored).sum())
+        record.invalid = int((((target < 0) | (target >= record.classes)) & ~ignored).sum())
+    elif call.name in _BINARY:
+        record.invalid = int(((target < 0) | (target > 1)).sum())
+    elif call.name in _SIGNED:
+        record.invalid = int((target.abs() != 1).sum())

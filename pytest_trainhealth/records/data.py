@@ -1,0 +1,107 @@
+"""Batches, and what becomes of them and of stored tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..facts import Place
+
+
+@dataclass
+class FieldRecord:
+    """One tensor of a batch."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    low: float
+    high: float
+    mean: float = 0.0
+    std: float = 0.0
+    nonfinite: int = 0
+    #: Index of the first sample with a value that is not finite.
+    bad_sample: int | None = None
+
+
+@dataclass
+class ScaleRecord:
+    """One float tensor at step 0: what a model was called with, or what its output was compared with."""
+
+    #: As the user knows it: `batch[0]`, or the argument's name.
+    name: str
+    shape: tuple[int, ...]
+    #: Mean over the features of their absolute means, and of their spreads.
+    mean: float
+    std: float
+    low: float
+    high: float
+    #: The largest of any feature's mean and spread.
+    largest: float = 0.0
+    target: bool = False
+    #: Sample with the largest value, and how many times the largest value of the median sample that is.
+    outlier: int | None = None
+    outlier_ratio: float = 0.0
+    place: Place | None = None
+
+
+@dataclass
+class Alignment:
+    """How well targets can be told from inputs, as they were used and in another order, leaving each sample out."""
+
+    samples: int
+    #: "classes" (the scores are accuracies) or "values" (the shares of the variance that are explained).
+    kind: str
+    chance: float
+    used: float
+    best: float
+    #: The other order, and whether the step ("step") or the data ("data") put them out of it.
+    order: str = ""
+    by: str = "data"
+    #: Samples that the step, and that is certain, gives the target of another one.
+    crossed: int = 0
+    place: Place | None = None
+
+
+@dataclass
+class Repaired:
+    """In the second epoch the same inputs and, all in all, the same targets, but put together in another way."""
+
+    samples: int
+    #: Of these, with another target than before.
+    changed: int
+    place: Place | None = None
+
+
+@dataclass
+class SampleChange:
+    """A sample that was another one each time that it was read, and the attribute that reading wrote into.
+
+    Or a batch of the user's own loader that was another one at each visit, because the step wrote into it.
+    """
+
+    dataset: str
+    attribute: str
+    index: int
+    means: tuple[float, ...]
+    place: Place | None = None
+    by_step: bool = False
+
+
+@dataclass
+class SpoiltBatch:
+    """A tensor of the data's own that a step blanks in place, then calls the model with and takes as the target."""
+
+    name: str
+    #: Shares of its values that were set to one value: of a fresh batch, and of the same one when it came again.
+    shares: list[float]
+    place: Place | None = None
+
+
+@dataclass
+class KeptTensor:
+    """A buffer, or another tensor that a module of the user's own keeps: how far it went from where it began."""
+
+    name: str
+    size: float = 0.0
+    changes: dict[int, float] = field(default_factory=dict)
+    place: Place | None = None

@@ -1,0 +1,93 @@
+"""Sizes of values inside the model, and those that are not finite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..facts import Place
+
+
+@dataclass
+class ActivationRecord:
+    """One activation function in one module: a module of its own or a call such as `F.relu`."""
+
+    function: str
+    module: str
+    units: int
+    #: Share of units that were 0 for every sample, by sampled step.
+    dead: dict[int, float] = field(default_factory=dict)
+    #: Share of outputs at the ends of a bounded function, by sampled step.
+    saturated: dict[int, float] = field(default_factory=dict)
+    place: Place | None = None
+
+
+@dataclass
+class DropoutRecord:
+    """One call of a dropout function at step 0 that set values to 0."""
+
+    share: float
+    module: str
+    place: Place | None = None
+
+
+@dataclass
+class HalfRecord:
+    """Operations whose results were float16 or bfloat16."""
+
+    dtype: str
+    operation: str
+    module: str
+    calls: int = 0
+    #: Largest size of a finite value among the results.
+    largest: float = 0.0
+    place: Place | None = None
+    #: The first operation that made Inf out of finite values.
+    overflow: str = ""
+    overflow_place: Place | None = None
+
+
+@dataclass
+class NonFinite:
+    """The first value that was not finite."""
+
+    step: int
+    where: str
+    value: str
+
+
+@dataclass
+class Range:
+    """One tensor that went into an operation."""
+
+    low: float
+    high: float
+    smallest: float
+    zeros: float
+    dtype: str
+    shape: tuple[int, ...] = ()
+
+
+@dataclass
+class GuiltyOperation:
+    """The first operation that made a non-finite value, as the microscope saw it."""
+
+    operation: str
+    phase: str
+    value: str
+    module: str = ""
+    place: Place | None = None
+    inputs: tuple[Range, ...] = ()
+    #: The inputs were finite: the operation itself did it.
+    from_finite: bool = True
+    step: int = 0
+    sample: int | None = None
+
+
+@dataclass
+class Crash:
+    """An exception that came out of the user's code."""
+
+    kind: str
+    message: str
+    step: int
+    place: Place | None = None

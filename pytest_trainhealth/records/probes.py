@@ -1,0 +1,117 @@
+"""What calling the models again with changed inputs showed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..facts import Place
+
+
+@dataclass
+class InputRecord:
+    """One tensor that a model was called with, and whether any output follows it."""
+
+    name: str
+    #: Class of the model that was called, and who wrote it ("user" or a package).
+    model: str
+    shape: tuple[int, ...]
+    made_by: str = "user"
+    #: Another sample's values in its place changed no output at all, with the weights as they are and with others.
+    ignored: bool = False
+    #: Columns or channels of which the same is true.
+    unit: str = ""
+    ignored_parts: tuple[int, ...] = ()
+    parts: int = 0
+    #: An argument of forward() itself, not a part of a larger batch that the model may pick from.
+    direct: bool = True
+    place: Place | None = None
+
+
+@dataclass
+class MixingRecord:
+    """One sample was changed, and the outputs of others changed with it (eval mode, same random numbers)."""
+
+    model: str
+    sample: int
+    samples: int
+    #: How many other samples' outputs changed.
+    others: int
+    #: The largest change among them, relative to the changed sample's own.
+    share: float
+    made_by: str = "user"
+    #: The first operation behind which samples are mixed.
+    operation: str = ""
+    module: str = ""
+    module_class: str = ""
+    given: tuple[int, ...] = ()
+    place: Place | None = None
+
+
+@dataclass
+class PaddingRecord:
+    """More padding was added behind the sequences, marked like the padding that was there, or other padding."""
+
+    model: str
+    mask: str
+    padded: str
+    #: The largest change at real positions, relative to what another sample's values change.
+    share: float
+    rows: int
+    length: int
+    made_by: str = "user"
+    #: What says where the padding is: "mask", "lengths", or the "padding_idx" of an embedding.
+    told_by: str = "mask"
+    #: False: the model takes this length only, so padding was embedded like another token instead.
+    longer: bool = True
+    #: The mask has no influence on anything at all.
+    unused: bool = False
+    #: The first operation behind which the padding shows.
+    operation: str = ""
+    place: Place | None = None
+
+
+@dataclass
+class LeakRecord:
+    """A model of sequences that has what it has to predict among what it is given."""
+
+    model: str
+    name: str
+    #: "future": an output changes with tokens behind its position. "same": each target is the input at its position.
+    kind: str
+    position: int
+    length: int
+    #: The largest change at earlier positions, relative to that behind the cut.
+    share: float
+    made_by: str = "user"
+    #: The target of a position is the element this far behind it.
+    shift: int = 1
+    operation: str = ""
+    module: str = ""
+    place: Place | None = None
+
+
+@dataclass
+class ProbeRecord:
+    """What calling the models again with changed inputs showed, at one step."""
+
+    step: int
+    #: Calls that could be repeated, and calls seen.
+    calls: int = 0
+    seen: int = 0
+    inputs: list[InputRecord] = field(default_factory=list)
+    mixing: list[MixingRecord] = field(default_factory=list)
+    paddings: list[PaddingRecord] = field(default_factory=list)
+    leaks: list[LeakRecord] = field(default_factory=list)
+    #: How many calls each question could be answered for, and why it could not be for others.
+    judged: dict[str, int] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def ignored(self) -> list[InputRecord]:
+        """Inputs that nothing follows: those that a model is handed by name, or all that there are."""
+        blind = {r.model for r in self.inputs} - {r.model for r in self.inputs if not r.ignored}
+        return [r for r in self.inputs if r.ignored and (r.direct or r.model in blind)]
+
+    @property
+    def ignored_in_part(self) -> list[InputRecord]:
+        return [r for r in self.inputs if r.ignored_parts and r.direct]

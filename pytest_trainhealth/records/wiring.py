@@ -1,0 +1,208 @@
+"""Parameters, modules, optimizers, and what becomes of gradients between backward() and the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..facts import Place
+
+
+@dataclass
+class ParameterRecord:
+    """One parameter. Steps are keys because norms are sampled (steps 0, 1, 2, 4, 8, ...)."""
+
+    name: str
+    shape: tuple[int, ...] = ()
+    size: int = 0
+    dtype: str = "float32"
+    trainable: bool = True
+    #: Trainable at first, and frozen when its gradient was looked for: the first such step of the last row of them.
+    frozen_since: int | None = None
+    #: The module that holds it, its class, and who wrote the class that made that module ("user" or a package).
+    module: str = ""
+    module_class: str = ""
+    made_by: str = "user"
+    #: The attribute, a plain list or dict, that holds it where no module does: `parameters()` does not know it.
+    kept_in: str = ""
+    held_by: tuple[str, ...] = ()
+    #: Norm of the gradient that the optimizer got; None where it got none.
+    gradients: dict[int, float | None] = field(default_factory=dict)
+    #: Size of an update relative to the weights.
+    updates: dict[int, float] = field(default_factory=dict)
+    norm: float | None = None
+    moved: bool | None = None
+    #: Spread of its values at the start.
+    std: float | None = None
+    #: How many inputs each unit sums up, as seen where an input was multiplied with it.
+    fan_in: int | None = None
+    #: Spread between its units (rows) relative to its size, by sampled step: 0 where all units are equal. Weights only.
+    unit_spread: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def has_gradient(self) -> bool:
+        """Some sampled step gave it a gradient other than exactly zero."""
+        return any(g is not None and g != 0 for g in self.gradients.values())
+
+    @property
+    def never_reached(self) -> bool:
+        return bool(self.gradients) and all(g is None for g in self.gradients.values())
+
+    def rms_gradients(self) -> dict[int, float]:
+        """Per value rather than per tensor, so that layers of different size can be compared."""
+        scale = max(self.size, 1) ** 0.5
+        return {step: g / scale for step, g in self.gradients.items() if g is not None}
+
+
+@dataclass
+class ModuleRecord:
+    """One module of the model, as far as forward hooks saw it at sampled steps."""
+
+    path: str
+    kind: str
+    made_by: str = "user"
+    calls: int = 0
+    #: False when it ran where torch records no graph.
+    grad_enabled: bool = True
+    place: Place | None = None
+    #: Put into the model after an optimizer had been made.
+    after_optimizer: bool = False
+
+
+@dataclass
+class OptimizerRecord:
+    label: str
+    kind: str
+    lr: dict[int, float] = field(default_factory=dict)
+    steps: int = 0
+    parameters: int = 0
+    values: int = 0
+    #: The largest of its groups.
+    weight_decay: float = 0.0
+    #: Tensors it holds that the model does not have.
+    strangers: int = 0
+    stranger_values: int = 0
+    #: It climbs (`maximize=True`).
+    maximize: bool = False
+    place: Place | None = None
+    #: The learning rate at every update, in order; of several groups the largest.
+    rates: list[float] = field(default_factory=list)
+    #: The one it was made with, as far as a scheduler has kept it ("initial_lr").
+    initial_lr: float | None = None
+    #: Momentum, betas and the like of its first group.
+    settings: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def first_lr(self) -> float | None:
+        return next(iter(self.lr.values()), None)
+
+
+@dataclass
+class SchedulerRecord:
+    """A scheduler that was stepped, by the call of the user's (those inside of it belong to it)."""
+
+    kind: str
+    optimizer: str
+    #: How often, and by which update of the optimizer the first time.
+    calls: int = 0
+    first_at: int = 0
+    #: Where step() was called, and where the scheduler was made.
+    place: Place | None = None
+    made_at: Place | None = None
+
+
+@dataclass
+class GradientPath:
+    """Norms of all gradients that an optimizer holds, on their way through one step that was looked at."""
+
+    step: int
+    optimizer: str
+    #: Right after backward(), without the factor that a loss scaler has taken out since.
+    after_backward: float
+    at_update: float
+    #: Where they were written to between the two, and whether a loss scaler took its factor out after that.
+    changed_at: Place | None = None
+    unscaled_later: bool = False
+    #: What is left of them when they are cleared, where somebody wrote into them after the step, and where that was.
+    left: float | None = None
+    changed_later_at: Place | None = None
+
+
+@dataclass
+class DoubleUpdate:
+    """A parameter that moved twice with one gradient: in two optimizers, or held twice by one."""
+
+    parameter: str
+    optimizers: tuple[str, str]
+    steps: list[int] = field(default_factory=list)
+
+
+@dataclass
+class ModeRecord:
+    """A model that is trained, and in which mode its layers ran whose behaviour depends on it.
+
+    Steps at which it was updated after a forward pass in training mode, and after one in eval mode only.
+    """
+
+    model: str
+    trained: list[int] = field(default_factory=list)
+    evaluated: list[int] = field(default_factory=list)
+    #: Kinds of the layers that ran in eval mode, by path; and paths of BatchNorms that came with statistics.
+    layers: dict[str, str] = field(default_factory=dict)
+    pretrained: set[str] = field(default_factory=set)
+    #: Where eval() was called, if that was in the run.
+    place: Place | None = None
+
+
+@dataclass
+class FrozenChange:
+    """A frozen parameter that an optimizer moved, or a BatchNorm with frozen parameters whose statistics moved."""
+
+    name: str
+    #: The optimizer, or "statistics".
+    by: str
+    steps: list[int] = field(default_factory=list)
+
+
+@dataclass
+class TiedPair:
+    """Two weights that began with the same "values" (or "transposed" ones), or that share their "memory"."""
+
+    first: str
+    second: str
+    first_kind: str
+    second_kind: str
+    how: str
+    drifted: bool = False
+
+
+@dataclass
+class Accumulation:
+    """One update, and the backward passes before it."""
+
+    step: int
+    optimizer: str
+    passes: int
+    #: The smallest number that a loss was multiplied by at its end: 1/k where it was divided by k; the largest of all.
+    factor: float = 1.0
+    place: Place | None = None
+    #: All came from one line.
+    one_loop: bool = True
+
+
+@dataclass
+class GraphEnd:
+    """A place in the user's source where the autograd graph ends."""
+
+    operation: str
+    module: str
+    place: Place | None = None
+
+
+@dataclass
+class Draw:
+    """`Normal.sample()` of a mean that needs gradients, and the steps at which nothing but a pull to 0 reached it."""
+
+    place: Place | None = None
+    #: The gradient that came to the mean was a multiple of the mean itself.
+    penalty_only: bool = False
+    steps: list[int] = field(default_factory=list)

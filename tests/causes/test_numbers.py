@@ -1,0 +1,349 @@
+"""Causes about the size of numbers, on made-up traces: each has evidence of its own, and is silent without it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_trainhealth.causes import Suspicion, cause
+from pytest_trainhealth.facts import Place, Symptom
+from pytest_trainhealth.records.data import FieldRecord, ScaleRecord
+from pytest_trainhealth.records.losses import LossCall
+from pytest_trainhealth.records.numbers import (
+    ActivationRecord,
+    DropoutRecord,
+    GuiltyOperation,
+    HalfRecord,
+    NonFinite,
+    Range,
+)
+from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord
+from pytest_trainhealth.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING
+from pytest_trainhealth.trace import Trace
+
+STUCK = Symptom("loss 2.303 -> 2.290", NOT_LEARNING, 2.29, 0.23)
+JUMPS = Symptom("loss oscillates", INSTABILITY, 5.0, 0.2)
+BROKEN = Symptom("the loss is nan", EXPLOSION, float("nan"), 0.0)
+
+
+def look(name: str, trace: Trace, symptom: Symptom = STUCK) -> Suspicion | None:
+    return cause(name).look(trace, symptom)
+
+
+def found(name: str, trace: Trace, symptom: Symptom = STUCK) -> Suspicion:
+    suspicion = look(name, trace, symptom)
+    assert suspicion is not None
+    assert suspicion.evidence and suspicion.fix and suspicion.not_this and suspicion.why
+    return suspicion
+
+
+def weight(name: str, std: float = 0.07, fan_in: int = 64, units: int = 64, **facts: object) -> ParameterRecord:
+    record = ParameterRecord(
+        name,
+        (units, fan_in),
+        units * fan_in,
+        module=name.rpartition(".")[0],
+        module_class="Linear",
+        std=std,
+        norm=std * (units * fan_in) ** 0.5,
+        fan_in=fan_in,
+        moved=True,
+        gradients={0: 1.0, 1: 1.0},
+        updates={0: 0.01, 1: 0.01},
+        unit_spread={0: 1.0, 4: 1.0},
+    )
+    for key, value in facts.items():
+        setattr(record, key, value)
+    return record
+
+
+def flat(*parameters: ParameterRecord) -> Trace:
+    trace = Trace.of([2.303] * 64, parameters or (weight("0.weight"), weight("2.weight", units=10)))
+    trace.optimizers["Adam"] = OptimizerRecord("Adam", "Adam", lr={0: 1e-3}, steps=64)
+    return trace
+
+
+NAMES = (
+    "unnormalized-inputs",
+    "bad-initialization",
+    "saturated-activations",
+    "outliers",
+    "exploding-gradients",
+    "too-much-regularization",
+    "low-precision-overflow",
+    "insufficient-capacity",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("symptom", [STUCK, JUMPS, BROKEN], ids=lambda s: s.category)
+def test_nothing_is_said_of_numbers_that_are_in_order(name: str, symptom: Symptom) -> None:
+    trace = flat()
+    trace.scales.append(ScaleRecord("batch[0]", (32, 8), 0.4, 1.2, -3.0, 4.0, 1.5, outlier=2, outlier_ratio=3.0))
+    trace.activations["1:tanh"] = ActivationRecord("tanh", "1", 64, saturated={0: 0.06, 8: 0.9})
+    trace.dropouts.append(DropoutRecord(0.5, "2"))
+    trace.operations |= {"linear", "relu"}
+    assert look(name, trace, symptom) is None
+
+
+# -- unnormalized-inputs ---------------------------------------------------------------------------------------------
+
+
+def pixels(**facts: object) -> ScaleRecord:
+    record = ScaleRecord("batch[0]", (32, 64), 127.0, 74.0, 0.0, 255.0, 140.0, outlier_ratio=1.1)
+    for key, value in facts.items():
+        setattr(record, key, value)
+    return record
+
+
+def prices() -> ScaleRecord:
+    return pixels(name="batch[1]", mean=2e5, std=5e4, low=9e4, high=4e5, largest=2e5, target=True)
+
+
+def test_pixels() -> None:
+    trace = flat()
+    trace.scales.append(pixels())
+    suspicion = found("unnormalized-inputs", trace)
+    assert suspicion.statement == "values of batch[0] lie between 0 and 255"
+    assert [c.options for c in suspicion.cures] == [{"inputs": 3.0}]
+    # what is unstable may also have been given a tiny learning rate against it
+    assert [c.options.get("rate") for c in found("unnormalized-inputs", trace, JUMPS).cures] == [None, 10.0]
+
+
+def test_targets_are_said_to_be_targets() -> None:
+    trace = flat()
+    trace.scales.append(prices())
+    suspicion = found("unnormalized-inputs", trace)
+    assert suspicion.statement.startswith("targets: values of batch[1]")
+    assert [c.options for c in suspicion.cures] == [{"targets": 3.0}]
+    assert suspicion.cures[0].fix is not None and "targets" in suspicion.cures[0].fix.code[0]
+
+
+def test_each_alone_before_both() -> None:
+    trace = flat()
+    trace.scales += [pixels(), prices()]
+    labels = [c.label for c in found("unnormalized-inputs", trace).cures]
+    assert labels == ["inputs standardised", "targets standardised", "inputs and targets standardised"]
+
+
+def test_one_feature_among_many() -> None:
+    trace = flat()
+    trace.scales.append(pixels(mean=0.5, std=1.1, largest=900.0))
+    assert look("unnormalized-inputs", trace) is not None
+
+
+def test_targets_around_fifty_are_usual() -> None:
+    trace = flat()
+    trace.scales.append(pixels(mean=50.0, std=5.0, target=True))
+    assert look("unnormalized-inputs", trace) is None
+
+
+# -- bad-initialization ----------------------------------------------------------------------------------------------
+
+
+def test_units_that_stay_equal() -> None:
+    equal = weight("0.weight", std=0.0, norm=6.4, unit_spread={0: 0.0, 1: 0.0, 4: 1e-7})
+    suspicion = found("bad-initialization", flat(equal, weight("2.weight", std=0.0, unit_spread={0: 0.0, 4: 1e-7})))
+    assert suspicion.statement == "all 64 units of 0.weight start equal and stay equal"
+    assert suspicion.cures[0].options == {"names": ["0.weight", "2.weight"]}
+
+
+def test_zeros_that_stay() -> None:
+    zero = weight("0.weight", std=0.0, norm=0.0, unit_spread={0: 0.0, 4: 0.0}, gradients={0: 0.0})
+    assert "start 0 and stay equal" in found("bad-initialization", flat(zero, weight("2.weight"))).statement
+
+
+def test_a_branch_that_starts_at_zero_is_healthy() -> None:
+    zero = weight("2.weight", std=0.0, norm=0.0, unit_spread={0: 0.0, 1: 0.9, 4: 0.95})
+    assert look("bad-initialization", flat(weight("0.weight"), zero, weight("4.weight"))) is None
+
+
+@pytest.mark.parametrize(("std", "said"), [(1.0, "far too large"), (1e-4, "far too small"), (0.18, ""), (0.01, "")])
+def test_scale(std: float, said: str) -> None:
+    """64 inputs: 0.125 would be usual, torch's own is 0.07."""
+    suspicion = look("bad-initialization", flat(weight("0.weight", std=std), weight("2.weight")))
+    assert (suspicion is None) == (not said)
+    assert suspicion is None or said in suspicion.statement
+
+
+def test_a_small_last_layer_is_healthy() -> None:
+    assert look("bad-initialization", flat(weight("0.weight"), weight("2.weight", std=1e-5))) is None
+
+
+def test_first_loss_beside_chance() -> None:
+    trace = flat(weight("0.weight", std=1.0), weight("2.weight"))
+    trace.losses[0] = 47.0
+    trace.loss_calls.append(LossCall("cross_entropy", classes=10))
+    assert any("guessing among 10 classes gives 2.303" in e.text for e in found("bad-initialization", trace).evidence)
+
+
+# -- saturated-activations, exploding-gradients, outliers ------------------------------------------------------------
+
+
+def test_saturated_from_the_start() -> None:
+    trace = flat()
+    trace.activations["1:tanh"] = ActivationRecord("tanh", "1", 64, saturated={0: 0.97}, place=Place("net.py", 7))
+    assert found("saturated-activations", trace).places == (Place("net.py", 7),)
+    trace.scales.append(pixels())  # then that comes first
+    assert look("saturated-activations", trace) is None
+
+
+def test_a_long_gradient_is_enough_beside_an_explosion_at_a_usual_rate() -> None:
+    trace = flat(weight("0.weight", gradients={0: 36.0}))
+    trace.optimizers = {"SGD": OptimizerRecord("SGD", "SGD", lr={0: 0.03}, steps=3)}
+    assert "36" in found("exploding-gradients", trace, BROKEN).statement
+    assert look("exploding-gradients", trace, JUMPS) is None
+    trace.optimizers["SGD"].lr = {0: 1.0}  # then the rate may be to blame
+    assert look("exploding-gradients", trace, BROKEN) is None
+
+
+def test_frozen_beside_weights_that_cannot_begin() -> None:
+    zero = weight("a", std=0.0, unit_spread={0: 0.0, 8: 0.0}, gradients={0: 0.0}, norm=0.0)
+    trace = flat(weight("base", trainable=False, moved=False), zero)
+    assert look("frozen-parameters", trace) is None
+    assert found("bad-initialization", trace).statement == "all 64 units of a start 0 and stay equal"
+    trace.parameters["a"] = weight("a")
+    assert "base is frozen" in found("frozen-parameters", trace).statement
+
+
+def test_frozen_by_the_step_itself() -> None:
+    never = weight("critic.0.weight", frozen_since=0, gradients={0: None, 1: None}, moved=False, held_by=("Adam",))
+    suspicion = found("frozen-parameters", flat(weight("0.weight"), never))
+    assert suspicion.statement == "critic.0.weight is frozen by the step itself"
+    assert suspicion.cures[0].kind == "unfrozen"
+
+
+def test_nan_in_a_batch_after_the_fact() -> None:
+    trace = flat()
+    trace.fields[9] = [FieldRecord("batch", (4, 2), "float32", 0.0, 1.0, nonfinite=8)]
+    assert found("nan-in-data", trace, BROKEN).cures
+    trace.nonfinite = NonFinite(6, "the loss", "nan")  # by then everything is
+    assert look("nan-in-data", trace, BROKEN) is None
+
+
+def test_large_before_the_first_step() -> None:
+    trace = flat(*(weight(f"{i}.weight", gradients={0: g}) for i, g in enumerate((5e4, 900.0, 20.0))))
+    suspicion = found("exploding-gradients", trace, JUMPS)
+    assert suspicion.statement == "the gradient's norm is 50,000 before the first step"
+    assert "grows 2,500 times" in suspicion.evidence[1].text
+    trace.scales.append(prices())  # the gradient is as large as the data
+    assert look("exploding-gradients", trace, JUMPS) is None
+
+
+@pytest.mark.parametrize(("update", "said"), [(1e-3, True), (0.4, False)])
+def test_grown_out_of_small_steps_only(update: float, said: bool) -> None:
+    """After large updates it is the learning rate that did it."""
+    trace = flat(weight("0.weight", gradients={0: 1.0, 8: 5e3}, updates={0: update, 4: update}))
+    assert (look("exploding-gradients", trace, JUMPS) is not None) is said
+
+
+def test_outlier() -> None:
+    trace = flat()
+    trace.scales.append(pixels(mean=0.1, std=1.0, largest=1.0, high=9999.0, outlier=16, outlier_ratio=5000.0))
+    assert found("outliers", trace, JUMPS).statement == "sample 16 of batch[0] is 5,000 times as large as most"
+
+
+# -- too-much-regularization, low-precision-overflow, insufficient-capacity ------------------------------------------
+
+
+def test_dropout() -> None:
+    trace = flat()
+    trace.dropouts += [DropoutRecord(0.88, "2", Place("net.py", 3)), DropoutRecord(0.91, "5", Place("net.py", 4))]
+    assert found("too-much-regularization", trace).statement == "dropout in 5 sets 91 % of its values to 0"
+
+
+@pytest.mark.parametrize(
+    ("kind", "lr", "decay", "said"),
+    [
+        ("Adam", 1e-3, 1.0, True),
+        ("SGD", 0.1, 0.1, True),
+        ("AdamW", 1e-3, 10.0, True),
+        ("AdamW", 3e-3, 0.1, False),
+        ("Muon", 0.02, 0.1, False),
+        ("SGD", 0.1, 5e-4, False),
+        ("Adam", 1e-3, 1e-2, False),
+    ],
+)
+def test_weight_decay(kind: str, lr: float, decay: float, said: bool) -> None:
+    trace = flat()
+    trace.optimizers = {kind: OptimizerRecord(kind, kind, lr={0: lr}, steps=64, weight_decay=decay)}
+    assert (look("too-much-regularization", trace) is not None) is said
+
+
+def test_a_penalty_counts_where_the_loss_hardly_falls() -> None:
+    trace = flat()
+    trace.penalties.append(Place("train.py", 9))
+    assert found("too-much-regularization", trace).places == (Place("train.py", 9),)
+    trace.losses[-40:] = [0.5] * 40  # it has a floor, as penalties are meant to give
+    assert look("too-much-regularization", trace) is None
+
+
+def test_a_penalty_that_drowns_the_loss() -> None:
+    trace = flat()
+    trace.losses[:] = [25.0, *[1.0] * 63]
+    trace.penalties.append(Place("train.py", 9))
+    trace.loss_calls.append(LossCall("mse_loss", value=1.0, weight=1.0))
+    suspicion = found("too-much-regularization", trace)
+    assert "1.000 of 25.000 is left without it" in suspicion.evidence[0].text
+    assert suspicion.cures[0].label == "without the penalty"
+    trace.losses[0] = 2.0
+    assert look("too-much-regularization", trace) is None
+
+
+def test_float16() -> None:
+    trace = flat()
+    trace.halves["float16"] = HalfRecord("float16", "linear", "encode", 12, 4e4)
+    trace.guilty = GuiltyOperation("sum", "forward", "inf", "Net", inputs=(Range(0.0, 4e4, 1.0, 0.0, "float16"),))
+    suspicion = found("low-precision-overflow", trace, BROKEN)
+    assert suspicion.statement == "sum in Net makes inf in float16"
+    assert suspicion.cures[0].kind == "float32"
+
+
+def test_bfloat16_under_autocast_is_no_reason_for_a_flat_loss() -> None:
+    trace = flat()
+    trace.halves["bfloat16"] = HalfRecord("bfloat16", "linear", "0", 12, 3.0)
+    assert look("low-precision-overflow", trace) is None
+    trace.parameters["0.weight"].dtype = "bfloat16"
+    assert found("low-precision-overflow", trace).statement.endswith("computed in bfloat16")
+
+
+def test_linear_model() -> None:
+    trace = flat()
+    trace.operations |= {"linear", "flatten", "dropout"}
+    assert found("insufficient-capacity", trace).statement == "no activation function between 2 layers"
+    trace.operations.add("softmax")
+    assert look("insufficient-capacity", trace) is None
+
+
+def test_linear_layers_get_rectifiers_unless_a_low_rank_is_meant() -> None:
+    trace = flat(weight("0.weight", fan_in=8), weight("1.weight", units=8))
+    trace.operations |= {"linear"}
+    assert [c.options for c in found("insufficient-capacity", trace).cures] == [{"layers": 2}]
+    trace = flat(weight("0.weight", units=8), weight("1.weight", fan_in=8))  # a linear autoencoder
+    trace.operations |= {"linear"}
+    assert not found("insufficient-capacity", trace).cures
+
+
+def test_few_steps_show_no_floor() -> None:
+    trace = flat()
+    trace.operations |= {"linear"}
+    del trace.losses[20:]
+    assert look("insufficient-capacity", trace) is None
+
+
+def test_bottleneck() -> None:
+    trace = flat(weight("0.weight", units=1), weight("2.weight", fan_in=1), weight("4.weight", units=10))
+    trace.operations |= {"linear", "relu"}
+    assert "goes through 1 unit" in found("insufficient-capacity", trace).statement
+
+
+def test_a_narrow_output_is_no_bottleneck() -> None:
+    trace = flat(weight("0.weight"), weight("2.weight", units=1))
+    trace.operations |= {"linear", "relu"}
+    assert look("insufficient-capacity", trace) is None
+
+
+def test_fewer_values_than_targets() -> None:
+    trace = flat(weight("0.weight", fan_in=4, units=2), weight("2.weight", fan_in=2, units=2))
+    trace.operations |= {"linear", "relu"}
+    trace.loss_calls.append(LossCall("mse_loss", terms=4096))
+    assert found("insufficient-capacity", trace).statement == "12 trainable values for 4,096 targets"

@@ -1,0 +1,113 @@
+"""Judging what probes showed, on made-up traces."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_trainhealth.causes import cause
+from pytest_trainhealth.checks import CouldNotJudge, Passed, uses_its_input
+from pytest_trainhealth.facts import Symptom
+from pytest_trainhealth.records.numbers import ActivationRecord
+from pytest_trainhealth.records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
+from pytest_trainhealth.symptoms import SILENT
+from pytest_trainhealth.trace import Trace
+
+IGNORED = InputRecord("level", "Denoiser", (16,), ignored=True)
+COLUMNS = InputRecord("x", "Table", (16, 8), unit="column", parts=8, ignored_parts=(5, 6, 7))
+MIXED = MixingRecord(
+    "Gestures", 0, 16, 15, 0.4, operation="lstm", module="lstm", module_class="LSTM(batch_first=False)"
+)
+PADDED = PaddingRecord("Classifier", "mask", "tokens", 0.3, 15, 12)
+LEAKING = LeakRecord("Model", "tokens", "future", 8, 16, 0.2, operation="lstm", module="lstm")
+
+
+def trace(**found: object) -> Trace:
+    made = Trace.of([1.0] * 9)
+    made.probe = ProbeRecord(8, calls=1, seen=1, judged={"inputs": 1, "mixing": 1}, **found)  # type: ignore[arg-type]
+    return made
+
+
+FOUND = {
+    "ignores-input": trace(inputs=[IGNORED]),
+    "batch-mixing": trace(mixing=[MIXED]),
+    "mask-ignored": trace(paddings=[PADDED]),
+    "target-leakage": trace(leaks=[LEAKING]),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_each_fault_is_a_symptom_that_its_own_cause_explains(name):
+    symptom = uses_its_input.judge(FOUND[name], {})
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == SILENT
+    answers = {other: cause(other).look(FOUND[name], symptom) for other in FOUND}
+    assert [other for other, suspicion in answers.items() if suspicion is not None] == [name]
+
+
+@pytest.mark.parametrize("found", [{"inputs": [IGNORED]}, {"mixing": [MIXED]}, {"leaks": [LEAKING]}])
+def test_models_of_a_package_are_noted(found):
+    made = trace(**found)
+    for record in next(iter(found.values())):
+        record.made_by = "transformers"
+    try:
+        judged = uses_its_input.judge(made, {})
+        assert isinstance(judged, Passed)
+        assert len(judged.notes) == 1
+        symptom = Symptom("", SILENT, 0.0, 0.0)
+        assert all(cause(name).look(made, symptom) is None for name in FOUND)
+    finally:
+        for record in next(iter(found.values())):
+            record.made_by = "user"
+
+
+def test_columns_are_listed_as_a_range():
+    made = trace(inputs=[COLUMNS])
+    symptom = uses_its_input.judge(made, {})
+    assert isinstance(symptom, Symptom)
+    assert symptom.summary.startswith("3 columns of 8 of x have no influence")
+    suspicion = cause("ignores-input").look(made, symptom)
+    assert suspicion is not None
+    assert suspicion.statement == "columns 5 to 7 of x have no influence on the output of Table"
+
+
+def test_a_batch_object_may_hold_more_than_the_model_uses():
+    spare = InputRecord("batch['id']", "Model", (16, 3), ignored=True, direct=False)
+    used = InputRecord("batch['x']", "Model", (16, 8), direct=False)
+    assert isinstance(uses_its_input.judge(trace(inputs=[spare, used]), {}), Passed)
+    assert isinstance(uses_its_input.judge(trace(inputs=[spare]), {}), Symptom)
+
+
+def test_nothing_seen_is_not_judged():
+    assert isinstance(uses_its_input.judge(Trace.of([1.0, 1.0]), {}), CouldNotJudge)
+    made = Trace.of([1.0] * 9)
+    made.probe = ProbeRecord(8, reasons=["Model cannot be called again: it returns no tensor"])
+    judged = uses_its_input.judge(made, {})
+    assert isinstance(judged, CouldNotJudge)
+
+
+def test_a_dead_layer_is_the_reason_and_not_the_input():
+    made = trace(inputs=[IGNORED])
+    made.activations["0"] = ActivationRecord("relu", "act", 12, dead={0: 1.0})
+    symptom = uses_its_input.judge(made, {})
+    assert isinstance(symptom, Symptom)
+    assert cause("ignores-input").look(made, symptom) is None
+    assert cause("dead-activations").look(made, symptom) is not None
+    assert cause("dead-activations").look(trace(mixing=[MIXED]), symptom) is None
+
+
+def test_padding_is_marked_by_lengths_or_by_the_embedding():
+    lengths = PaddingRecord("Reader", "lengths", "words", 0.1, 15, 12, told_by="lengths", operation="gru", unused=True)
+    symptom = uses_its_input.judge(trace(paddings=[lengths]), {})
+    assert isinstance(symptom, Symptom)
+    assert symptom.summary.startswith("more padding behind words, marked by lengths,")
+    suspicion = cause("mask-ignored").look(trace(paddings=[lengths]), symptom)
+    assert suspicion is not None
+    assert suspicion.why == "lengths are not used"
+    assert "pack_padded_sequence(embedded, lengths" in suspicion.fix.code[0]
+
+    token = PaddingRecord("Encoder", "padding_idx", "tokens", 0.1, 15, 12, told_by="padding_idx", longer=False)
+    token.operation = "multi_head_attention_forward"
+    suspicion = cause("mask-ignored").look(trace(paddings=[token]), symptom)
+    assert suspicion is not None
+    assert suspicion.statement == "padding of tokens changes the output"
+    assert suspicion.fix.code == ("src_key_padding_mask=(tokens == padding_idx)",)

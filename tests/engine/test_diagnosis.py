@@ -1,0 +1,160 @@
+"""From symptoms to causes: several checks, several faults, errors, doubts and the budget."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.checks import CouldNotJudge, Doubtful, Passed
+from pytest_trainhealth.facts import Cure, Rerun, Symptom
+from pytest_trainhealth.observe.recording import TrainingProgram
+from pytest_trainhealth.trace import Trace
+from pytest_trainhealth.trials import Trials
+
+
+def digits(n: int = 16) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(n, 20), torch.randint(4, (n,))
+
+
+def network() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4))
+
+
+def confirmed(report) -> set[str]:
+    return {f.cause for f in report.findings if f.confirmed}
+
+
+def test_two_faults_are_both_found() -> None:
+    def two_faults() -> Training:
+        model = network()
+        optimizer = torch.optim.SGD(model[:4].parameters(), lr=0.1)  # without the head
+
+        def step(batch):
+            loss = nn.functional.cross_entropy(model(batch[0]), batch[1])
+            loss.backward()
+            optimizer.step()  # and without zero_grad()
+            return loss
+
+        return Training(model, optimizer, step=step, data=digits())
+
+    assert confirmed(diagnose(two_faults)) == {"parameters-not-in-optimizer", "missing-zero-grad"}
+
+
+def test_one_cause_that_several_checks_meet_is_told_once() -> None:
+    def never_steps() -> Training:
+        model = network()
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+
+        def step(batch):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(batch[0]), batch[1])
+            loss.backward()
+            return loss
+
+        return Training(model, optimizer, step=step, data=digits())
+
+    report = diagnose(never_steps)
+    failed = [v for v in report.verdicts if v.failed]
+    assert {"overfits_one_batch", "gradients_flow"} <= {v.check for v in failed}
+    assert {v.findings[0].cause for v in failed} == {"missing-optimizer-step"}
+    assert [f.cause for f in report.findings] == ["missing-optimizer-step"]
+
+
+def test_verdicts_come_in_the_order_that_was_asked_for() -> None:
+    model = network()
+    training = Training(
+        model, torch.optim.Adam(model.parameters(), 1e-2), criterion=nn.CrossEntropyLoss(), data=digits()
+    )
+    asked = ("trains_without_nan", "overfits_one_batch", "gradients_flow")
+    assert tuple(v.check for v in diagnose(training, asked).verdicts) == asked
+
+
+def test_an_error_that_no_cause_explains_is_raised_as_it_is() -> None:
+    def factory() -> Training:
+        model = network()
+
+        def loss(model, batch):
+            raise KeyError("no such column")
+
+        return Training(model, torch.optim.Adam(model.parameters()), loss=loss, data=digits())
+
+    with pytest.raises(KeyError, match="no such column"):
+        diagnose(factory)
+
+
+class FakeExamination:
+    """Heals when exactly the cures of one set are there."""
+
+    def __init__(self, heals: set[str]) -> None:
+        self.heals, self.steps_spent = heals, 0
+        self.program = self
+        self.repeatable = True
+
+    def with_cures(self, *cures: Cure) -> tuple[Trace, bool]:
+        self.steps_spent += 100
+        return Trace(), self.heals <= {cure.label for cure in cures}
+
+    def result(self, trace: Trace) -> str:
+        return "1 -> 0"
+
+
+def cures(*labels: str) -> list[tuple[str, Cure]]:
+    return [(label, Cure("learning_rate", label, {})) for label in labels]
+
+
+def test_a_cure_is_tried_once() -> None:
+    examination = FakeExamination({"a"})
+    trials = Trials(examination, steps=100)
+    assert trials(cures("a")[0][1]) == trials(cures("a")[0][1]) == Rerun("a", "1 -> 0", healthy=True)
+    assert examination.steps_spent == 100
+
+
+def test_beyond_ten_times_the_check_nothing_is_tried_and_that_is_said() -> None:
+    trials = Trials(FakeExamination(set("xyz")), steps=100)
+    alone = [Cure("learning_rate", f"cure {index}", {}) for index in range(10)]
+    for cure in alone:
+        trials(cure)
+    assert len(trials.done) == 8  # the last of them began within the budget
+    assert trials.untried == ["cure 8", "cure 9"]
+    for index in range(5):  # some is kept for two faults at once
+        trials(alone[index], alone[index + 1])
+    assert len(trials.done) == 11
+    assert trials.untried[2:] == ["cure 3, cure 4", "cure 4, cure 5"]
+
+
+def test_of_three_cures_the_two_that_are_needed() -> None:
+    found = Trials(FakeExamination({"a", "c"}), steps=100).smallest_that_heals(cures("a", "b", "c"))
+    assert found == ({"a", "c"}, Rerun("a, c", "1 -> 0", healthy=True))
+    assert Trials(FakeExamination({"d"}), steps=100).smallest_that_heals(cures("a", "b")) is None
+
+
+def test_a_doubt_is_an_alarm_only_with_a_confirmed_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_trainhealth.checks import trains_without_nan as check
+
+    symptom = Symptom("odd", "plateau", 1.0, 0.1)
+    for otherwise, outcome in ((Passed(("a note",)), "passed"), (CouldNotJudge("because"), "could not judge")):
+        monkeypatch.setattr(check, "judge", lambda *_, otherwise=otherwise: Doubtful(symptom, otherwise))
+        model = network()
+        training = Training(
+            model, torch.optim.Adam(model.parameters(), 1e-2), criterion=nn.CrossEntropyLoss(), data=digits()
+        )
+        assert diagnose(training, "trains_without_nan").verdicts[0].outcome == outcome
+
+
+def test_a_run_that_two_checks_can_judge_is_recorded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = []
+    original = TrainingProgram.record
+    monkeypatch.setattr(TrainingProgram, "record", lambda self, plan: recorded.append(plan) or original(self, plan))
+
+    def factory() -> Training:
+        model = network()
+        batches = [digits(), digits(), digits()]
+        return Training(
+            model, torch.optim.Adam(model.parameters(), 1e-2), criterion=nn.CrossEntropyLoss(), data=batches
+        )
+
+    report = diagnose(factory, ("trains_without_nan", "learns_from_data"))
+    assert [v.outcome for v in report.verdicts] == ["passed", "passed"]
+    assert len(recorded) == 1

@@ -1,0 +1,87 @@
+"""One case, diagnosed and timed: what a worker does."""
+
+from __future__ import annotations
+
+import io
+import time
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from itertools import islice
+
+import torch
+
+from pytest_trainhealth import Report, Training, diagnose
+
+from ..corpus.bare_loop import batches_of, forever, one_step
+from .cases import factory
+from .results import Result, in_short
+
+#: A case, a seed, and whether to time the bare loop too.
+Job = tuple[str, int, bool]
+
+
+def diagnosed(job: Job) -> Result:
+    """An error of the program that no cause explains is raised as it is: no verdict, but no end of the scoreboard."""
+    case, seed, timed = job
+    began, cpu = time.perf_counter(), time.process_time()
+    try:
+        with quiet():
+            report = diagnose(factory(case), seed=seed)
+    except Exception as error:
+        return Result(case, seed, error=in_short(error), seconds=round(time.perf_counter() - began, 3))
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    steps = max(verdict.steps for verdict in report.verdicts)
+    bare = _bare(case, seed, steps) if timed else 0.0
+    return Result(
+        case,
+        seed,
+        failed=tuple(verdict.check for verdict in report.verdicts if verdict.failed),
+        findings=tuple((finding.cause, finding.certainty) for finding in report.findings),
+        unjudged=tuple(verdict.check for verdict in report.verdicts if verdict.outcome == "could not judge"),
+        seconds=round(seconds, 3),
+        cpu=round(cpu, 3),
+        bare=round(bare, 4),
+        steps=steps,
+    )
+
+
+def verdicts(job: Job) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Check, outcome, and causes with their certainties: what has to be the same each time."""
+    case, seed, _ = job
+    try:
+        with quiet():
+            report: Report = diagnose(factory(case), seed=seed)
+    except Exception as error:
+        return [("", in_short(error), [])]
+    return [(v.check, v.outcome, [(f.cause, f.certainty) for f in v.findings]) for v in report.verdicts]
+
+
+class quiet:
+    """What programs and libraries print is not ours to show."""
+
+    def __enter__(self) -> None:
+        self.warned = warnings.catch_warnings()
+        self.warned.__enter__()
+        warnings.simplefilter("ignore")
+        self.out, self.err = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
+        self.out.__enter__()
+        self.err.__enter__()
+
+    def __exit__(self, *what: object) -> None:
+        self.err.__exit__(None, None, None)
+        self.out.__exit__(None, None, None)
+        self.warned.__exit__(None, None, None)
+
+
+def _bare(case: str, seed: int, steps: int) -> float:
+    """Processor seconds of that many steps in a plain loop, or of one run of a program that is watched."""
+    torch.manual_seed(seed)
+    with quiet():
+        began = time.process_time()
+        training = factory(case)()
+        if not isinstance(training, Training):
+            return time.process_time() - began
+        began = time.process_time()
+        for batch in islice(forever(batches_of(training)), steps):
+            one_step(training, batch)
+        return time.process_time() - began
