@@ -37,3 +37,11 @@ def below_zero(call: LossCall) -> Symptom:
     value = figures.loss(call.value or 0.0)
     summary = f"{call.function} is {value} at step {call.step}: with what it is meant for it is never below 0"
     return Symptom(summary, SILENT, call.value or 0.0, 0.0, "high", f"{call.function} is {value}, below 0")
+
+
+def any_number_of_labels(trace: Trace) -> Symptom | None:
+    most = objective.any_number_of_labels(trace)
+    if most is None:
+        return None
+    said = f"cross_entropy is given rows of 0 to {most} labels"
+    return Symptom(f"{said} (one each is meant)", SILENT, float(most), 1.0, "high", said)

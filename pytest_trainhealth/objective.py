@@ -57,6 +57,8 @@ def doubts(trace: Trace) -> str:
         return "the optimizer climbs what should fall"
     if rewarded_divergence(trace) is not None:
         return "it is lower the larger the KL divergence is"
+    if punished(trace) is not None:
+        return "it is lower the less likely is what was rewarded"
     if runs_away(trace):
         return "it falls without bound"
     for call in trace.loss_calls:
@@ -98,6 +100,28 @@ def shares_one(call: LossCall) -> bool:
     )
 
 
+def several_labels(call: LossCall) -> bool:
+    """Zeros and ones of the scores' own shape, whose rows do not sum to one."""
+    return (
+        call.function == "cross_entropy"
+        and call.target.shape == call.input.shape
+        and call.target.dtype.startswith(("float", "bfloat"))
+        and call.target.whole
+        and (call.target.low, call.target.high) == (0, 1)
+        and not call.target.probabilities
+    )
+
+
+def any_number_of_labels(trace: Trace) -> int | None:
+    """The most labels that a row has, where others have none: of those `cross_entropy` learns nothing.
+
+    Without such rows, zeros and ones may be the choices of a customer, who has at least one (a multinomial likelihood).
+    """
+    sums = [c.target.row_sums for c in trace.loss_calls if several_labels(c) and c.target.row_sums is not None]
+    most = max((high for _, high in sums), default=0.0)
+    return int(most) if most >= 2 and min(low for low, _ in sums) == 0 else None
+
+
 def one_column(trace: Trace) -> LossCall | None:
     return next(
         (c for c in trace.loss_calls if c.function in ("cross_entropy", "log_softmax") and c.classes == 1), None
@@ -128,6 +152,14 @@ def flipped(trace: Trace) -> LossCall | None:
 def climbed(trace: Trace) -> LossCall | None:
     """The one loss of a plain training is followed upwards."""
     return next((c for c in _sole(trace) if c.weight is not None and c.weight > 0), None) if climbs(trace) else None
+
+
+def punished(trace: Trace) -> LossCall | None:
+    """Log-probabilities times their rewards are added to the loss, where they should be subtracted."""
+    if climbs(trace):
+        return None
+    calls = [c for c in trace.loss_calls if c.function == "reward" and c.weight is not None]
+    return calls[0] if calls and all(c.weight is not None and c.weight > 0 for c in calls) else None
 
 
 def runs_away(trace: Trace) -> bool:

@@ -20,6 +20,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _batch_spoilt(trace)
         or _drawn_without_gradient(trace)
         or _clipped_too_late(trace)
+        or _allied(trace)
     )
 
 
@@ -91,6 +92,15 @@ def _drawn_without_gradient(trace: Trace) -> Symptom | None:
     said = "nothing but a pull to 0 reaches the mean that sample() draws from"
     steps = figures.plural(len(draw.steps), "step")
     return Symptom(f"{said}, at {steps} (the loss of what is drawn has to)", SILENT, 0.0, 1.0, "high", said)
+
+
+def _allied(trace: Trace) -> Symptom | None:
+    alliance = wiring.alliance(trace)
+    if alliance is None:
+        return None
+    said = f"{alliance.maker} helps {alliance.critic}: both pull its scores of what was made the same way"
+    steps = figures.plural(len(alliance.steps), "step")
+    return Symptom(f"{said}, at {steps} (against each other is meant)", SILENT, 1.0, -1.0, "high", said)
 
 
 def _clipped_too_late(trace: Trace) -> Symptom | None:

@@ -17,6 +17,7 @@ from .records.numbers import ActivationRecord, Crash, DropoutRecord, GuiltyOpera
 from .records.probes import ProbeRecord
 from .records.wiring import (
     Accumulation,
+    Alliance,
     DoubleUpdate,
     Draw,
     FrozenChange,
@@ -70,6 +71,8 @@ class Trace:
     graph_ends: list[GraphEnd] = field(default_factory=list)
     #: By the line that drew.
     draws: dict[str, Draw] = field(default_factory=dict)
+    #: By the critic.
+    alliances: dict[str, Alliance] = field(default_factory=dict)
     #: The latest look at what the outputs depend on.
     probe: ProbeRecord | None = None
     nonfinite: NonFinite | None = None

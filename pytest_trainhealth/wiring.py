@@ -7,6 +7,7 @@ from itertools import takewhile
 from statistics import median
 
 from .records.wiring import (
+    Alliance,
     DoubleUpdate,
     Draw,
     FrozenChange,
@@ -80,6 +81,11 @@ def zeroed_moved(trace: Trace) -> list[FrozenChange]:
 
 def drawn_without_gradient(trace: Trace) -> Draw | None:
     return next((draw for draw in trace.draws.values() if len(draw.steps) > _STEPS), None)
+
+
+def alliance(trace: Trace) -> Alliance | None:
+    """A critic whose opponent helps it, at every step that was looked at closely enough."""
+    return next((each for each in trace.alliances.values() if len(each.steps) > _STEPS), None)
 
 
 def broken_ties(trace: Trace) -> list[TiedPair]:
@@ -164,6 +170,19 @@ def _differs_only_at(index: int, parts: list[str], other: ParameterRecord) -> bo
 def weights(trace: Trace) -> list[ParameterRecord]:
     """Matrices and kernels: a bias before a BatchNorm or in front of a softmax rightly gets no gradient to speak of."""
     return [p for p in trace.trainable if is_weight(p)]
+
+
+def squeezed_to_one(trace: Trace) -> ParameterRecord | None:
+    """The weights of a single unit that stands between a model and its outputs, three or more.
+
+    Not where the outputs are as many as the inputs: an autoencoder squeezes by intention. Two units are what one draws.
+    """
+    layers = weights(trace)
+    if len(layers) < 3 or any(p.module_class != "Linear" for p in layers):
+        return None
+    first, narrow, last = layers[0], layers[-2], layers[-1]
+    squeezed = narrow.shape[0] == last.shape[1] == 1 and last.shape[0] >= 3
+    return narrow if squeezed and first.shape[1] != last.shape[0] else None
 
 
 def is_weight(parameter: ParameterRecord) -> bool:

@@ -7,8 +7,10 @@ What happens
 
 How it is recognised
     All other causes were ruled out, and the model shows it: no function inside it but linear ones, a layer of one or
-    two units in front of a wider one, or fewer trainable values than there are targets in the batch. Layers without an
-    activation function get one in a re-run, a rectifier behind each but the last; the rest cannot be tried.
+    two units in front of a wider one, kernels of one pixel throughout, or fewer trainable values than there are targets
+    in the batch. In a re-run, layers without an activation function get one, a rectifier behind each but the last; a
+    single unit in front of three outputs or more gets a way past it; kernels of one pixel get neighbours. The rest
+    cannot be tried.
 
 How to fix it
     An activation function after each hidden layer, more units, or more layers.
@@ -46,6 +48,14 @@ _LAYERS = {
     "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "matmul", "mm",
     "__matmul__", "addmm",
 }  # fmt: skip
+#: Functions that look at one pixel at a time.
+_PER_PIXEL = {
+    "conv2d", "relu", "relu_", "leaky_relu", "gelu", "silu", "tanh", "sigmoid", "elu", "softplus", "add", "__add__",
+    "batch_norm", "dropout", "cat", "clone",
+    # what looking at tensors takes
+    "detach", "shape", "size", "ndim", "dtype", "device", "to", "float", "__get__", "cpu", "layout", "numel", "reshape",
+    "is_complex", "is_floating_point", "is_quantized", "double", "isfinite", "all", "dim", "requires_grad",
+}  # fmt: skip
 _BOTTLENECK = 2
 #: A floor shows after some steps only.
 _FEWEST_STEPS = 50
@@ -76,6 +86,17 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement = statement or f"all that passes {narrow.module or narrow.name} goes through {units}"
         evidence.append(Evidence(f"{narrow.name} has {units}; the widest layer has {_widest(weights)}"))
         fix = fix or "give that layer more units"
+        if narrow is wiring.squeezed_to_one(trace):
+            options = {"start": narrow.module, "end": weights[-1].module}
+            cures = (*cures, Cure("bypass", f"a way past {narrow.module or 'that layer'}", options))
+    if _single_pixels(trace, weights):
+        first = weights[0].module
+        statement = statement or "no pixel knows its neighbours: all kernels are 1 x 1"
+        evidence.append(Evidence(f"{figures.plural(len(weights), 'convolution')}, all of one pixel, and nothing else "
+                                 "that looks beyond one", float(len(weights))))  # fmt: skip
+        fix = fix or "give the convolutions kernels that reach as far as what is to be seen, 3 x 3 or more:"
+        wider = {"start": first, "end": first, "kernel": 3}
+        cures = (*cures, Cure("bypass", f"3 x 3 pixels for {first or 'the first one'}", wider))
     values = sum(p.size for p in trace.trainable)
     targets = max((call.terms for call in trace.loss_calls if call.step == 0), default=0)
     if 0 < values < targets:
@@ -86,7 +107,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix = fix or "use wider or more layers"
     if not evidence:
         return None
-    code = ("nn.Sequential(nn.Linear(n, 64), nn.ReLU(), nn.Linear(64, k))",) if "activation" in fix else ()
+    code: tuple[str, ...] = ()
+    if "activation" in fix:
+        code = ("nn.Sequential(nn.Linear(n, 64), nn.ReLU(), nn.Linear(64, k))",)
+    elif "convolutions" in fix:
+        code = ("nn.Conv2d(channels, width, kernel_size=3, padding=1)",)
     return Suspicion(
         statement=statement,
         evidence=tuple(evidence),
@@ -105,6 +130,14 @@ def _bottleneck(weights: list[ParameterRecord]) -> ParameterRecord | None:
         if narrow and max(p.shape[0] for p in weights[position + 1 :]) > each.shape[0]:
             return each
     return None
+
+
+def _single_pixels(trace: Trace, weights: list[ParameterRecord]) -> bool:
+    return (
+        bool(trace.operations)
+        and trace.operations <= _PER_PIXEL
+        and all(p.module_class == "Conv2d" and p.shape[2:] == (1, 1) for p in weights)
+    )
 
 
 def _low_rank(weights: list[ParameterRecord]) -> bool:

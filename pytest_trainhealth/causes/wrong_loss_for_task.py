@@ -5,7 +5,8 @@ What happens
     nothing is ever learnt. `cross_entropy` with several true labels per row cannot make all of them likely at once.
 
 How it is recognised
-    At the first steps: the number of classes that the loss is given, and what the targets are.
+    At the first steps: the number of classes that the loss is given, and what the targets are. Rows of several labels
+    beside rows of none are an alarm however far the loss falls; without the latter, only where it does not.
 
 How to fix it
     For yes or no with one output, and for several labels at once: `binary_cross_entropy_with_logits`. For one class
@@ -15,7 +16,8 @@ What not to do
     Tuning anything: a loss that is always 0 has no gradient.
 
 When this is wrong
-    Counts as targets (a multinomial likelihood) are rightly given to `cross_entropy`, and have a floor above 0.
+    Counts as targets, or what customers chose (a multinomial likelihood), are rightly given to `cross_entropy`, and
+    have a floor above 0. Their rows have at least one each.
 """
 
 from __future__ import annotations
@@ -23,13 +25,13 @@ from __future__ import annotations
 from .. import figures, objective
 from ..facts import Evidence, Fix, Symptom
 from ..records.losses import LossCall
-from ..symptoms import CRASH, NOT_LEARNING, PLATEAU
+from ..symptoms import CRASH, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
 
 RANK = 11
 CURABLE = False
-EXPLAINS = (NOT_LEARNING, PLATEAU, CRASH)
+EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT, CRASH)
 
 _BINARY = "F.binary_cross_entropy_with_logits(output, target.float())"
 
@@ -40,7 +42,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return _one_output(call)
     if symptom.category == CRASH:
         return None
-    call = next((c for c in trace.loss_calls if _several_labels(c)), None)
+    call = next(filter(objective.several_labels, trace.loss_calls), None)
     return None if call is None else _many(call)
 
 
@@ -57,18 +59,6 @@ def _one_output(call: LossCall) -> Suspicion:
         places=objective.places(call.place),
         fix=Fix("for yes or no with one output:", (_BINARY.replace("output", output),)),
         not_this="tuning anything: this loss has no gradient",
-    )
-
-
-def _several_labels(call: LossCall) -> bool:
-    """Zeros and ones of the scores' own shape, whose rows do not sum to one."""
-    return (
-        call.function == "cross_entropy"
-        and call.target.shape == call.input.shape
-        and call.target.dtype.startswith(("float", "bfloat"))
-        and call.target.whole
-        and (call.target.low, call.target.high) == (0, 1)
-        and not call.target.probabilities
     )
 
 

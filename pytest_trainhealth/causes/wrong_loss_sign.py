@@ -7,7 +7,8 @@ What happens
 How it is recognised
     The derivative of what backward() was called on by the value of the loss function is -1, and there is nothing else
     in it. Or every optimizer climbs, and the loss function is one to be made small. Or the KL term of an ELBO, which is
-    recognised by its values, has a derivative below 0. The re-run turns the sign.
+    recognised by its values, has a derivative below 0. The re-run turns the sign. Of adversaries it is told by the
+    gradients that come to the critic's scores: what a critic pulls away from the data, its opponent has to pull back.
 
 How to fix it
     Take the minus out, or `maximize=True`.
@@ -16,15 +17,17 @@ What not to do
     A smaller learning rate: it climbs more slowly.
 
 When this is wrong
-    A likelihood of densities, an ELBO or a policy's objective may well be negative; they are not reported. Neither is
-    a loss that is low at the start: unlearning and attacks climb on purpose.
+    A likelihood of densities, an ELBO or a policy's objective may well be negative; that alone is not reported. Nor is
+    a loss that is low at the start: unlearning and attacks climb on purpose. A policy's objective is judged only where
+    the line calls the factor a reward, a return or an advantage; where that name is given to a cost, this is wrong.
 """
 
 from __future__ import annotations
 
-from .. import figures, objective
+from .. import figures, objective, wiring
 from ..facts import Cure, Evidence, Fix, Symptom
 from ..records.losses import LossCall
+from ..records.wiring import Alliance
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
@@ -34,12 +37,18 @@ EXPLAINS = (SILENT, INSTABILITY, NOT_LEARNING, PLATEAU, EXPLOSION)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    allied = wiring.alliance(trace)
+    if allied is not None:
+        return _allied(allied)
     call = objective.flipped(trace)
     if call is not None:
         return _turned(trace, call)
     call = objective.rewarded_divergence(trace)
     if call is not None:
         return _rewarded(trace, call)
+    call = objective.punished(trace)
+    if call is not None:
+        return _punished(trace, call)
     if objective.runs_away(trace):
         return _without_bound(trace)
     call = objective.climbed(trace)
@@ -82,6 +91,28 @@ def _turned(trace: Trace, call: LossCall) -> Suspicion:
     )
 
 
+def _allied(alliance: Alliance) -> Suspicion:
+    critic, maker = alliance.critic, alliance.maker
+    steps = figures.plural(len(alliance.steps), "step")
+    return Suspicion(
+        statement=f"the loss of {critic}, or that of {maker}, has the wrong sign",
+        evidence=(
+            Evidence(
+                f"in its own turn {critic} pulls its scores of the data one way and those of what {maker} made the "
+                f"other; in its turn {maker} pulls them the same way (all {steps} that were looked at)",
+                place=alliance.place,
+            ),
+        ),
+        why="both make the same scores larger or smaller, without end, and nothing is imitated",
+        places=objective.places(alliance.place),
+        fix=Fix(
+            "turn the sign of one of them; for a Wasserstein critic:",
+            ("loss_critic = critic(fake).mean() - critic(real).mean()", "loss_generator = -critic(fake).mean()"),
+        ),
+        not_this="clipping or smaller steps: they run away together all the same",
+    )
+
+
 def _without_bound(trace: Trace) -> Suspicion:
     return Suspicion(
         statement="the loss falls without bound: the sign of it is turned",
@@ -94,6 +125,26 @@ def _without_bound(trace: Trace) -> Suspicion:
             "put a minus in front of what is to become large (a likelihood, a reward)", ("loss = -log_prob.mean()",)
         ),
         not_this="a smaller learning rate, or clipping: it falls without bound all the same",
+        cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0, "tells": True}),),
+    )
+
+
+def _punished(trace: Trace, call: LossCall) -> Suspicion:
+    return Suspicion(
+        statement="the policy's objective is descended: there is no minus in front of it",
+        evidence=(
+            Evidence(
+                f"log-probabilities times rewards are part of the loss with a factor of "
+                f"{figures.short(call.weight or 0.0)}, which has to be below 0",
+                call.weight,
+                call.place,
+            ),
+            Evidence(f"the loss goes {_course(trace)} as what was rewarded becomes rarer", trace.losses[-1]),
+        ),
+        why="each step makes the actions that were rewarded less likely",
+        places=objective.places(call.place),
+        fix=Fix("put a minus in front of it:", ("loss = -(log_prob * reward).mean()",)),
+        not_this="a smaller learning rate, or clipping: it goes the wrong way all the same",
         cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0, "tells": True}),),
     )
 

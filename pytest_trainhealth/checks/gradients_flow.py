@@ -35,7 +35,8 @@ from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
 
 SIGNALS = (
     *("first_gradients", "moves", "stale", "modules"),
-    *("double_updates", "modes", "frozen", "ties", "samples", "visits", "spoilt_batches", "draws", "clipping"),
+    *("double_updates", "modes", "frozen", "ties", "samples", "visits", "spoilt_batches", "draws", "opponents"),
+    "clipping",
 )
 ONE_BATCH = False
 ABOUT_HYPERPARAMETERS = False

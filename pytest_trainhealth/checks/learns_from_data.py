@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from .. import curve, figures, guessing, rates, silent, wiring
+from .. import curve, figures, guessing, misgiven, rates, silent, wiring
 from ..breakdown import broke_down
 from ..facts import Symptom
 from ..records.data import Alignment
@@ -101,7 +101,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     first, last = _start(losses), _end(losses)
     known = {"first_loss": first, "last_loss": last}
     uncured, wrong = controls.get(UNCURED), silent.begins_later(trace, _SEEN_CLOSELY)
-    apart = _not_aligned(trace)
+    apart = _not_aligned(trace) or misgiven.any_number_of_labels(trace)
     if apart is not None:
         return apart  # whatever else is wrong, no cure puts this right
     if wrong is not None:

@@ -138,6 +138,9 @@ def _by_what_the_losses_are_given(
     impossible, odd = objective.impossible(trace), objective.doubts(trace)
     if impossible is not None:
         return misgiven.below_zero(impossible)
+    several = misgiven.any_number_of_labels(trace)
+    if several is not None:
+        return several
     if trace.loss_cured_by and objective.runs_away(trace):
         return _symptom(trace, first, last, ratio)  # without bound in either direction: no sign is the right one
     if wiring.adversarial(trace):
@@ -161,6 +164,8 @@ def _learnt_something(
         return verdict  # what another learning rate makes of two that pull against each other proves nothing
     if isinstance(verdict, Passed):
         nearly = 0 < last < _NEARLY * first and not objective.bounded(trace)
+        if uncured is None and wiring.squeezed_to_one(trace) is not None:
+            nearly = False
         if nearly and _clearly_below(last, uncured):
             return verdict
         if _healed(trace, uncured, last) and "control_loss" in verdict.figures:

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import isfinite
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..records.losses import Given, LossCall
+from ..records.losses import LossCall
 from .calls import Call, CloseSteps
 from .divergence import Divergences
+from .given import BINARY, SIGNED, WITH_CLASSES, count_invalid, given_by, terms
 from .imitations import Imitations
 from .outputs import RANGES, Made, Outputs
 from .places import user_place
+from .rewards import is_rewarded
 from .run import Run
 
-_WITH_CLASSES = {"cross_entropy", "nll_loss"}
-_BINARY = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
-#: Their targets are 1 or -1; the position of the target among the arguments.
-_SIGNED = {"soft_margin_loss": 1, "hinge_embedding_loss": 1, "margin_ranking_loss": 2, "cosine_embedding_loss": 2}
 _FUNCTIONS = {
-    *_WITH_CLASSES, *_BINARY, *_SIGNED, "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
+    *WITH_CLASSES, *BINARY, *SIGNED, "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
     "multi_margin_loss", "multilabel_soft_margin_loss", "poisson_nll_loss", "gaussian_nll_loss",
 }  # fmt: skip
 _SYMMETRIC = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 _SOFTMAXES = {"softmax", "log_softmax"}
 #: More than this in one step tells nothing new.
 _MOST = 64
-_LOOKED_AT = 1000
 
 
 @dataclass
@@ -122,7 +119,7 @@ class LossCalls(CloseSteps):
                 self._divergence(call)
 
     def _function(self, call: Call) -> None:
-        where = _SIGNED.get(call.name, 1)
+        where = SIGNED.get(call.name, 1)
         given = [*call.args, *([call.kwargs["target"]] if "target" in call.kwargs else [])]
         if len(given) <= where or not isinstance(given[where], Tensor):
             return
@@ -133,13 +130,13 @@ class LossCalls(CloseSteps):
             return
         record = LossCall(call.name, reduction=str(call.kwargs.get("reduction", "mean")))
         dim = 1 if input.ndim > 1 else 0
-        if call.name in _WITH_CLASSES:
+        if call.name in WITH_CLASSES:
             record.classes = input.shape[dim]
         elif call.name not in ("kl_div",):
             dim = -1
-        record.input, record.target = _given(input, dim), _given(target, dim)
-        record.terms = _terms(call, record, input, target)
-        _count_invalid(call, record, input, target)
+        record.input, record.target = given_by(input, dim), given_by(target, dim)
+        record.terms = terms(call, record, input, target)
+        count_invalid(call, record, input, target)
         self._add(call, record, self._outputs.made(input), target)
 
     def _by_hand(self, call: Call) -> None:
@@ -147,7 +144,7 @@ class LossCalls(CloseSteps):
         first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
         made = self._outputs.made(first)
         if call.name in _SOFTMAXES and made is not None and made.activation in ("softmax", "sigmoid"):
-            record = LossCall(call.name, input=_given(first, -1), reduction="none")
+            record = LossCall(call.name, input=given_by(first, -1), reduction="none")
             self._add(call, record, made)
         elif call.name in ("sub", "mul", "__rsub__") and isinstance(second, Tensor):
             self._pair(call, first, second)
@@ -169,24 +166,27 @@ class LossCalls(CloseSteps):
         if isinstance(input, nn.Parameter) or not target.is_floating_point():
             return
         made = self._outputs.made(input)
-        if call.name == "mul":
+        if call.name == "mul" and is_rewarded(input, target):
+            record = LossCall("reward", input=given_by(input), target=given_by(target), reduction="none")
+            self._add(call, record, None)
+        elif call.name == "mul":
             if made is not None and made.activation == "log_softmax" and made.tensor.shape == target.shape:
                 if bool((target >= 0).all()) and bool((target <= 1).all()):
                     self._add_likelihood(call, input, made, target)
             elif call.result.numel() > max(input.numel(), target.numel()):
-                record = LossCall("product", input=_given(input), target=_given(target), reduction="none")
+                record = LossCall("product", input=given_by(input), target=given_by(target), reduction="none")
                 self._add(call, record, made, target)
             return
         self._differences[id(call.result)] = _Difference(call.result, input, target, made)
 
     def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
-        input, target = _given(of.input), _given(of.target)
+        input, target = given_by(of.input), given_by(of.target)
         record = LossCall(name, input=input, target=target, reduction="none", terms=call.result.numel())
         self._add(call, record, of.made, of.target)
 
     def _add_likelihood(self, call: Call, input: Tensor, made: Made, chosen: Tensor | None = None) -> None:
         terms = call.result.numel() if chosen is None else int(chosen.sum())
-        record = LossCall("log-likelihood", input=_given(input, -1), reduction="none", terms=terms)
+        record = LossCall("log-likelihood", input=given_by(input, -1), reduction="none", terms=terms)
         self._add(call, record, made)
         self._values[-1].large, self._values[-1].factor = True, chosen
 
@@ -195,7 +195,7 @@ class LossCalls(CloseSteps):
         times = self._divergences.times(call)
         if times is not None:
             terms = call.args[0]
-            record = LossCall("KL divergence", input=_given(terms), reduction="none", terms=terms.numel())
+            record = LossCall("KL divergence", input=given_by(terms), reduction="none", terms=terms.numel())
             self._add(call, record, None)
             self._values[-1].result, self._values[-1].factor = terms, torch.tensor(times)
 
@@ -257,48 +257,3 @@ def _chooses(call: Call) -> bool:
         return True
     index = call.args[1] if call.name == "__getitem__" else None
     return isinstance(index, tuple) and any(isinstance(i, Tensor) and i.ndim for i in index)
-
-
-def _given(tensor: Tensor, dim: int | None = None) -> Given:
-    values = tensor.detach()
-    shape, dtype = tuple(values.shape), str(values.dtype).removeprefix("torch.")
-    if not values.numel() or values.is_complex() or values.layout != torch.strided:
-        return Given(shape, dtype)
-    low, high = float(values.min()), float(values.max())
-    few = values.flatten()[:_LOOKED_AT]
-    given = Given(shape, dtype, low, high)
-    if values.is_floating_point() and isfinite(high - low):
-        given.std = float(values.double().std(correction=0))
-    given.whole = not few.is_floating_point() or bool((few == few.round()).all())
-    given.distinct = torch.unique(few).numel()
-    if dim is not None and values.is_floating_point() and values.ndim and values.shape[dim] > 1 and isfinite(high):
-        if low >= 0 and high <= 1 + 1e-4:
-            given.probabilities = _all_one(values.double().sum(dim))
-        elif high <= 1e-4:
-            given.log_probabilities = _all_one(values.double().exp().sum(dim))
-    return given
-
-
-def _all_one(sums: Tensor) -> bool:
-    return bool(((sums - 1).abs() < 1e-2).all())
-
-
-def _terms(call: Call, record: LossCall, input: Tensor, target: Tensor) -> int:
-    if record.classes is not None:
-        return target.numel() if not target.is_floating_point() else max(input.numel() // max(record.classes, 1), 1)
-    try:
-        return prod(torch.broadcast_shapes(input.shape, target.shape))  # type: ignore[no-untyped-call]
-    except RuntimeError:
-        return target.numel()
-
-
-def _count_invalid(call: Call, record: LossCall, input: Tensor, target: Tensor) -> None:
-    if record.classes is not None and not target.is_floating_point():
-        ignored = target == int(call.kwargs.get("ignore_index", -100))
-        record.ignored = float(ignored.float().mean())
-        record.terms = int((~ignored).sum())
-        record.invalid = int((((target < 0) | (target >= record.classes)) & ~ignored).sum())
-    elif call.name in _BINARY:
-        record.invalid = int(((target < 0) | (target > 1)).sum())
-    elif call.name in _SIGNED:
-        record.invalid = int((target.abs() != 1).sum())

@@ -19,6 +19,7 @@ from .loss_calls import LossCalls
 from .modes import Modes
 from .modules import Modules
 from .operations import Operations
+from .opponents import Opponents
 from .optimizers import Backwards, Optimizers
 from .pairings import Pairings
 from .parameters import Moves, Parameters, Starts
@@ -47,6 +48,7 @@ BY_NAME: dict[str, Callable[[Run], object]] = {
     "activations": Activations,
     "graph_ends": GraphEnds,
     "draws": Draws,
+    "opponents": Opponents,
     "schedulers": Schedulers,
     "batch_norms": BatchNorms,
     "alignment": Alignments,

@@ -21,6 +21,8 @@ class Given:
     distinct: int = 0
     #: Its rows (along the classes) are probabilities that sum to one; the logarithms of such.
     probabilities: bool = False
+    #: Between what its rows (along the classes) sum up to, of values from 0 to 1.
+    row_sums: tuple[float, float] | None = None
     log_probabilities: bool = False
 
 

@@ -199,6 +199,17 @@ class GraphEnd:
 
 
 @dataclass
+class Alliance:
+    """A critic and the maker of what it judges that pull its scores the same way, and the steps at which they do."""
+
+    critic: str
+    maker: str
+    #: Where the critic was given what the other had made, in its own turn.
+    place: Place | None = None
+    steps: list[int] = field(default_factory=list)
+
+
+@dataclass
 class Draw:
     """`Normal.sample()` of a mean that needs gradients, and the steps at which nothing but a pull to 0 reached it."""
 

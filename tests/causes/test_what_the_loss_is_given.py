@@ -186,3 +186,13 @@ def test_a_softmax_over_labels_that_may_be_true_together() -> None:
     assert found is not None and found.cures[0].options["apply"] == "sigmoid"
     labels.probabilities = True  # one true label in each row, which a softmax can give
     assert look("wrong-output-activation", trace(call)) is None
+
+
+@pytest.mark.parametrize(
+    ("sums", "found"), [((0.0, 3.0), True), ((1.0, 3.0), False), ((0.0, 1.0), False), (None, False)]
+)
+def test_rows_of_several_labels_beside_rows_of_none(sums: tuple[float, float] | None, found: bool) -> None:
+    tags = Given((16, 5), "float32", 0, 1, whole=True, distinct=2, row_sums=sums)
+    made = trace(cross_entropy(target=tags))
+    assert (objective.any_number_of_labels(made) is not None) is found
+    assert look("wrong-loss-for-task", made) is not None
