@@ -34,6 +34,9 @@ class Fault:
     also: tuple[str, ...] = ()
     #: The loss still falls: who looks at the curve alone sees nothing.
     hard: bool = False
+    #: The operation that makes the first NaN or Inf, as torch calls it ("log", "sqrt (backward)"). Its line in the
+    #: program ends with the comment `# guilty`.
+    operation: str = ""
 
     def broken(self) -> Any:
         return self.make(True)
@@ -46,7 +49,7 @@ _FOUND: dict[str, Fault] = {}
 
 
 def fault(
-    cause: str, *, second: str = "", also: tuple[str, ...] = (), hard: bool = False
+    cause: str, *, second: str = "", also: tuple[str, ...] = (), hard: bool = False, operation: str = ""
 ) -> Callable[[Callable[[bool], Any]], Callable[[bool], Any]]:
     """Registers a program under the name of its function; its family is the name of its file."""
 
@@ -56,7 +59,7 @@ def fault(
             raise ValueError(f"two faulty programs are called {name!r}")
         if family not in FAMILIES:
             raise ValueError(f"{family!r} is no family: {', '.join(FAMILIES)}")
-        _FOUND[name] = Fault(name, cause, family, make, second, also, hard)
+        _FOUND[name] = Fault(name, cause, family, make, second, also, hard, operation)
         return make
 
     return register
