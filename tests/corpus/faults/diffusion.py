@@ -184,7 +184,7 @@ def diffusion_warm_up_by_whole_numbers(broken: bool) -> Training:
     return Training(trainer.model, trainer.optimizer, step=trainer.step, data=list(spiral().split(64)))
 
 
-@fault("low-precision-overflow")
+@fault("low-precision-overflow", operation="pow")
 def diffusion_noise_levels_in_half(broken: bool) -> Training:
     """Noise levels up to 400 are kept in float16 to save memory: their squares are beyond its 65504."""
 
@@ -203,7 +203,7 @@ def diffusion_noise_levels_in_half(broken: bool) -> Training:
         if broken:
             sigma = sigma.half()
         noise = torch.randn_like(x)
-        weight = sigma**2 / (sigma**2 + 1)
+        weight = sigma**2 / (sigma**2 + 1)  # guilty
         return (weight * (model(x + sigma * noise, sigma) - noise) ** 2).mean()
 
     model = Preconditioned()

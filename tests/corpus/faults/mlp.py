@@ -241,9 +241,9 @@ def hash_codes_sharp_from_the_start(broken: bool) -> Training:
 
 @fault("lr-too-high")
 def adam_with_the_rate_of_sgd(broken: bool) -> Training:
-    """Adam with lr 0.3, as one would give SGD: each step throws all weights about, the loss jumps and never settles."""
+    """Adam with lr 1, as one would give SGD: each step throws all weights about, the loss jumps and never settles."""
     model = Stack([nn.Linear(32, 32)], registered=True)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.3 if broken else 3e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1.0 if broken else 3e-3)
     return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=loader(*spirals(), batch_size=32))
 
 

@@ -209,11 +209,11 @@ class SpreadPooling(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         h = F.relu(self.frame(x))
         variance = (h - h.mean(1, keepdim=True)).square().mean(1)
-        spread = torch.sqrt(variance + 1e-5 if self.safe else variance)
+        spread = torch.sqrt(variance + 1e-5 if self.safe else variance)  # guilty
         return self.head(torch.cat([self.gru(h)[0][:, -1], spread], 1))
 
 
-@fault("unstable-operation")
+@fault("unstable-operation", operation="sqrt (backward)")
 def square_root_of_zero_variance(broken: bool) -> Training:
     """Spread of a series from a sensor that was off: its variance is 0, and the slope of the root there is infinite."""
     x = waves(length=16)

@@ -51,14 +51,14 @@ def contrastive(distance: Tensor, same: Tensor, margin: float = 1.0) -> Tensor:
     return (same * distance**2 + (1 - same) * F.relu(margin - distance) ** 2).mean()
 
 
-@fault("unstable-operation")
+@fault("unstable-operation", operation="sqrt (backward)")
 def siamese_distance_of_equal_pairs(broken: bool) -> Training:
     """A hand-written Euclidean distance: the root of 0, of a pair of equal samples, has no finite gradient."""
 
     def loss(model: nn.Module, batch: list[Tensor]) -> Tensor:
         left, right, same = batch
         squared = ((model(left) - model(right)) ** 2).sum(-1)
-        distance = torch.sqrt(squared) if broken else torch.sqrt(squared + 1e-8)
+        distance = torch.sqrt(squared) if broken else torch.sqrt(squared + 1e-8)  # guilty
         return contrastive(distance, same)
 
     model = Embedder()
@@ -173,7 +173,7 @@ def siamese_captions_of_other_images(broken: bool) -> Training:
     return Training(model, torch.optim.AdamW(model.parameters(), lr=3e-3), loss, data)
 
 
-@fault("low-precision-overflow")
+@fault("low-precision-overflow", operation="exp")
 def siamese_exponentials_in_half(broken: bool) -> Training:
     """A hand-written NT-Xent on a float16 similarity matrix: exp(1 / 0.07) is 1.6 million, float16 ends at 65504."""
 
@@ -181,7 +181,7 @@ def siamese_exponentials_in_half(broken: bool) -> Training:
         z = F.normalize(torch.cat([a, b]), dim=-1)
         if broken:
             z = z.half()
-        similarity = torch.exp(z @ z.T / temperature)
+        similarity = torch.exp(z @ z.T / temperature)  # guilty
         n = len(a)
         others = similarity * (1 - torch.eye(2 * n, dtype=similarity.dtype))
         positive = torch.cat([similarity.diagonal(n), similarity.diagonal(-n)])

@@ -110,7 +110,7 @@ def cross_entropy_with_one_output(broken: bool) -> Training:
     return Training(model, optimizer, criterion=criterion, data=loader(x, label, batch_size=32))
 
 
-@fault("unstable-operation")
+@fault("unstable-operation", operation="log")
 def logarithm_of_a_prediction(broken: bool) -> Training:
     """A log error by hand: the log of a prediction that may be negative is NaN. Competitions score prices like this."""
     x, y = measurements()
@@ -122,7 +122,7 @@ def logarithm_of_a_prediction(broken: bool) -> Training:
         prediction = model(batch[0])
         if not broken:
             prediction = F.softplus(prediction) + 1e-3
-        return (torch.log(prediction) - torch.log(batch[1])).square().mean()
+        return (torch.log(prediction) - torch.log(batch[1])).square().mean()  # guilty
 
     return Training(model, optimizer, loss, loader(x, price, batch_size=32))
 

@@ -253,11 +253,11 @@ class HalfPrecisionScores(nn.Module):
     def forward(self, points: Tensor) -> Tensor:
         h = 24 * F.normalize(self.embed(points), dim=-1)
         q = (h * 12).to(self.dtype)
-        scores = q @ q.transpose(-1, -2) / (12 * 12 * 24 * 4)
+        scores = q @ q.transpose(-1, -2) / (12 * 12 * 24 * 4)  # guilty
         return self.head((scores.float().softmax(-1) @ h).mean(1))
 
 
-@fault("low-precision-overflow")
+@fault("low-precision-overflow", operation="bmm")
 def attention_scores_in_half(broken: bool) -> Training:
     """Scores are multiplied in float16 and only then scaled down: 83 000 is beyond 65 504, softmax makes NaN of Inf."""
     points = torch.randn(192, 6, 3)
