@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.amp.grad_scaler import GradScaler
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -27,6 +28,7 @@ def listening(run: Run) -> Iterator[None]:
         )
         stack.callback(after.remove)
         stack.enter_context(_backward_told(run))
+        stack.enter_context(_skips_told(run))
         stack.enter_context(_zero_grad_told(run, Optimizer))
         stack.enter_context(_zero_grad_told(run, nn.Module))
         yield
@@ -68,6 +70,28 @@ def _backward_told(run: Run) -> Iterator[None]:
     finally:
         torch.autograd.backward = function
         Tensor.backward = method  # type: ignore[method-assign]
+
+
+@contextmanager
+def _skips_told(run: Run) -> Iterator[None]:
+    """A loss scaler does not say that it skips an update: it just does not call the optimizer."""
+    original = GradScaler.step
+    stepped: set[int] = set()
+    hook = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: stepped.add(id(optimizer)))
+
+    def told(self: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        stepped.discard(id(optimizer))
+        result = original(self, optimizer, *args, **kwargs)
+        if self.is_enabled() and id(optimizer) not in stepped:
+            run.tell("update_skipped", optimizer)
+        return result
+
+    GradScaler.step = told  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        GradScaler.step = original  # type: ignore[method-assign]
+        hook.remove()
 
 
 @contextmanager

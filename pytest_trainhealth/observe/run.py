@@ -26,6 +26,7 @@ EVENTS = (
     "backward_ends",  # ()
     "update_begins",  # (optimizer, has_closure)
     "update_ends",  # (optimizer, has_closure)
+    "update_skipped",  # (optimizer): by a loss scaler that found gradients that are not finite
     "gradients_clearing",  # (optimizer or module): zero_grad() is about to do its work
     "gradients_cleared",  # (optimizer or module)
     "run_ends",  # ()
@@ -53,6 +54,7 @@ class Run:
         self.refuses_clearing: Callable[[Any], bool] | None = None
         #: Set by cures that change what a step is given.
         self.batch_changes: list[Callable[[Any], Any]] = []
+        self.finiteness: Any = None
         self._holders: dict[int, tuple[str, ...]] = {}
         self._listeners: defaultdict[str, list[Callable[..., None]]] = defaultdict(list)
 
