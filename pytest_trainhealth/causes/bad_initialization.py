@@ -46,6 +46,8 @@ _EQUAL = 1e-4
 #: 3.0, and at least 0.036, but for policy heads at 0.01, which are last layers. torch's own is 0.58.
 _LARGE, _SMALL = 4.0, 0.02
 _FEWEST_INPUTS = 4
+#: Mean times inputs of a unit: what a layer makes of a constant input. Weights that are drawn around 0 stay below 1.
+_SHIFTED = 8.0
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -54,6 +56,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if equal:
         return _units_equal(equal, weights, trace)
     large = [p for p in weights if _scale(p) > _LARGE]
+    if not large:
+        shifted = [p for p in weights if _shift(p) > _SHIFTED]
+        if shifted:
+            return _all_of_one_sign(shifted, weights)
     small = [p for p in weights[:-1] if 0 < _scale(p) < _SMALL]
     odd = large or small
     if not odd:
@@ -80,6 +86,26 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix(_FIX, ("nn.init.kaiming_normal_(layer.weight)",)),
         not_this="another learning rate: it would have to fit each layer",
         cures=(_cure(odd),),
+    )
+
+
+def _all_of_one_sign(shifted: list[ParameterRecord], weights: list[ParameterRecord]) -> Suspicion:
+    worst = max(shifted, key=_shift)
+    inputs = figures.plural(worst.fan_in or 1, "input")
+    return Suspicion(
+        statement=f"the weights of {worst.name} start around {figures.short(worst.mean)}, not around 0",
+        evidence=(
+            Evidence(
+                f"{worst.name} starts with a mean of {figures.short(worst.mean)} and a spread of "
+                f"{figures.short(worst.std or 0.0)}: a unit adds up {inputs} that do not cancel",
+                worst.mean,
+            ),
+            *_others(shifted, weights, "far from 0 on average"),
+        ),
+        why="each such layer makes what it is given many times as large",
+        fix=Fix(_FIX, ("nn.init.kaiming_normal_(layer.weight)",)),
+        not_this="another learning rate: the values are too large before the first step",
+        cures=(_cure(shifted),),
     )
 
 
@@ -150,6 +176,10 @@ def _stays_equal(parameter: ParameterRecord) -> bool:
     if parameter.std and parameter.fan_in == parameter.shape[0] != parameter.size // parameter.shape[0]:
         return False  # used the other way round: rows are no units
     return max(looks.values()) < _EQUAL
+
+
+def _shift(parameter: ParameterRecord) -> float:
+    return abs(parameter.mean) * (parameter.fan_in or 0)
 
 
 def _scale(parameter: ParameterRecord) -> float:

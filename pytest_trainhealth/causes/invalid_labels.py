@@ -37,7 +37,7 @@ EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     call = next((c for c in trace.loss_calls if c.invalid and c.classes != 1), None)
     if call is None:
-        return _all_ignored(trace)
+        return _too_long(trace) or _all_ignored(trace)
     # on its own an error says nothing of calls that went through
     if symptom.category == CRASH and not call.error:
         return None
@@ -81,6 +81,24 @@ def _allowed(call: LossCall) -> tuple[str, Fix]:
     if call.function.startswith("binary"):
         return "0 to 1", Fix("bring the targets to 0 and 1 where the data is made")
     return "1 or -1", Fix("bring the targets to 1 and -1:", ("target = 2 * target - 1",))
+
+
+def _too_long(trace: Trace) -> Suspicion | None:
+    """There is no way to align a transcript with fewer frames than it has symbols: its likelihood is 0."""
+    guilty = trace.guilty
+    if guilty is None or guilty.value != "inf" or "ctc_loss" not in guilty.operation:
+        return None
+    if any(given.infinite for given in guilty.inputs):
+        return None  # a symbol that the model gives no chance at all
+    sample = "" if guilty.sample is None else f", first for sample {guilty.sample} of the batch"
+    return Suspicion(
+        statement="a label is longer than its input, and ctc_loss is infinite for it",
+        evidence=(Evidence(f"ctc_loss is inf at step {guilty.step}{sample}", place=guilty.place),),
+        why="no alignment has as many symbols as the label in so few frames: its likelihood is 0",
+        places=objective.places(guilty.place),
+        fix=Fix("leave such samples out of the data; or, where they are few:", ("nn.CTCLoss(zero_infinity=True)",)),
+        not_this="nan_to_num on the loss, or clipping: the gradient is not finite either",
+    )
 
 
 def _all_ignored(trace: Trace) -> Suspicion | None:

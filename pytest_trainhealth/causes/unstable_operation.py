@@ -10,8 +10,8 @@ How it is recognised
 
 How to fix it
     Use the function that knows the danger: `F.log_softmax` or `F.cross_entropy` for a log of a softmax,
-    `F.binary_cross_entropy_with_logits` for a log of a sigmoid, `torch.logsumexp`, `torch.xlogy`; add an epsilon
-    *inside* the square root; give a fully masked row something to attend to.
+    `F.binary_cross_entropy_with_logits` for a log of a sigmoid, `torch.logsumexp`; add an epsilon *inside* the square
+    root; give a fully masked row something to attend to; `torch.where` rather than a product with a mask.
 
 What not to do
     `nan_to_num` on the loss, or clipping: the gradient of a NaN is a NaN. An epsilon below the resolution of the dtype
@@ -35,20 +35,26 @@ RANK = 10
 CURABLE = False
 EXPLAINS = (EXPLOSION,)
 
-#: Sums and products only overflow when what goes in has grown already: the operation is not to blame.
+#: Sums and products only overflow when what goes in has grown already: the operation is not to blame. For a NaN it is:
+#: it multiplied an infinity by 0, or took one from another.
 _BYSTANDERS = {
     "mm", "addmm", "bmm", "baddbmm", "convolution", "linear", "dot", "mv", "addmv", "add", "sub", "mul", "sum", "mean",
     "native_batch_norm", "native_layer_norm", "mse_loss", "addcdiv", "addcmul", "lerp", "Mm", "Addmm", "Bmm",
     "Convolution", "Add", "Sub", "Mul", "Sum", "Mean", "Mse", "AccumulateGrad",
     "nll_loss_forward", "nll_loss2d_forward",
 }  # fmt: skip
+_EXPONENTIALS = {"exp", "exp_", "expm1"}
+#: Exponents; float32 bears 88. Where an exponential overflows by itself, in a softplus by hand, they are at 89; with a
+#: rate that is too high at 340 to 900 two steps after the start.
+_FAR_BEYOND = 200.0
 _ADVICE = {
-    "log log2 log10 log1p": "keep its argument away from 0, or use F.log_softmax / logsigmoid / xlogy",
-    "sqrt rsqrt norm linalg_vector_norm cdist": "add an epsilon inside the root: its slope at 0 is infinite",
+    "log log2 log10 log1p": "keep its argument away from the end of its domain, or use F.log_softmax / F.logsigmoid",
+    "sqrt rsqrt norm linalg_vector_norm cdist hypot": "add an epsilon inside the root: its slope at 0 is infinite",
+    "mul sub add": "do not multiply an infinity by 0, or take one from another: torch.where instead of a product",
     "div reciprocal true_divide": "add an epsilon to the divisor, or do not divide by a spread that may be 0",
     "exp expm1 cosh sinh": "subtract the maximum first (logsumexp, softmax), or clamp the exponent",
     "pow": "keep the base away from 0: the slope of a root is infinite there",
-    "acos asin atan2 acosh atanh": "clamp its argument inside its domain",
+    "acos asin atan2 acosh atanh logit": "clamp its argument inside its domain",
     "softmax log_softmax": "leave at least one position of each row unmasked",
     "std var std_mean var_mean": "it needs more than one value that differ, or correction=0 and an epsilon",
 }
@@ -56,15 +62,18 @@ _ADVICE = {
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     guilty = trace.guilty
-    if guilty is None or not guilty.from_finite or guilty.phase == "update" or _is_bystander(guilty.operation):
+    if guilty is None or not guilty.from_finite or guilty.phase == "update":
+        return None
+    if guilty.value != "nan" and _is_bystander(guilty.operation):
         return None
     operation = _spoken(guilty)
     where = f" in {guilty.module}" if guilty.module else ""
-    evidence = [
-        Evidence(
-            f"{operation}{where} made {guilty.value} out of finite values at step {guilty.step}", place=guilty.place
-        )
-    ]
+    size = f" of {trace.batch_size}" if trace.batch_size else ""
+    sample = "" if guilty.sample is None else f", for sample {guilty.sample}{size}"
+    infinite = any(given.infinite for given in guilty.inputs)
+    out_of = "infinite" if infinite else "finite"
+    said = f"{operation}{where} made {guilty.value} out of {out_of} values at step {guilty.step}{sample}"
+    evidence = [Evidence(said, place=guilty.place)]
     evidence.extend(
         Evidence(f"{'its input' if i == 0 else 'and'}: {_range(guilty, i)}") for i in range(min(2, len(guilty.inputs)))
     )
@@ -75,7 +84,17 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if guilty.place is None else (guilty.place,),
         fix=Fix(_advice(guilty.operation)),
         not_this="nan_to_num on the loss, or clipping: the gradient of a NaN is a NaN",
+        certainty="possible" if _leapt(guilty) else "likely",
     )
+
+
+def _leapt(guilty: GuiltyOperation) -> bool:
+    """What goes into an exponential is far beyond its end when it first overflows: steps may be too large by far.
+
+    The exponents of an exponential that is unstable by itself get there little by little.
+    """
+    given = guilty.inputs[0] if guilty.inputs else None
+    return guilty.step > 0 and guilty.operation in _EXPONENTIALS and given is not None and given.high > _FAR_BEYOND
 
 
 def _is_bystander(operation: str) -> bool:
@@ -93,7 +112,8 @@ def _range(guilty: GuiltyOperation, index: int) -> str:
     given = guilty.inputs[index]
     low, high, smallest = map(figures.short, (given.low, given.high, given.smallest))
     zeros = f", {figures.share(given.zeros)} zeros" if given.zeros else ""
-    return f"{low} to {high}, smallest size {smallest}{zeros}, {given.dtype}"
+    infinite = f", {figures.share(given.infinite)} infinite" if given.infinite else ""
+    return f"{low} to {high}, smallest size {smallest}{zeros}{infinite}, {given.dtype}"
 
 
 def _advice(operation: str) -> str:

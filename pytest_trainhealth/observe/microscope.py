@@ -25,7 +25,9 @@ from .run import Run
 
 #: An Inf that these write was asked for.
 _FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "where", "scalar_tensor", "lift_fresh",
-          "new_full", "copy_", "clone", "detach", "empty_like", "constant_pad_nd"}  # fmt: skip
+          "new_full", "copy_", "clone", "detach", "constant_pad_nd"}  # fmt: skip
+#: Memory that nobody has written to yet holds anything.
+_UNWRITTEN = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
@@ -59,9 +61,9 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._updating = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self.guilty is not None:
+        if self.guilty is not None or _short(func) in _UNWRITTEN:
             return func(*args, **(kwargs or {}))
-        given = [t for t in tree_leaves((args, kwargs)) if _may_be_bad(t)]
+        given = [t for t in tree_leaves((args, kwargs)) if _has_values(t)]
         before = [(_has_nan(t), _has_inf(t), _range(t)) for t in given]
         result = func(*args, **(kwargs or {}))
         for output in tree_leaves(result):
@@ -124,10 +126,14 @@ def _short(func: Any) -> str:
     return str(func).removeprefix("aten.").partition(".")[0]
 
 
+def _has_values(value: Any) -> bool:
+    if not isinstance(value, Tensor) or value.layout != torch.strided or not value.numel():
+        return False
+    return value.dtype != torch.bool and not value.is_complex()
+
+
 def _may_be_bad(value: Any) -> bool:
-    return (
-        isinstance(value, Tensor) and value.is_floating_point() and value.layout == torch.strided and value.numel() > 0
-    )
+    return _has_values(value) and value.is_floating_point()
 
 
 def _has_nan(tensor: Tensor) -> bool:
@@ -152,6 +158,7 @@ def _range(tensor: Tensor) -> Range:
         zeros=float((values == 0).float().mean()),
         dtype=str(tensor.dtype).removeprefix("torch."),
         shape=tuple(tensor.shape),
+        infinite=float(torch.isinf(values).float().mean()),
     )
 
 

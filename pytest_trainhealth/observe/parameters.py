@@ -68,6 +68,7 @@ class Starts:
                 values = parameter.detach().float()
                 if record.std is None and values.numel():
                     record.std = float(values.std(correction=0))
+                    record.mean = float(values.mean())
                 if values.ndim > 1 and values.shape[0] > 1:
                     size = float(values.square().mean().sqrt())
                     apart = float((values - values.mean(0)).square().mean().sqrt())

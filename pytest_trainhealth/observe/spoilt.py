@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils.hooks import RemovableHandle
@@ -58,7 +59,7 @@ class SpoiltBatches:
         self._given = [
             (name, tensor, tensor.detach().clone())
             for name, tensor in tensors(batch)
-            if tensor.is_floating_point() and (again or feed.keeps(tensor))
+            if tensor.is_floating_point() and tensor.layout == torch.strided and (again or feed.keeps(tensor))
         ]
         if self._given:
             self._handle = register_module_forward_pre_hook(self._forward_begins)
@@ -67,7 +68,7 @@ class SpoiltBatches:
     def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
         """The first module that is called with one of them."""
         for name, tensor, before in self._given:
-            if any(isinstance(each, Tensor) and each.data_ptr() == tensor.data_ptr() for each in inputs):
+            if any(_at(each) == tensor.data_ptr() for each in inputs):
                 share = _blanked(before, tensor.detach())
                 places = {} if self._writes is None else self._writes.places
                 self._close()
@@ -90,7 +91,7 @@ class SpoiltBatches:
         """What was blanked has to be the target, too."""
         if self._run.step < _STEPS and len(self._found) == self._run.step + 1:
             written = {tensor.data_ptr() for _, tensor, _ in self._given}
-            if not any(target.data_ptr() in written for target in _targets(roots)):
+            if not any(_at(target) in written for target in _targets(roots)):
                 self._found.pop()
 
     def step_ends(self) -> None:
@@ -106,6 +107,11 @@ class SpoiltBatches:
             self._handle = None
         self._open.close()
         self._writes = None
+
+
+def _at(thing: Any) -> int | None:
+    """Where its values lie; sparse tensors have no such place."""
+    return thing.data_ptr() if isinstance(thing, Tensor) and thing.layout == torch.strided else None
 
 
 def _blanked(before: Tensor, after: Tensor) -> float:

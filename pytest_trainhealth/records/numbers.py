@@ -65,6 +65,8 @@ class Range:
     zeros: float
     dtype: str
     shape: tuple[int, ...] = ()
+    #: Share of values that were infinite already; the rest of the figures is about the others.
+    infinite: float = 0.0
 
 
 @dataclass
@@ -91,3 +93,26 @@ class Crash:
     message: str
     step: int
     place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """An input inside the data's bounds that the search found, with which a step is not finite."""
+
+    operation: str
+    #: The line of the operation that was aimed at.
+    place: Place | None
+    #: Of the training, counted from 0.
+    step: int
+    #: Moves along the gradient that it took.
+    moves: int
+    #: The field of the batch that was moved furthest, how many of its samples were moved, and the range it came to.
+    field: str
+    samples: int
+    low: float
+    high: float
+
+    def told(self) -> str:
+        at = "" if self.place is None else f" at {self.place}"
+        steps = f"{self.moves} step{'' if self.moves == 1 else 's'}"
+        return f"an input inside the data's bounds that the search found ({steps} towards {self.operation}{at})"

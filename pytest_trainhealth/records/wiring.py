@@ -31,8 +31,9 @@ class ParameterRecord:
     updates: dict[int, float] = field(default_factory=dict)
     norm: float | None = None
     moved: bool | None = None
-    #: Spread of its values at the start.
+    #: Spread and mean of its values at the start.
     std: float | None = None
+    mean: float = 0.0
     #: How many inputs each unit sums up, as seen where an input was multiplied with it.
     fan_in: int | None = None
     #: Spread between its units (rows) relative to its size, by sampled step: 0 where all units are equal. Weights only.

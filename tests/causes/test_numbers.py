@@ -347,3 +347,37 @@ def test_fewer_values_than_targets() -> None:
     trace.operations |= {"linear", "relu"}
     trace.loss_calls.append(LossCall("mse_loss", terms=4096))
     assert found("insufficient-capacity", trace).statement == "12 trainable values for 4,096 targets"
+
+
+def test_weights_around_one_are_told_and_those_around_zero_are_not() -> None:
+    trace = flat(weight("0.weight", std=0.02, mean=1.0), weight("2.weight", units=10))
+    suspicion = found("bad-initialization", trace, BROKEN)
+    assert "start around 1, not around 0" in suspicion.statement
+    assert suspicion.cures[0].options == {"names": ["0.weight"]}
+    assert look("bad-initialization", flat(weight("0.weight", mean=0.01)), BROKEN) is None
+
+
+def exploded(operation: str, value: str = "inf", high: float = 90.0, step: int = 2, **more: object) -> Trace:
+    trace = flat()
+    given = (Range(-5.0, high, 0.1, 0.0, "float32", (16, 4), **more),)  # type: ignore[arg-type]
+    trace.guilty = GuiltyOperation(operation, "forward", value, inputs=given, step=step, sample=3)
+    return trace
+
+
+@pytest.mark.parametrize(("high", "step", "certainty"), [(90, 2, "likely"), (800, 2, "possible"), (800, 0, "likely")])
+def test_an_exponent_that_leapt_leaves_room_for_the_rate(high: float, step: int, certainty: str) -> None:
+    assert found("unstable-operation", exploded("exp", high=high, step=step), BROKEN).certainty == certainty
+
+
+def test_a_product_is_to_blame_for_nan_and_not_for_an_overflow() -> None:
+    assert look("unstable-operation", exploded("mul"), BROKEN) is None
+    suspicion = found("unstable-operation", exploded("mul", "nan", infinite=0.25), BROKEN)
+    assert "made nan out of infinite values at step 2, for sample 3" in suspicion.evidence[0].text
+    assert "25 % infinite" in suspicion.evidence[1].text
+
+
+def test_a_transcript_that_is_too_long() -> None:
+    suspicion = found("invalid-labels", exploded("_ctc_loss"), BROKEN)
+    assert "longer than its input" in suspicion.statement
+    assert look("invalid-labels", exploded("log"), BROKEN) is None
+    assert look("invalid-labels", exploded("_ctc_loss", infinite=0.1), BROKEN) is None

@@ -113,3 +113,17 @@ def test_nan_that_is_masked_by_the_model_is_no_alarm() -> None:
         )
 
     assert examine(factory, "trains_without_nan", name="masked", seed=0, values={}).passed
+
+
+def test_memory_that_nobody_has_written_to_is_not_blamed() -> None:
+    """Dropout asks for memory and fills it with its mask; until then it may hold anything, NaN as well."""
+
+    def unwritten(h: torch.Tensor) -> torch.Tensor:
+        torch.use_deterministic_algorithms(True)  # then such memory is filled with NaN
+        try:
+            mask = torch.empty_like(h).zero_()
+        finally:
+            torch.use_deterministic_algorithms(False)
+        return torch.log(torch.relu(h)) + mask
+
+    assert first(verdict(unwritten)).statement.startswith("log")
