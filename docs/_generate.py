@@ -42,6 +42,7 @@ FIELDS = {
         "steps": "training steps that the check took",
         "seconds": "time that check and diagnosis took",
         "seed": "the seed that this verdict was made with",
+        "reproducer": "the file that replays the failure, where one was kept",
         "passed": "the outcome is `passed`",
         "failed": "the outcome is `failed`",
         "headline": "one line, with the name to search for first",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .facts import Symptom as Symptom
     from .facts import Verdict as Verdict
     from .fixture import TrainHealth as TrainHealth
+    from .replaying import replay as replay
     from .trace import Trace as Trace
     from .training import Training as Training
 
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Training": "training",
     "diagnose": "examine",
+    "replay": "replaying",
     "TrainHealth": "fixture",
     "Trace": "trace",
     "Report": "facts",

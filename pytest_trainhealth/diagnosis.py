@@ -66,6 +66,8 @@ def find_causes(
     for each in known:
         rerun = trials(each.cure) if each.cure is not None else None
         if rerun is not None and rerun.healthy:
+            if examination.plan.keeps is not None:
+                _closer_look(examination, symptom, trace)  # nothing more to find, but what shows it is to be kept
             return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
     closer = _closer_look(examination, symptom, trace)
     wiring_faults = [each.finding for each in known if each.finding.rank < _STRUCTURE]
@@ -139,7 +141,7 @@ def _closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tr
                 closer.optimizers[label].rates = record.rates
     if exploded and closer.nonfinite is not None:
         step = closer.nonfinite.step
-        at_step = {step: under_the_microscope}
+        at_step = {step: under_the_microscope if plan.keeps is None else plan.keeps(under_the_microscope)}
         closer.guilty = examination.record(replace(plan, longest=step + 1, signals=(), at_step=at_step)).guilty
     return closer
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,16 +17,21 @@ from .casebook import Casebook
 from .checks import CouldNotJudge, Doubtful, Judgement, Passed
 from .checks import check as find_check
 from .diagnosis import Diagnosis, Known, explain_crash, find_causes
+from .errand import Errand, current, sent_on
 from .facts import Report, Symptom, Verdict
 from .judging import Examination, Program
+from .keeping import kept
 from .observe.recording import Plan, TrainingProgram
 from .observe.watching import WatchedProgram, watching
+from .replaying import replayed
+from .reproducer import Keeper
 from .settings import (
     BATTERY,
     CHECKS,
     DATA,
     FLOW,
     INPUT,
+    NAN,
     OVERFIT,
     WrongSetting,
     check_names,
@@ -35,6 +42,7 @@ from .settings import (
 )
 from .starting import NotATraining as NotATraining
 from .starting import Start
+from .stress import stressed
 from .symptoms import EXPLOSION, PERFORMANCE
 from .throughput import measured_by, note_speed
 from .trace import Trace
@@ -67,9 +75,15 @@ def examine(
     began = time.perf_counter()
     keeps_threads = check == "keeps_throughput"  # the speed asked for is that of the user's own setting
     threads = 0 if keeps_threads else _threads(values.get("threads", 1), workers)
+    errand = current()
+    call = errand.call(check)
+    saved = errand.replayed(check, call)
+    keeper = None if errand.folder is None else Keeper()
     with undisturbed(threads):
-        plan = _plan(check, name, values, benchmark)
-        with _program(subject, plan, check, seed) as (program, trace):
+        plan = replace(_plan(check, name, values, benchmark), keeps=keeper)
+        with _program(subject, plan, check, seed if saved is None else saved.seed) as (program, trace):
+            if saved is not None:
+                return replace(replayed(saved, program, plan), seed=saved.seed, seconds=time.perf_counter() - began)
             examination = Examination(program, check, values, plan)
             if isinstance(program, TrainingProgram):
                 trace = casebook.run_for(examination.check, values)
@@ -78,7 +92,10 @@ def examine(
                 casebook.keep(examination.check, examination.first)
             if benchmark is not None and examination.first is not None:
                 note_speed(benchmark, examination.first)
-    return replace(verdict, seed=seed, seconds=time.perf_counter() - began)
+            verdict = replace(verdict, seed=seed)
+            if keeper is not None:
+                verdict = kept(verdict, keeper, examination, subject, errand, call)
+    return replace(verdict, seconds=time.perf_counter() - began)
 
 
 def _verdict(examination: Examination, trace: Trace | None, name: str, known: list[Known]) -> Verdict:
@@ -87,6 +104,9 @@ def _verdict(examination: Examination, trace: Trace | None, name: str, known: li
     except Exception as error:
         return _explained(examination, name, error)
     notes = examination.program.remarks
+    if isinstance(judgement, Passed) and examination.check_name == NAN:
+        after = stressed(examination, judgement, trace)
+        trace, judgement, notes = after.trace, after.judgement, (*notes, *after.notes)
     if isinstance(judgement, Symptom):
         judgement = _second_look(examination, judgement)
     if isinstance(judgement, Symptom):
@@ -219,9 +239,13 @@ def diagnose(
     *,
     name: str | None = None,
     seed: int = 0,
+    reproducers: str | os.PathLike[str] | None = None,
     **settings: Any,
 ) -> Report:
-    """Run the battery outside pytest. `checks` takes names, or "all" for those too that otherwise need a marker."""
+    """Run the battery outside pytest. `checks` takes names, or "all" for those too that otherwise need a marker.
+
+    `reproducers`: a folder for files that `replay()` takes, one for each training that does not stay finite.
+    """
     wanted = BATTERY if checks is None else tuple(CHECKS) if checks == "all" else checks
     wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, "diagnose(checks=)")
     name = name or _name_of(subject)
@@ -234,7 +258,8 @@ def diagnose(
     for check in sorted(wanted, key=_turn):
         mine = {key: value for key, value in settings.items() if key in takes[check]}
         values = read_keywords(check, mine, "diagnose()")
-        verdicts[check] = examine(subject, check, name=name, seed=seed, values=values, casebook=casebook)
+        with sent_on(Errand(None if reproducers is None else Path(reproducers), run_seed=seed)):
+            verdicts[check] = examine(subject, check, name=name, seed=seed, values=values, casebook=casebook)
     return Report(name, tuple(verdicts[check] for check in wanted))
 
 

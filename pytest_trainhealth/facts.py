@@ -77,6 +77,15 @@ class Cure:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """One thing about a run that is other than usual. `kind` names the file in `conditions/` that knows how."""
+
+    kind: str
+    label: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Rerun:
     """A run from the same start with one cure applied."""
 
@@ -135,6 +144,8 @@ class Verdict:
     steps: int = 0
     seconds: float = 0.0
     seed: int = 0
+    #: The file that replays the failure, where one was kept.
+    reproducer: str = ""
 
     @property
     def passed(self) -> bool:
@@ -174,6 +185,11 @@ class Verdict:
                 "figures": {k: _number(v) for k, v in data["figures"].items()},
             }
         )
+
+    def __str__(self) -> str:
+        from .reports.text import verdict_text  # wording has one home, and it reads these records
+
+        return verdict_text(self, in_python=True)
 
 
 @dataclass(frozen=True)

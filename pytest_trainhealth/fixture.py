@@ -52,11 +52,28 @@ class TrainHealth:
         return self._check(FLOW, training, steps=steps, budget=budget)
 
     def trains_without_nan(
-        self, training: Subject, *, steps: int | None = None, budget: float | None = None
+        self,
+        training: Subject,
+        *,
+        steps: int | None = None,
+        sweep: bool | None = None,
+        seeds: Iterable[int] | None = None,
+        scales: Iterable[float] | None = None,
+        batch_sizes: Iterable[int] | None = None,
+        samples: Iterable[str] | None = None,
+        precisions: Iterable[str] | None = None,
+        lr_factors: Iterable[float] | None = None,
+        search: bool | None = None,
+        margin: bool | None = None,
+        min_margin: float | None = None,
+        budget: float | None = None,
     ) -> Verdict:
-        """Loss, gradients and parameters stay finite."""
+        """Loss, gradients and parameters stay finite, under the circumstances asked for too."""
         __tracebackhide__ = True
-        return self._check(NAN, training, steps=steps, budget=budget)
+        asked = {"seeds": seeds, "scales": scales, "batch_sizes": batch_sizes, "samples": samples,
+                 "precisions": precisions, "lr_factors": lr_factors}  # fmt: skip
+        rest = {"steps": steps, "sweep": sweep, "search": search, "margin": margin, "min_margin": min_margin}
+        return self._check(NAN, training, **asked, **rest, budget=budget)
 
     def uses_its_input(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
         """Outputs depend on the inputs, and samples do not leak into one another."""

@@ -52,7 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
         taken = ", ".join(f"{s.name}={s.default!r}" for s in keywords(marker))
         config.addinivalue_line("markers", f"{marker}({taken}): {promise} (pytest-trainhealth)")
     try:
-        chosen = config.stash[CHOSEN] = read(config)
+        if config.getoption("trainhealth_replay") is None:
+            chosen = read(config)
+        else:
+            from .replay_run import prepare
+
+            chosen = prepare(config)
+        config.stash[CHOSEN] = chosen
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config, "workerinput"):
@@ -114,13 +120,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """First, so that -k, --lf and pytest-benchmark find the items as they are going to be."""
     if not config.stash[CHOSEN]["enabled"]:
         return
     from .collecting import finish
 
     finish(items)
+    if config.stash[CHOSEN]["replay"] is not None:
+        from .replay_run import keep_the_test
+
+        keep_the_test(session, config, items)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -147,12 +157,18 @@ def pytest_fixture_setup(
         return (yield)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
-    if item.config.stash[CHOSEN]["enabled"] and _marked(item):
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    if not item.config.stash[CHOSEN]["enabled"]:
+        return (yield)
+    if _marked(item):
         from .collecting import refuse_unsplit
 
         refuse_unsplit(item)
+    from .replay_run import errand
+
+    with errand(item):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -186,6 +202,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         from .reports.terminal import write_summary
 
         write_summary(terminalreporter, gathered)
+    if config.stash[CHOSEN]["replay"] is not None:
+        from .replay_run import told
+
+        for line in told(config, gathered):
+            terminalreporter.write_line(line)
 
 
 @pytest.hookimpl(optionalhook=True)

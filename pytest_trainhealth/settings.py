@@ -14,6 +14,14 @@ class WrongSetting(ValueError):
     """A setting that cannot be used; the plugin turns it into a one-line `pytest.UsageError`."""
 
 
+class Numbers(tuple[float, ...]):
+    """The kind of a setting that takes several numbers."""
+
+
+class WholeNumbers(tuple[int, ...]):
+    """And of one that takes several whole numbers."""
+
+
 class Setting(NamedTuple):
     """A tuple rather than a dataclass, which takes three times as long to make, in every pytest run."""
 
@@ -27,6 +35,8 @@ class Setting(NamedTuple):
     checks: tuple[str, ...] = ()
     metavar: str | None = None
     least: float | None = None
+    #: The only names that it takes.
+    possible: tuple[str, ...] = ()
 
     @property
     def flag(self) -> str:
@@ -43,7 +53,11 @@ class Setting(NamedTuple):
             parsed = _PARSERS[self.kind](value)
         except (TypeError, ValueError):
             raise WrongSetting(f"{given}: {value!r} is not {_WANTED[self.kind]}") from None
-        if self.least is not None and parsed < self.least:
+        for name in parsed if self.possible else ():
+            if name not in self.possible:
+                raise WrongSetting(f"{given}: {name!r} is not possible{near(name, self.possible)}")
+        several = parsed if isinstance(parsed, tuple) else (parsed,)
+        if self.least is not None and any(each < self.least for each in several):
             raise WrongSetting(f"{given}: {value!r} is too small, at least {self.least:g} is needed")
         return parsed
 
@@ -81,6 +95,14 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(words)
 
 
+def _several(value: Any, one: Callable[[Any], Any]) -> tuple[Any, ...]:
+    if isinstance(value, str):
+        value = value.replace(",", " ").split()
+    elif isinstance(value, (int, float)):
+        value = (value,)
+    return tuple(one(each) for each in value)
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
@@ -92,6 +114,8 @@ _PARSERS: dict[type, Callable[[Any], Any]] = {
     float: _number,
     bool: _yes_or_no,
     tuple: _names,
+    Numbers: lambda value: _several(value, _number),
+    WholeNumbers: lambda value: _several(value, _whole_number),
     str: _text,
 }
 _WANTED = {
@@ -99,6 +123,8 @@ _WANTED = {
     float: "a number",
     bool: "true or false",
     tuple: "a list of names",
+    Numbers: "a list of numbers",
+    WholeNumbers: "a list of whole numbers",
     str: "a text",
 }
 
@@ -127,6 +153,9 @@ SETTINGS: tuple[Setting, ...] = (
         "run the battery on what this function returns; needs no test file",
         ini=False,
         metavar="PACKAGE.MODULE:FACTORY",
+    ),
+    Setting(
+        "replay", str, None, "replay the failure that this file holds, and nothing else", ini=False, metavar="FILE"
     ),
     Setting("explain", str, None, "print the page of a cause, check or symptom, and stop", ini=False, metavar="NAME"),
     Setting("checks", tuple, BATTERY, "the checks of the battery", metavar="NAMES"),
@@ -169,6 +198,103 @@ SETTINGS: tuple[Setting, ...] = (
         ini=False,
         least=0.0,
         checks=(OVERFIT,),
+    ),
+    Setting(
+        "sweep",
+        bool,
+        True,
+        "try what the data make plausible, too: other random numbers, the last batch, extremes",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+    ),
+    Setting(
+        "seeds",
+        WholeNumbers,
+        None,
+        "other random numbers to try",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+        least=1,
+    ),
+    Setting(
+        "scales",
+        Numbers,
+        None,
+        "factors on the inputs, with every power of ten on the way to them",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+        least=1e-30,
+    ),
+    Setting(
+        "batch_sizes",
+        WholeNumbers,
+        None,
+        "sizes of batches to try",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+        least=1,
+    ),
+    Setting(
+        "samples",
+        tuple,
+        None,
+        "degenerate samples to try: zero, constant, repeated, extreme",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+        possible=("zero", "constant", "repeated", "extreme"),
+    ),
+    Setting(
+        "precisions",
+        tuple,
+        None,
+        "autocast to these: bfloat16, float16",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+        possible=("bfloat16", "float16"),
+    ),
+    Setting(
+        "lr_factors",
+        Numbers,
+        None,
+        "factors on the learning rate, with every power of ten on the way to them",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+        least=1e-30,
+    ),
+    Setting(
+        "search",
+        bool,
+        False,
+        "move inputs by gradient towards log(0), x / 0, exp overflow and their like, inside the data's bounds",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+    ),
+    Setting(
+        "margin",
+        bool,
+        False,
+        "measure the largest factor on inputs, learning rate and loss that stays finite",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+    ),
+    Setting(
+        "min_margin",
+        float,
+        None,
+        "fail where one of these factors is smaller",
+        option=False,
+        ini=False,
+        checks=(NAN,),
+        least=1.0,
     ),
     Setting(
         "max_data_wait",

@@ -105,6 +105,17 @@ def is_one_batch(data: Any) -> bool:
     return not isinstance(data, Iterable)
 
 
+def last_batch_size(data: Any, steps: int) -> int | None:
+    """The size of the incomplete batch at the end of an epoch, where so many steps do not come to it."""
+    if not isinstance(data, DataLoader) or data.batch_size is None or data.drop_last:
+        return None
+    try:
+        batches, samples = len(data), len(data.sampler)  # type: ignore[arg-type]
+    except TypeError:  # it does not know how many it has
+        return None
+    return samples % data.batch_size or None if batches > steps else None
+
+
 def _named_modules(model: Any) -> dict[str, nn.Module]:
     modules = dict(model) if isinstance(model, Mapping) else {"": model}
     if isinstance(model, nn.ModuleDict):

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.nn.parameter import is_lazy
 
 from ..batches import batch_size
+from ..conditions import impose
 from ..cures import install
-from ..facts import Cure
-from ..records.numbers import Crash, NonFinite
+from ..facts import Condition, Cure
+from ..records.numbers import Crash
 from ..starting import Start
 from ..trace import Trace
 from ..training import Training
 from .feed import Feed
+from .finiteness import Finiteness
 from .hooks import listening
 from .loop import NotConnected, Stepper
-from .norms import norms
 from .places import MadeAt, raised_at
 from .run import Run
 from .signals import make_signals
@@ -37,6 +37,8 @@ class Plan:
     one_batch: bool = True
     enough: Callable[[Trace], bool] = lambda trace: False
     cures: tuple[Cure, ...] = ()
+    #: What the training is to be judged under.
+    conditions: tuple[Condition, ...] = ()
     shift: int = 0
     deadline: float = math.inf
     #: For the message, should the user's code raise.
@@ -52,33 +54,44 @@ class Plan:
     drive: Callable[[Callable[[], object], int], None] | None = None
     #: Wrapped around the one step of this number: the microscope.
     at_step: Mapping[int, Callable[[Run], Any]] = field(default_factory=dict)
+    #: Given the microscope, gives one that first copies what the step begins with: for a reproducer.
+    keeps: Callable[[Callable[[Run], Any]], Callable[[Run], Any]] | None = None
+    #: Puts a new run right before a step of an earlier one, and gives the batch of that step.
+    resumes: Callable[[TrainingRun], Any] | None = None
+
+
+class TrainingRun(Run):
+    """A run of a `Training` knows besides who takes its steps, and what the current one was given."""
+
+    stepper: Stepper
+    batch: Any = None
 
 
 class TrainingProgram:
     """A training that can be run again and again."""
 
     def __init__(self, start: Start) -> None:
-        self._start = start
+        self.start = start
 
     @property
     def repeatable(self) -> bool:
-        return self._start.repeatable
+        return self.start.repeatable
 
     @property
     def why_not(self) -> str:
-        return self._start.why_not
+        return self.start.why_not
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return (self._start.remark,) if self._start.remark else ()
+        return (self.start.remark,) if self.start.remark else ()
 
     @property
     def training(self) -> Training:
-        return self._start.training
+        return self.start.training
 
     def record(self, plan: Plan) -> Trace:
-        training = self._start.begin(plan.shift)
-        with recorded(training, plan, self._start.made) as run:
+        training = self.start.begin(plan.shift)
+        with recorded(training, plan, self.start.made) as run:
             loop = _Loop(run, training, plan)
             (plan.drive or _drive)(loop.once, plan.longest)
             loop.finish()
@@ -86,9 +99,9 @@ class TrainingProgram:
 
 
 @contextmanager
-def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[Run]:
+def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[TrainingRun]:
     """A run with its listeners; hooks are gone and the batches as before whatever happens."""
-    run = Run(close_at=plan.close_at)
+    run = TrainingRun(close_at=plan.close_at)
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
@@ -96,9 +109,12 @@ def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[Run]:
     run.trace.batches = run.feed.count
     run.trace.cured = bool(plan.cures)
     with ExitStack() as stack:
+        for condition in plan.conditions:
+            run.listen(impose(condition, run, stack))
         for cure in plan.cures:
             run.listen(install(cure, run, stack))
-        for signal in make_signals(run, plan.signals):
+        run.finiteness = Finiteness(run)
+        for signal in (run.finiteness, *make_signals(run, plan.signals)):
             run.listen(signal)
         stack.callback(run.tell, "run_ends")
         stack.enter_context(listening(run))
@@ -110,8 +126,9 @@ def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[Run]:
 class _Loop:
     """Step after step until the plan is fulfilled. `once()` may be called by whoever keeps the time."""
 
-    def __init__(self, run: Run, training: Training, plan: Plan) -> None:
-        self._run, self._plan, self._stepper = run, plan, Stepper(training)
+    def __init__(self, run: TrainingRun, training: Training, plan: Plan) -> None:
+        self._run, self._plan = run, plan
+        self._stepper = run.stepper = Stepper(training)
         self.over = False
 
     def once(self) -> None:
@@ -119,24 +136,25 @@ class _Loop:
             return
         run, plan, trace = self._run, self._plan, self._run.trace
         began = time.perf_counter()
-        batch = run.feed.take()
+        batch = run.feed.take() if plan.resumes is None else plan.resumes(run)
         trace.waits.append(time.perf_counter() - began)
-        if not run.step:
+        if not run.step or plan.resumes is not None:
             trace.batch_size = batch_size(batch)
-        for change in run.batch_changes:
+        for change in run.batch_changes if plan.resumes is None else ():  # what was kept has been changed already
             batch = change(batch)
+        run.batch = batch
         if not _take(run, self._stepper, batch, plan):
             self.over = True
             return
         trace.computes.append(time.perf_counter() - began - trace.waits[-1])
-        trace.nonfinite = _first_nonfinite(run, plan)
+        trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.every_step)
         if time.monotonic() > plan.deadline:
             trace.cut_short = f"the time budget was used up at step {run.step}"
         self.over = bool(trace.nonfinite or plan.enough(trace) or trace.cut_short or run.step + 1 >= plan.longest)
         run.step += 1
 
     def finish(self) -> None:
-        self._run.trace.nonfinite = self._run.trace.nonfinite or nonfinite_parameter(self._run)
+        self._run.trace.nonfinite = self._run.trace.nonfinite or self._run.finiteness.of_state()
 
 
 def _drive(once: Callable[[], object], most: int) -> None:
@@ -173,22 +191,6 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> bool:
     trace.losses.append(loss)
     run.tell("step_ends")
     return True
-
-
-def _first_nonfinite(run: Run, plan: Plan) -> NonFinite | None:
-    loss = run.trace.losses[-1]
-    if not math.isfinite(loss):
-        return NonFinite(run.step, "the loss", str(loss))
-    return nonfinite_parameter(run) if run.sampled or plan.every_step else None
-
-
-def nonfinite_parameter(run: Run) -> NonFinite | None:
-    """A step that a loss scaler rightly skips leaves the parameters finite: gradients alone are no alarm."""
-    names = [n for n, p in run.parameters.items() if not is_lazy(p)]
-    for name, size in zip(names, norms([run.parameters[n] for n in names]), strict=True):
-        if not math.isfinite(size) and not bool(torch.isfinite(run.parameters[name]).all()):
-            return NonFinite(run.step, name, "nan" if bool(torch.isnan(run.parameters[name]).any()) else "inf")
-    return None
 
 
 def add_places(run: Run, made: MadeAt) -> None:

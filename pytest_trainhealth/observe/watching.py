@@ -18,14 +18,16 @@ from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
 from ..batches import batch_size
+from ..conditions import impose
 from ..cures import install
 from ..records.numbers import NonFinite
 from ..trace import Trace
 from ..undisturbed import seed_everything
 from .clock import Clock
+from .finiteness import Finiteness
 from .hooks import listening
 from .places import MadeAt, noting_places
-from .recording import Plan, add_places, nonfinite_parameter
+from .recording import Plan, add_places
 from .run import Run
 from .schedule import is_sampled
 from .signals import make_signals
@@ -110,8 +112,8 @@ class _Steps:
         run = self._run
         run.trace.losses.append(self._loss)
         run.tell("step_ends")
-        if (run.sampled or self._plan.every_step) and run.trace.nonfinite is None:
-            run.trace.nonfinite = nonfinite_parameter(run)
+        if run.trace.nonfinite is None and math.isfinite(self._loss):
+            run.trace.nonfinite = run.finiteness.after_step(self._loss, closely=self._plan.every_step)
         run.step += 1
         self._look_for_forward_passes()
 
@@ -121,11 +123,14 @@ def watching(plan: Plan) -> Iterator[Run]:
     run = Run()
     with ExitStack() as stack:
         run.made = made = stack.enter_context(noting_places(run.add_optimizer))
+        for condition in plan.conditions:
+            run.listen(impose(condition, run, stack))
         for cure in plan.cures:
             run.listen(install(cure, run, stack))
         steps = _Steps(run, plan)
         run.listen(steps)
-        for signal in (*make_signals(run, plan.signals), Clock(run, stack)):
+        run.finiteness = Finiteness(run)
+        for signal in (run.finiteness, *make_signals(run, plan.signals), Clock(run, stack)):
             run.listen(signal)
         stack.callback(_finish, run, made)
         stack.callback(run.tell, "run_ends")
@@ -137,7 +142,7 @@ def watching(plan: Plan) -> Iterator[Run]:
 def _finish(run: Run, made: MadeAt) -> None:
     add_places(run, made)
     if run.trace.nonfinite is None and run.trace.losses:
-        run.trace.nonfinite = nonfinite_parameter(run)
+        run.trace.nonfinite = run.finiteness.of_state()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from ..facts import Certainty, Evidence, Finding, Place, Report, Rerun, Verdict
 from ..figures import names
@@ -32,11 +33,14 @@ def headline(verdict: Verdict) -> str:
     return line if len(line) <= HEADLINE_COLUMNS else f"{line[: HEADLINE_COLUMNS - 3]}..."
 
 
-def verdict_text(verdict: Verdict, *, width: int = 100, verbose: bool = False) -> str:
-    """The chart of a check that failed or could not judge; one line for one that passed."""
+def verdict_text(verdict: Verdict, *, width: int = 100, verbose: bool = False, in_python: bool = False) -> str:
+    """The chart of a check that failed or could not judge; one line for one that passed.
+
+    `in_python`: for a reader who did not run pytest.
+    """
     if verdict.passed:
-        return f"{verdict.check}: passed"
-    rows = _chart(verdict, verbose) if verdict.failed else _unjudged(verdict)
+        return ": ".join(filter(None, (verdict.check, "passed", verdict.reason)))
+    rows = _chart(verdict, verbose, in_python) if verdict.failed else _unjudged(verdict)
     return "\n".join([headline(verdict), "", *_laid_out(rows, width)])
 
 
@@ -45,7 +49,7 @@ def report_text(report: Report) -> str:
     lines = [f"{report.training}: {totals(report.verdicts)}", ""]
     lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
     for verdict in told_once(report.verdicts):
-        lines += ["", verdict_text(verdict)]
+        lines += ["", verdict_text(verdict, in_python=True)]
     return "\n".join(lines)
 
 
@@ -56,7 +60,7 @@ class _Verbatim(str):
 _Row = tuple[str, Sequence[str]]
 
 
-def _chart(verdict: Verdict, verbose: bool) -> Iterator[_Row]:
+def _chart(verdict: Verdict, verbose: bool, in_python: bool) -> Iterator[_Row]:
     if verdict.symptom is not None:
         yield "symptom", [verdict.symptom.summary, *verdict.notes]
     finding = verdict.findings[0] if verdict.findings else None
@@ -72,6 +76,9 @@ def _chart(verdict: Verdict, verbose: bool) -> Iterator[_Row]:
         if finding.not_this:
             yield "not", [finding.not_this]
         yield "also", _capped([_in_one_row(other) for other in verdict.findings[1:]], _MOST_OTHERS, verbose)
+    if verdict.reproducer:
+        call = f"pytest_trainhealth.replay({verdict.reproducer!r}, factory)"
+        yield "replay", [_Verbatim(call if in_python else f"pytest --trainhealth-replay {quote(verdict.reproducer)}")]
     yield "more", [_Verbatim(f"pytest --trainhealth-explain {finding.cause if finding else verdict.check}")]
 
 

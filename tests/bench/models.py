@@ -1,4 +1,4 @@
-"""Three trainings of one to a few milliseconds a step: what the figures in DESIGN are about."""
+"""Trainings of one to some twenty milliseconds a step: what the figures that we hold are about."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from pytest_trainhealth import Training
 def mlp() -> Training:
     model = nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
     return _classifier(model, torch.randn(128, 128), 10)
+
+
+def wide_mlp() -> Training:
+    model = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+    return _classifier(model, torch.randn(128, 512), 10)
 
 
 def cnn() -> Training:
@@ -45,4 +50,4 @@ def _classifier(model: nn.Module, inputs: torch.Tensor, classes: int) -> Trainin
     return Training(model, optimizer, criterion=F.cross_entropy, data=(inputs, target))
 
 
-MODELS = {"mlp": mlp, "cnn": cnn, "transformer": transformer}
+MODELS = {"mlp": mlp, "cnn": cnn, "transformer": transformer, "wide mlp": wide_mlp}

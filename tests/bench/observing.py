@@ -53,17 +53,24 @@ def _timed(action: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def cost(make: Callable[[], Training], check: str, rounds: int = 16) -> tuple[float, float]:
-    """How much longer a round is when observed, and a bare step in milliseconds."""
+def under_anomaly_detection(training: Training) -> list[float]:
+    """What torch itself offers against NaN."""
+    with torch.autograd.detect_anomaly():
+        return bare(training)
+
+
+Side = Callable[[Training], list[float]]
+
+
+def cost(make: Callable[[], Training], *sides: Side, rounds: int = 16) -> tuple[list[float], float]:
+    """How much longer a round of each side is than a bare one, and a bare step in milliseconds."""
     torch.manual_seed(0)
-    one, other = make(), make()
-    bare_rounds, observed_rounds = [], []
+    every: list[Side] = [bare, *sides]
+    trainings = [make() for _ in every]
+    times: list[list[list[float]]] = [[] for _ in every]
     for number in range(rounds):
-        if number % 2:
-            bare_rounds.append(bare(one))
-            observed_rounds.append(observed(other, check))
-        else:
-            observed_rounds.append(observed(other, check))
-            bare_rounds.append(bare(one))
-    usual, seen = (sum(median(step) for step in zip(*side, strict=True)) for side in (bare_rounds, observed_rounds))
-    return seen / usual, 1e3 * usual / STEPS
+        turns = range(len(every)) if number % 2 else reversed(range(len(every)))
+        for turn in turns:
+            times[turn].append(every[turn](trainings[turn]))
+    usual, *seen = (sum(median(step) for step in zip(*side, strict=True)) for side in times)
+    return [each / usual for each in seen], 1e3 * usual / STEPS

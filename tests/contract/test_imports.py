@@ -16,7 +16,7 @@ WITHOUT_TORCH = (
     *("__init__", "facts", "trace", "settings", "symptoms", "figures"),
     *("breakdown", "curve", "guessing", "misgiven", "objective", "rates", "silent", "wiring"),
     *("plugin", "chosen", "stash", "collecting", "running", "sending", "gathering", "failure", "fixture", "measuring"),
-    "named_training",
+    *("named_training", "replay_run", "errand"),
 )
 HEAVY = {"torch", "numpy", "hypothesis", "lightning", "transformers"}
 #: Records know next to nothing. Lazy imports count too, but for the one of `facts`, whose reason stands beside it.
@@ -38,6 +38,7 @@ PYTEST_SIDE = {
     "gathering",
     "fixture",
     "named_training",
+    "replay_run",
 }
 #: Observe, check, explain, cure, report: nobody knows who comes after.
 MUST_NOT_KNOW: dict[str, set[str]] = {

@@ -71,6 +71,7 @@ VERDICTS: dict[str, Verdict] = {
         untried=("dropout off",),
     ),
     "two_causes": replace(WHOLE, findings=(HEAD, SLOW)),
+    "to_be_replayed": replace(WHOLE, reproducer=".trainhealth/test_train-test_finetune-trains_without_nan.pt"),
     "only_possible": replace(WHOLE, findings=(SLOW,), reruns=()),
     "likely_without_places_or_reruns": replace(
         WHOLE, findings=(replace(HEAD, certainty="likely", places=(), reruns=()),), reruns=()

@@ -13,7 +13,7 @@ from pytest_trainhealth.reports.text import HEADLINE_COLUMNS, headline, verdict_
 from .made_up import HEAD, STUCK, VERDICTS, WHOLE
 
 CHARTS = Path(__file__).parent / "charts"
-LABELS = ["symptom", "cause", "evidence", "re-runs", "fix", "not", "also", "more"]
+LABELS = ["symptom", "cause", "evidence", "re-runs", "fix", "not", "also", "replay", "more"]
 
 
 @pytest.mark.parametrize("name", VERDICTS)

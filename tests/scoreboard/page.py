@@ -26,7 +26,7 @@ left out: a program that raises, hangs or takes its process with it counts again
 
 The rules were written beside these programs, and some programs were mended when a miss showed that they did no harm or
 could not be told from healthy ones: read the shares of faults as what is known to work, not as what strangers' code
-would give. The nine that are missed knowingly are in `tests/scoreboard/known_misses.py`; they are counted here.
+would give. Those that are missed knowingly are in `tests/scoreboard/known_misses.py`; they are counted here.
 
 What is counted
 : *found*: at least one check failed. *named first*: the first finding of the report is the true cause (a few programs

@@ -1,0 +1,54 @@
+"""How far a training is from its limits: the largest factor on inputs, learning rate and loss that stays finite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .circumstances import Circumstances
+from .sweep import Sweep
+
+#: A rate that is too high shows after some steps.
+_STEPS = 20
+#: Beyond two to the power of this nobody asks.
+_MOST = 16
+#: What is scaled, as it is told.
+_SCALED: dict[str, Callable[[float], Circumstances]] = {
+    "inputs": lambda factor: Circumstances(scale=factor),
+    "learning rate": lambda factor: Circumstances(lr=factor),
+    "loss": lambda factor: Circumstances(loss_scale=factor),
+}
+
+
+@dataclass(frozen=True)
+class Margin:
+    of: str
+    #: A power of two; 1 where twice as much is too much.
+    factor: float
+    #: The factor beyond it, which is too much; None where none was found.
+    beyond: Circumstances | None
+
+    def __str__(self) -> str:
+        return f"{self.of} x {self.factor:g}" + ("" if self.beyond else " or more")
+
+
+def margins(sweep: Sweep) -> list[Margin]:
+    return [_margin(sweep, of, scaled) for of, scaled in _SCALED.items()]
+
+
+def _margin(sweep: Sweep, of: str, scaled: Callable[[float], Circumstances]) -> Margin:
+    """By bisection over powers of two: what holds at a factor holds below it."""
+
+    def at(power: int) -> Circumstances:
+        return scaled(2.0**power)
+
+    if not sweep.fails(at(_MOST), _STEPS):
+        return Margin(of, 2.0**_MOST, None)
+    holds, fails = 0, _MOST
+    while fails - holds > 1:
+        middle = (holds + fails) // 2
+        if sweep.fails(at(middle), _STEPS):
+            fails = middle
+        else:
+            holds = middle
+    return Margin(of, 2.0**holds, at(fails))

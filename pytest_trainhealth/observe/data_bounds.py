@@ -1,0 +1,75 @@
+"""What the data allow: how far a field of a batch may be moved so that it could still be one of theirs.
+
+Each feature between its smallest and largest value seen. More than that is learnt where it is easily seen, so that no
+impossible input is found: whole numbers (counts, flags, masks) stay as they are, and so do rows that all have the same
+sum or length (shares, unit vectors); a feature that is always above another (an end and its start) stays as far above
+it as it ever was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+#: Beyond this comparing each feature with each other costs more than the search.
+_MOST_FEATURES = 64
+_MOST_ROWS = 4096
+#: What counts as the same: float32 sums of some hundred values agree better than this.
+_SAME = 1e-4
+
+
+class DataBounds:
+    """`low` and `high` fit the field; where they are the same, nothing may be moved."""
+
+    def __init__(self, field: Tensor, others: Sequence[Tensor], *, by_sample: bool) -> None:
+        """`others`: the same field of other batches. `by_sample`: its first dimension counts samples."""
+        alike = [t for t in others if t.shape[by_sample:] == field.shape[by_sample:] and t.dtype == field.dtype]
+        values = (torch.cat if by_sample else torch.stack)([field, *alike]).detach()
+        self.low, self.high = values.amin(0), values.amax(0)
+        fixed = (values == values.round()).all(0)
+        if not bool(torch.isfinite(values).all()) or any(_all_the_same(each) for each in _figures_of_rows(values)):
+            fixed = torch.ones_like(fixed)
+        self.width = torch.where(fixed, 0, self.high - self.low)
+        self._apart = _always_apart(values)
+
+    @property
+    def movable(self) -> bool:
+        return bool((self.width > 0).any())
+
+    def inside(self, wanted: Tensor, now: Tensor) -> Tensor:
+        """As much of the wanted move as the data allow."""
+        moved = torch.where(self.width > 0, torch.minimum(torch.maximum(wanted, self.low), self.high), now)
+        if self._apart is None:
+            return moved
+        closer = moved[..., None, :] - moved[..., :, None] < self._apart
+        return torch.where(closer.flatten(-2).any(-1, keepdim=True), now, moved)
+
+
+def _figures_of_rows(values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Sums and lengths, each with what would be a large difference."""
+    dimensions: list[int | list[int]] = [*range(1, values.ndim)]
+    if values.ndim > 2:
+        dimensions.append(list(range(1, values.ndim)))
+    for dimension in dimensions:
+        sizes = values.abs().sum(dimension)
+        yield values.sum(dimension), sizes
+        yield torch.linalg.vector_norm(values, dim=dimension), sizes
+
+
+def _all_the_same(figures: tuple[Tensor, Tensor]) -> bool:
+    figure, size = figures
+    several = figure.numel() > 1
+    return several and float(figure.max() - figure.min()) <= _SAME * float(size.mean())
+
+
+def _always_apart(values: Tensor) -> Tensor | None:
+    """[i, j]: by how much feature j was always above feature i, though their ranges overlap; -inf where it was not."""
+    if values.ndim < 2 or not 1 < values.shape[-1] <= _MOST_FEATURES:
+        return None
+    rows = values.reshape(-1, values.shape[-1])[:_MOST_ROWS]
+    least = (rows[:, None, :] - rows[:, :, None]).amin(0)
+    ordered = (least >= 0) & (rows.amax(0)[:, None] >= rows.amin(0)[None, :])
+    ordered.fill_diagonal_(False)
+    return torch.where(ordered, least, -torch.inf) if bool(ordered.any()) else None

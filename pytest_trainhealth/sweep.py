@@ -1,0 +1,121 @@
+"""The search for circumstances under which a training does not stay finite; the least unusual of them are kept.
+
+What nobody asked for stays inside of what the data make plausible: other random numbers, the incomplete batch at the
+end of an epoch, a sample made of the extremes that a batch holds. The rest is asked for, and chosen by Hypothesis,
+which shrinks what it finds. It draws the same each time, and keeps nothing in its database.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from .circumstances import Asked, Circumstances
+from .judging import Examination
+from .observe.recording import Plan
+from .trace import Trace
+
+#: What is plausible is tried for a few steps only, because every run pays for it: of the healthy programs that stay
+#: finite at all, none turns bad later under these than without.
+_PLAUSIBLE_STEPS = 6
+_ASKED_STEPS = 20
+#: Runs: Hypothesis needs some thirty to find and shrink (two dimensions of seven values).
+_MOST_RUNS = 60
+
+
+def under(plan: Plan, circumstances: Circumstances, steps: int) -> Plan:
+    return replace(
+        plan,
+        conditions=circumstances.conditions,
+        shift=circumstances.seed,
+        longest=steps,
+        enough=_never,
+        keeps_crash=True,
+        drive=None,
+    )
+
+
+def _never(trace: Trace) -> bool:
+    return False
+
+
+@dataclass
+class Sweep:
+    """Runs under circumstances, none of them twice."""
+
+    examination: Examination
+    runs: int = 0
+    #: Circumstances that the code does not bear, with the error.
+    refused: dict[str, str] = field(default_factory=dict)
+    _done: dict[Circumstances, Trace] = field(default_factory=dict)
+
+    def run(self, circumstances: Circumstances, steps: int) -> Trace:
+        if circumstances not in self._done:
+            self.runs += 1
+            trace = self.examination.record(under(self.examination.plan, circumstances, steps))
+            self._done[circumstances] = trace
+            if trace.crash is not None:
+                self.refused.setdefault(circumstances.told(), f"{trace.crash.kind}: {trace.crash.message}")
+        return self._done[circumstances]
+
+    def fails(self, circumstances: Circumstances, steps: int) -> bool:
+        trace = self.run(circumstances, steps)
+        return trace.crash is None and not trace.finite
+
+    def plausible(self, last_batch: int | None) -> Circumstances | None:
+        """The first of those that need no asking."""
+        for circumstances in _plausible(last_batch):
+            if self._late:
+                break
+            if self.fails(circumstances, _PLAUSIBLE_STEPS):
+                return circumstances
+        return None
+
+    def asked(self, asked: Asked) -> Circumstances | None:
+        from hypothesis import HealthCheck, Phase, Verbosity, find, settings
+        from hypothesis import strategies as st
+        from hypothesis.errors import NoSuchExample
+
+        quiet = settings(
+            max_examples=_MOST_RUNS,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+            verbosity=Verbosity.quiet,
+        )
+        choices = {name: st.sampled_from(values) for name, values in asked.choices().items()}
+        strategy = st.builds(Circumstances, **choices)
+        for single in _one_by_one(asked):  # most weaknesses need nothing else, and then nothing needs shrinking
+            if self.fails(single, _ASKED_STEPS):
+                return single
+        try:
+            return find(strategy, self._within_budget(_ASKED_STEPS), settings=quiet)
+        except NoSuchExample:
+            return None
+
+    def _within_budget(self, steps: int) -> Callable[[Circumstances], bool]:
+        def fails(circumstances: Circumstances) -> bool:
+            spent = self.runs >= _MOST_RUNS or self._late
+            return (not spent or circumstances in self._done) and self.fails(circumstances, steps)
+
+        return fails
+
+    @property
+    def _late(self) -> bool:
+        return time.monotonic() > self.examination.plan.deadline
+
+
+def _plausible(last_batch: int | None) -> Iterator[Circumstances]:
+    yield Circumstances(seed=1)
+    if last_batch:
+        yield Circumstances(batch_size=last_batch)
+    yield Circumstances(sample="extreme")
+
+
+def _one_by_one(asked: Asked) -> Iterator[Circumstances]:
+    for name, values in asked.choices().items():
+        for value in values[1:]:
+            yield replace(Circumstances(), **{name: value})
