@@ -142,7 +142,8 @@ def _closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tr
     if exploded and closer.nonfinite is not None:
         step = closer.nonfinite.step
         at_step = {step: under_the_microscope if plan.keeps is None else plan.keeps(under_the_microscope)}
-        closer.guilty = examination.record(replace(plan, longest=step + 1, signals=(), at_step=at_step)).guilty
+        guilty = examination.record(replace(plan, longest=step + 1, signals=(), at_step=at_step)).guilty
+        closer.guilty = None if guilty is None else replace(guilty, step=step)
     return closer
 
 

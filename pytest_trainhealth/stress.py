@@ -103,7 +103,9 @@ def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: s
     examination.plan = under(examination.plan, found, max(trace.steps, 1))
     symptom = broke_down(trace)
     assert symptom is not None
-    return Stressed(_under(symptom, found.told()), trace, found, [why or f"these alone: {found.marker()}"])
+    return Stressed(
+        _under(symptom, found.told()), trace, found, [why] if why else ["these alone:", f"  {found.marker()}"]
+    )
 
 
 def _under(symptom: Symptom, told: str) -> Symptom:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from tempfile import TemporaryDirectory
 
 from .circumstances import Asked, Circumstances
 from .judging import Examination
@@ -64,13 +66,17 @@ class Sweep:
         return trace.crash is None and not trace.finite
 
     def plausible(self, last_batch: int | None) -> Circumstances | None:
-        """The first of those that need no asking."""
-        for circumstances in _plausible(last_batch):
-            if self._late:
-                break
-            if self.fails(circumstances, _PLAUSIBLE_STEPS):
-                return circumstances
-        return None
+        """Those that need no asking: all but the last batch in one run, because every healthy training pays for it."""
+        together = Circumstances(seed=1, sample="extreme")
+        trace = self.run(together, _PLAUSIBLE_STEPS)
+        if trace.crash is not None or not trace.finite:
+            for single in (Circumstances(seed=1), Circumstances(sample="extreme")):
+                if self.fails(single, _PLAUSIBLE_STEPS):
+                    return single
+            if trace.crash is None:
+                return together
+        at_the_end = Circumstances(batch_size=last_batch or 0)
+        return at_the_end if last_batch and self.fails(at_the_end, _PLAUSIBLE_STEPS) else None
 
     def asked(self, asked: Asked) -> Circumstances | None:
         from hypothesis import HealthCheck, Phase, Verbosity, find, settings
@@ -91,10 +97,11 @@ class Sweep:
         for single in _one_by_one(asked):  # most weaknesses need nothing else, and then nothing needs shrinking
             if self.fails(single, _ASKED_STEPS):
                 return single
-        try:
-            return find(strategy, self._within_budget(_ASKED_STEPS), settings=quiet)
-        except NoSuchExample:
-            return None
+        with _own_folder():
+            try:
+                return find(strategy, self._within_budget(_ASKED_STEPS), settings=quiet)
+            except NoSuchExample:
+                return None
 
     def _within_budget(self, steps: int) -> Callable[[Circumstances], bool]:
         def fails(circumstances: Circumstances) -> bool:
@@ -108,11 +115,18 @@ class Sweep:
         return time.monotonic() > self.examination.plan.deadline
 
 
-def _plausible(last_batch: int | None) -> Iterator[Circumstances]:
-    yield Circumstances(seed=1)
-    if last_batch:
-        yield Circumstances(batch_size=last_batch)
-    yield Circumstances(sample="extreme")
+@contextmanager
+def _own_folder() -> Iterator[None]:
+    """Hypothesis writes files of its own into the current folder, whatever it is told about its database."""
+    from hypothesis import configuration
+
+    before = vars(configuration).get("__hypothesis_home_directory")
+    with TemporaryDirectory() as folder:
+        configuration.set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            configuration.set_hypothesis_home_dir(before)
 
 
 def _one_by_one(asked: Asked) -> Iterator[Circumstances]:

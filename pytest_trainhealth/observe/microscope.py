@@ -60,8 +60,12 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def update_ends(self, optimizer: Any, has_closure: bool) -> None:
         self._updating = False
 
+    def _beside(self) -> bool:
+        """Whoever computes without a graph, outside of a backward pass and an update, looks at how it is going."""
+        return not (torch.is_grad_enabled() or self._updating or torch._C._current_autograd_node() is not None)
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self.guilty is not None or _short(func) in _UNWRITTEN:
+        if self.guilty is not None or _short(func) in _UNWRITTEN or self._beside():
             return func(*args, **(kwargs or {}))
         given = [t for t in tree_leaves((args, kwargs)) if _has_values(t)]
         before = [(_has_nan(t), _has_inf(t), _range(t)) for t in given]

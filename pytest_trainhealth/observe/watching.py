@@ -44,9 +44,12 @@ class _Steps:
         self._backward = False
         self._handle: RemovableHandle | None = None
         self._loss = math.nan
+        #: The step that something is wrapped around, from the end of the one before it.
+        self._wrapped: int | None = None
 
     def run_begins(self) -> None:
         self._look_for_forward_passes()
+        self._wrap(0)
 
     def run_ends(self) -> None:
         self._close_step()
@@ -80,8 +83,13 @@ class _Steps:
     def _begin_step(self, batch: Any) -> None:
         self._open, self._updated, self._backward = True, False, False
         self._run.tell("step_begins", batch)
-        if self._run.step in self._plan.at_step:
-            self._around.enter_context(self._plan.at_step[self._run.step](self._run))
+        self._wrap(self._run.step)
+
+    def _wrap(self, step: int) -> None:
+        """A step begins with the first call of a model; what its inputs and targets are made of comes before that."""
+        if self._wrapped is None and step in self._plan.at_step:
+            self._wrapped = step
+            self._around.enter_context(self._plan.at_step[step](self._run))
 
     @property
     def _over(self) -> bool:
@@ -103,13 +111,15 @@ class _Steps:
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._updated = True
+        self._wrap(self._run.step + 1)
 
     def _close_step(self) -> None:
         if not self._open:
             return
         self._open = False
-        self._around.close()
         run = self._run
+        if self._wrapped is None or self._wrapped <= run.step:
+            self._around.close()
         run.trace.losses.append(self._loss)
         run.tell("step_ends")
         if run.trace.nonfinite is None and math.isfinite(self._loss):

@@ -57,12 +57,17 @@ class _Verbatim(str):
     """A line of a table or of the user's code, which must not be re-wrapped."""
 
 
+def _noted(note: str) -> str:
+    """Code to paste is indented."""
+    return _Verbatim(note) if note.startswith("  ") else note
+
+
 _Row = tuple[str, Sequence[str]]
 
 
 def _chart(verdict: Verdict, verbose: bool, in_python: bool) -> Iterator[_Row]:
     if verdict.symptom is not None:
-        yield "symptom", [verdict.symptom.summary, *verdict.notes]
+        yield "symptom", [verdict.symptom.summary, *map(_noted, verdict.notes)]
     finding = verdict.findings[0] if verdict.findings else None
     if finding is not None:
         yield "cause", _cause(finding, cut=headline(verdict) != finding.headline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,7 +82,7 @@ def test_the_least_circumstances_are_told_as_code(kind: str) -> None:
     assert judged(make).passed  # nobody asked
     verdict = judged(make, **asked)
     assert verdict.failed, verdict
-    assert f"these alone: @pytest.mark.trains_without_nan({code})" in verdict.notes
+    assert f"  @pytest.mark.trains_without_nan({code})" in verdict.notes
 
 
 @pytest.mark.parametrize("kind", FRAGILE)
@@ -93,6 +94,13 @@ def test_the_code_shows_the_same(kind: str) -> None:
     assert second.symptom is not None
     assert second.symptom.summary == first.symptom.summary
     assert [f.headline for f in second.findings] == [f.headline for f in first.findings]
+
+
+def test_no_files_of_hypothesis_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make, asked, _ = FRAGILE["half"]
+    assert judged(make, **asked).failed
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_the_sweep_finds_is_explained_with_the_line() -> None:

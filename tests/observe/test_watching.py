@@ -116,3 +116,27 @@ def test_nan_in_the_data_of_a_script() -> None:
 
     verdict = examined(trained_on_a_hole, "trains_without_nan")
     assert (verdict.findings[0].cause, verdict.findings[0].certainty) == ("nan-in-data", "confirmed")
+
+
+def test_what_a_step_computes_before_it_calls_the_model_goes_under_the_microscope() -> None:
+    def trains() -> None:
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for number in range(12):
+            x = torch.rand(16, 4)
+            if number == 8:
+                x[3] = 0
+            with torch.no_grad():
+                torch.log(torch.zeros(2)) - torch.log(torch.zeros(2))  # a figure for the log file: nan
+            weight = torch.log(x.sum(1))
+            loss = (weight * model(x).squeeze()).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    verdict = examine(trains, "trains_without_nan", name="early", seed=0, values={})
+    assert verdict.failed
+    finding = verdict.findings[0]
+    assert finding.statement == "log makes inf"
+    assert finding.places[0].code.strip() == "weight = torch.log(x.sum(1))"
+    assert "at step 8" in finding.evidence[0].text

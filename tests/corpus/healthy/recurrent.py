@@ -126,7 +126,7 @@ class Tagger(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         lengths = (tokens != 0).sum(1)
         packed = pack_padded_sequence(self.embedding(tokens), lengths, batch_first=True, enforce_sorted=False)
-        hidden, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        hidden, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=tokens.shape[1])
         return self.head(hidden)
 
 
