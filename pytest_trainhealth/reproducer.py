@@ -66,7 +66,7 @@ class Keeper:
     def __call__(self, microscope: Callable[[Run], Any]) -> Callable[[Run], Any]:
         @contextmanager
         def look(run: Run) -> Iterator[None]:
-            self.trace, self.step = run.trace, run.step
+            self.trace, self.step = run.trace, run.wrapped
             try:
                 self.state = copied(run) if isinstance(run, TrainingRun) else None
             except Exception as error:  # a model that cannot be copied must not change its verdict

@@ -47,12 +47,12 @@ class Finiteness:
             return NonFinite(self._run.step, "the loss", str(loss))
         if self._skipped_in_a_row >= ENDLESS:
             return NonFinite(self._run.step, "the gradient", self._of_gradients())
-        return self.of_state() if self._run.sampled or closely else None
+        return self.of_state(moments=closely) if self._run.sampled or closely else None
 
-    def of_state(self) -> NonFinite | None:
-        """Parameters first, then what was computed from them."""
+    def of_state(self, *, moments: bool = True) -> NonFinite | None:
+        """Parameters first, then what was computed from them. Moments are twice as many, and can wait for the end."""
         self._note_buffers()
-        for held in (list(self._parameters()), list(self._buffers()), list(self._states())):
+        for held in (list(self._parameters()), list(self._buffers()), list(self._states()) if moments else []):
             for (name, tensor), size in zip(held, norms([tensor for _, tensor in held]), strict=True):
                 if not math.isfinite(size) and not bool(torch.isfinite(tensor).all()):
                     return NonFinite(self._run.step, name, "nan" if bool(torch.isnan(tensor).any()) else "inf")

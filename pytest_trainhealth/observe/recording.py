@@ -171,6 +171,7 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> bool:
         if around is None:
             loss = stepper.take(batch)
         else:
+            run.wrapped = run.step
             with around(run):
                 loss = stepper.take(batch)
     except NotConnected:

@@ -55,6 +55,8 @@ class Run:
         #: Set by cures that change what a step is given.
         self.batch_changes: list[Callable[[Any], Any]] = []
         self.finiteness: Any = None
+        #: The step that something is wrapped around; for a watched test that begins before the step does.
+        self.wrapped = 0
         self._holders: dict[int, tuple[str, ...]] = {}
         self._listeners: defaultdict[str, list[Callable[..., None]]] = defaultdict(list)
 

@@ -88,7 +88,7 @@ class _Steps:
     def _wrap(self, step: int) -> None:
         """A step begins with the first call of a model; what its inputs and targets are made of comes before that."""
         if self._wrapped is None and step in self._plan.at_step:
-            self._wrapped = step
+            self._wrapped = self._run.wrapped = step
             self._around.enter_context(self._plan.at_step[step](self._run))
 
     @property

@@ -64,7 +64,8 @@ def test_moments_that_overflow() -> None:
     verdict = nan(make)
     assert verdict.failed
     assert verdict.symptom is not None
-    assert "exp_avg_sq of bias in Adam is inf" in verdict.symptom.summary
+    assert "in Adam is inf" in verdict.symptom.summary
+    assert verdict.symptom.summary.startswith("exp_avg_sq of")
 
 
 def scaled(broken: bool, first_scale: float = 65536.0) -> Any:
