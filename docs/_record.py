@@ -8,7 +8,12 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import shutil
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -16,17 +21,49 @@ EXAMPLE = "parameters-not-in-optimizer"
 NODEID = "test_train.py::test_training[gradients_flow]"
 
 
-def diagnosed(cause: str, seed: int = 0):
-    """Of the broken program, read from its own folder so that places are short."""
+#: What only an accelerator shows. Its pages are recorded on a CPU that is taken for one.
+ON_AN_ACCELERATOR = ("device-sync",)
+#: What only shows beside an earlier revision: the mended program is that.
+TWO_REVISIONS = ("throughput-regression",)
+
+
+@contextmanager
+def revisions(cause: str, which: str) -> Iterator[Path]:
+    """A repository in which the mended program is committed, and this one is what became of it since."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, pages = Path(temporary), HERE / "causes" / cause
+        who = ("-c", "user.name=docs", "-c", "user.email=docs@example.org", "-c", "commit.gpgsign=false")
+        shutil.copy(pages / "fixed.py", folder / f"{which}.py")
+        for command in (("init", "-q"), ("add", "."), (*who, "commit", "-q", "-m", "mended")):
+            subprocess.run(["git", *command], cwd=folder, check=True)
+        shutil.copy(pages / f"{which}.py", folder / f"{which}.py")
+        yield folder
+
+
+def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | None = None, gates=None):
+    """Of the program, read from its own folder so that places are short. One with gates is about speed.
+
+    `gates`: others than those of the program, whose speeds are those of one machine.
+    """
     from pytest_trainhealth import diagnose
+    from pytest_trainhealth.observe import slow_calls
     from pytest_trainhealth.settings import BATTERY
 
-    checks = ("keeps_throughput",) if cause == "data-loading-bottleneck" else BATTERY
-    before, folder = Path.cwd(), HERE / "causes" / cause
+    if cause in TWO_REVISIONS and folder is None:
+        with revisions(cause, which) as repository:
+            return diagnosed(cause, seed, which, repository, gates)
+    before, folder = Path.cwd(), folder or HERE / "causes" / cause
+    device_of = slow_calls.device_of
     os.chdir(folder)
+    if cause in ON_AN_ACCELERATOR:
+        slow_calls.device_of = lambda tensor: "cuda"
     try:
-        return diagnose(runpy.run_path(str(folder / "broken.py"))["training"], checks, name="test_training", seed=seed)
+        program = runpy.run_path(str(folder / f"{which}.py"))
+        checks = ("keeps_throughput",) if "GATES" in program else BATTERY
+        asked = {**program.get("GATES", {}), **(gates or {})}
+        return diagnose(program["training"], checks, name="test_training", seed=seed, **asked)
     finally:
+        slow_calls.device_of = device_of
         os.chdir(before)
 
 

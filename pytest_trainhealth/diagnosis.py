@@ -12,7 +12,8 @@ from .facts import Cure, Finding, Rerun, Symptom
 from .judging import Examination
 from .observe.microscope import under_the_microscope
 from .observe.signals import CLOSER_LOOK
-from .symptoms import EXPLOSION, INSTABILITY, PERFORMANCE
+from .slow_training import looked_at_closely
+from .symptoms import EXPLOSION, INSTABILITY, MEMORY, PERFORMANCE
 from .trace import Trace
 from .trials import Trials
 
@@ -126,8 +127,10 @@ def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[lis
 
 def _closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
     """The failed run once more with every signal; a step that was not finite goes under the microscope."""
-    if symptom.category == PERFORMANCE or not examination.program.repeatable:
+    if not examination.program.repeatable:
         return trace
+    if symptom.category in (PERFORMANCE, MEMORY):
+        return looked_at_closely(examination, trace, symptom)
     exploded = symptom.category == EXPLOSION
     longest = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
     at = trace.nonfinite.step if exploded and trace.nonfinite is not None else None
@@ -158,9 +161,9 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, sympto
             rerun = trials(cure)
             if rerun is None:
                 continue
-            healed = cure if rerun.healthy else None
-            reruns.append(replace(rerun, confirms=rerun.healthy))
-            if rerun.healthy:
+            healed = cure if rerun.healthy or rerun.confirms else None
+            reruns.append(replace(rerun, confirms=healed is not None))
+            if healed is not None:
                 break
         certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, trials)
         yield Known(_finding(cause, suspicion, symptom, certainty, reruns, healed), healed)

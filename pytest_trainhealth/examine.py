@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from .against.asked import Asked
+from .against.comparing import compared
 from .breakdown import crashed
 from .casebook import Casebook
 from .checks import CouldNotJudge, Doubtful, Judgement, Passed
@@ -21,6 +23,7 @@ from .errand import Errand, current, sent_on
 from .facts import Report, Symptom, Verdict
 from .judging import Examination, Program
 from .keeping import kept
+from .observe.flops import count_flops
 from .observe.recording import Plan, TrainingProgram
 from .observe.watching import WatchedProgram, watching
 from .replaying import replayed
@@ -43,7 +46,7 @@ from .settings import (
 from .starting import NotATraining as NotATraining
 from .starting import Start
 from .stress import stressed
-from .symptoms import EXPLOSION, PERFORMANCE
+from .symptoms import EXPLOSION, MEMORY
 from .throughput import measured_by, note_speed
 from .trace import Trace
 from .training import Training
@@ -64,12 +67,14 @@ def examine(
     seed: int,
     values: Mapping[str, Any],
     benchmark: Any = None,
+    asked: Asked | None = None,
     workers: int = 1,
     casebook: Casebook | None = None,
 ) -> Verdict:
     """One check. A callable is rebuilt for every run under the same seed; one that returns None is watched.
 
-    `casebook`: what earlier checks of the same training have found; what this one finds is added.
+    `casebook`: what earlier checks of the same training have found; what this one finds is added. `asked`: how the
+    process of another revision finds the same test.
     """
     casebook = casebook or Casebook()
     began = time.perf_counter()
@@ -81,16 +86,19 @@ def examine(
     keeper = None if errand.folder is None else Keeper()
     with undisturbed(threads):
         plan = replace(_plan(check, name, values, benchmark), keeps=keeper)
+        comparison = None if saved else compared(subject, asked, values, seed, call, plan.deadline)
         with _program(subject, plan, check, seed if saved is None else saved.seed) as (program, trace):
             if saved is not None:
                 return replace(replayed(saved, program, plan), seed=saved.seed, seconds=time.perf_counter() - began)
-            examination = Examination(program, check, values, plan)
+            examination = Examination(program, check, values, plan, comparison=comparison)
             if isinstance(program, TrainingProgram):
                 trace = casebook.run_for(examination.check, values)
             verdict = _verdict(examination, trace, name, casebook.known)
             if isinstance(program, TrainingProgram) and examination.first is not None:
                 casebook.keep(examination.check, examination.first)
             if benchmark is not None and examination.first is not None:
+                if isinstance(program, TrainingProgram):
+                    examination.first.speed.flops = count_flops(program, plan)
                 note_speed(benchmark, examination.first)
             verdict = replace(verdict, seed=seed)
             if keeper is not None:
@@ -103,7 +111,8 @@ def _verdict(examination: Examination, trace: Trace | None, name: str, known: li
         trace, judgement = examination.judged(examination.plan, trace)
     except Exception as error:
         return _explained(examination, name, error)
-    notes = examination.program.remarks
+    compared_notes = examination.comparison.notes if examination.comparison is not None else ()
+    notes = (*examination.program.remarks, *compared_notes)
     if isinstance(judgement, Passed) and examination.check_name == NAN:
         after = stressed(examination, judgement, trace)
         trace, judgement, notes = after.trace, after.judgement, (*notes, *after.notes)
@@ -130,8 +139,8 @@ def _verdict(examination: Examination, trace: Trace | None, name: str, known: li
 
 
 def _second_look(examination: Examination, symptom: Symptom) -> Judgement:
-    """Before accusing: do other random numbers show the same? NaN and slowness have been seen for a fact."""
-    if symptom.category in (EXPLOSION, PERFORMANCE) or not examination.program.repeatable:
+    """Before accusing: do other random numbers show the same? NaN and growing memory have been seen for a fact."""
+    if symptom.category in (EXPLOSION, MEMORY) or not examination.program.repeatable:
         return symptom
     _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED, drive=None))
     if isinstance(judgement, Passed):
@@ -164,9 +173,15 @@ def _failed(
         ruled_out=found.ruled_out,
         untried=found.untried,
         notes=notes,
-        figures={"measured": symptom.measured, "limit": symptom.limit},
+        figures={**_figures(examination, trace), "measured": symptom.measured, "limit": symptom.limit},
         steps=trace.steps,
     )
+
+
+def _figures(examination: Examination, trace: Trace) -> dict[str, float | None]:
+    """A check whose figures are worth knowing although it failed says what it measured."""
+    known = getattr(examination.check, "measured", None)
+    return {} if known is None else known(trace)
 
 
 def _plan(check: str, name: str, values: Mapping[str, Any], benchmark: Any) -> Plan:
@@ -179,7 +194,7 @@ def _plan(check: str, name: str, values: Mapping[str, Any], benchmark: Any) -> P
         deadline=time.monotonic() + values.get("budget", setting("budget").default),
         purpose=f"{check} on {name}",
         device=_device(values.get("device")),
-        drive=None if benchmark is None else measured_by(benchmark),
+        drive=None if benchmark is None else measured_by(benchmark, values.get("steps") or module.STEPS),
     )
 
 

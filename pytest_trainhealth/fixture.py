@@ -89,8 +89,12 @@ class TrainHealth:
         self,
         training: Subject,
         *,
+        against: str | None = None,
+        tolerance: float | None = None,
         max_data_wait: float | None = None,
         min_samples_per_second: float | None = None,
+        max_step_ms: float | None = None,
+        max_memory_growth: float | None = None,
         steps: int | None = None,
         budget: float | None = None,
     ) -> Verdict:
@@ -99,8 +103,12 @@ class TrainHealth:
         return self._check(
             SPEED,
             training,
+            against=against,
+            tolerance=tolerance,
             max_data_wait=max_data_wait,
             min_samples_per_second=min_samples_per_second,
+            max_step_ms=max_step_ms,
+            max_memory_growth=max_memory_growth,
             steps=steps,
             budget=budget,
         )

@@ -8,8 +8,11 @@ from typing import Any, Protocol
 
 from .checks import UNCURED, Check, Judgement, NeedsControl, Passed
 from .checks import check as find_check
+from .checks.keeps_throughput import clearly_better, result
 from .facts import Cure
 from .observe.recording import Plan
+from .records.comparison import Comparison
+from .settings import SPEED
 from .trace import Trace
 
 
@@ -39,6 +42,8 @@ class Examination:
     steps_spent: int = 0
     #: The run that decided, before any cure.
     first: Trace | None = None
+    #: What was measured against another revision, where that was asked for.
+    comparison: Comparison | None = None
     _controls: dict[str, Trace] = field(default_factory=dict)
 
     @property
@@ -47,6 +52,7 @@ class Examination:
 
     def record(self, plan: Plan) -> Trace:
         trace = self.program.record(plan)
+        trace.comparison = self.comparison
         self.steps_spent += trace.steps
         return trace
 
@@ -71,7 +77,13 @@ class Examination:
         return trace, isinstance(judgement, Passed) and trace.crash is None
 
     def result(self, trace: Trace) -> str:
-        return f"raises {trace.crash.kind}" if trace.crash is not None else self.check.result(trace)
+        if trace.crash is not None:
+            return f"raises {trace.crash.kind}"
+        return self.check.result(trace) if self.check_name != SPEED else result(trace, self.first)
+
+    def clearly_better(self, trace: Trace) -> bool:
+        """Of a re-run that does not pass: it shows what was the matter all the same. Speed is a matter of degree."""
+        return self.check_name == SPEED and self.first is not None and clearly_better(trace, self.first)
 
 
 def _never(trace: Trace) -> bool:

@@ -85,9 +85,18 @@ def leave_unenforced(body: Callable[[], object]) -> None:
 def judged(config: pytest.Config, planned: Plan, subject: Any, benchmark: Callable[[], Any] | None) -> Verdict:
     """`benchmark` gives the fixture, and is called only when that is going to measure; None where there is none."""
     __tracebackhide__ = True
+    side = config.pluginmanager.get_plugin("trainhealth-side")
+    if side is not None:  # this process was started to tell another about the training, and judges nothing
+        served: Verdict = side.serve(planned, subject)
+        return served
     measure, reason = measuring.fixture(config, benchmark) if planned.check == SPEED else (None, None)
     if reason is not None:
         return Verdict(planned.check, planned.name, "could not judge", reason, seed=planned.seed)
+    elsewhere: dict[str, Any] = {}
+    if planned.values.get("against"):
+        from .against.asked import of_test
+
+        elsewhere["asked"] = of_test(config, planned.test)
     from .examine import NotATraining, examine  # imports torch: only for runs that have such tests
 
     try:
@@ -98,6 +107,7 @@ def judged(config: pytest.Config, planned: Plan, subject: Any, benchmark: Callab
             seed=planned.seed,
             values=planned.values,
             benchmark=measure,
+            **elsewhere,
             workers=getattr(config, "workerinput", {}).get("workercount", 1),
         )
     except (NotATraining, WrongSetting) as error:

@@ -24,6 +24,7 @@ INSTABILITY = "instability"
 EXPLOSION = "explosion"
 OVERFITTING = "overfitting"
 PERFORMANCE = "performance"
+MEMORY = "growing-memory"
 SILENT = "silently-wrong"
 CRASH = "crash"
 
@@ -72,8 +73,17 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         PERFORMANCE,
         "training is slow",
         "low",
-        "data loading, a batch size too small for the machine",
-        "How long does a step wait for its data, against computing?",
+        "data loading, a batch size too small for the machine, one operation that takes most of the step, more threads "
+        "than processors, a compiler that starts again and again",
+        "How long does a step wait for its data, against computing? Which line takes the most? Does a step take "
+        "longer with twice the samples?",
+    ),
+    SymptomRow(
+        MEMORY,
+        "memory grows from step to step",
+        "high",
+        "something keeps tensors together with their graphs: a list of losses, a running total",
+        "What outlives its step? Does it have a `grad_fn`?",
     ),
     SymptomRow(
         SILENT,

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .checks.keeps_throughput import WARM_UP, measured
+from .pace import measured, warm_up
 from .trace import Trace
 
 
-def measured_by(benchmark: Any) -> Callable[[Callable[[], object], int], None]:
-    """Drives a run through `benchmark.pedantic`: each step is one round, the warm-up is not counted.
+def measured_by(benchmark: Any, steps: int) -> Callable[[Callable[[], object], int], None]:
+    """Drives a run through `benchmark.pedantic`: each step is one round. The warm-up goes before, until it is over.
 
     A watched test is one round as a whole: its steps are its own business.
     """
 
     def drive(once: Callable[[], object], most: int) -> None:
-        warm_up = min(WARM_UP, most - 1)
-        benchmark.pedantic(once, rounds=most - warm_up, iterations=1, warmup_rounds=warm_up)
+        times: list[float] = []
+        while len(times) + 1 < most and warm_up(times) is None:
+            took = once()
+            if not isinstance(took, float):
+                break  # the training ended, and what comes now is empty
+            times.append(took)
+        benchmark.pedantic(once, rounds=max(min(most - len(times), steps), 1), iterations=1)
 
     return drive
 
 
 def note_speed(benchmark: Any, trace: Trace) -> None:
-    if len(trace.computes) > WARM_UP:
-        benchmark.extra_info.update(measured(trace))
+    benchmark.extra_info.update(measured(trace))

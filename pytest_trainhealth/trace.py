@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from .facts import Place
+from .records.comparison import Comparison
 from .records.data import Alignment, FieldRecord, KeptTensor, Repaired, SampleChange, ScaleRecord, SpoiltBatch
 from .records.losses import Imitation, LossCall
 from .records.numbers import ActivationRecord, Crash, DropoutRecord, GuiltyOperation, HalfRecord, NonFinite
 from .records.probes import ProbeRecord
+from .records.speed import SpeedRecord
 from .records.wiring import (
     Accumulation,
     Alliance,
@@ -98,6 +100,9 @@ class Trace:
     #: Seconds per step: waiting for the batch, and everything else.
     waits: list[float] = field(default_factory=list)
     computes: list[float] = field(default_factory=list)
+    #: Against another revision.
+    comparison: Comparison | None = None
+    speed: SpeedRecord = field(default_factory=SpeedRecord)
     #: A re-run with cures.
     cured: bool = False
     #: The step from which on a cure made the learning rate smaller, where it did not from the start.

@@ -38,7 +38,8 @@ class Trials:
                 self.untried.append(label)
             return None
         trace, healthy = self.examination.with_cures(*cures)
-        self.done[label] = Rerun(label, self.examination.result(trace), healthy)
+        better = healthy or self.examination.clearly_better(trace)
+        self.done[label] = Rerun(label, self.examination.result(trace), healthy, confirms=better and not healthy)
         return self.done[label]
 
     def smallest_that_heals(self, group: Sequence[Prescription]) -> tuple[set[str], Rerun] | None:

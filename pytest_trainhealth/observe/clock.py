@@ -17,7 +17,7 @@ class Clock:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._began: float | None = None
-        self._waited = 0.0
+        self._waited = self._aside = 0.0
         original = _BaseDataLoaderIter.__next__
 
         def timed(iterator: Any) -> Any:
@@ -31,8 +31,8 @@ class Clock:
         stack.callback(setattr, _BaseDataLoaderIter, "__next__", original)
 
     def step_begins(self, batch: object) -> None:
-        now = time.perf_counter()
+        now, aside = time.perf_counter(), self._run.trace.speed.aside
         if self._began is not None:
             self._run.trace.waits.append(self._waited)
-            self._run.trace.computes.append(now - self._began - self._waited)
-        self._began, self._waited = now, 0.0
+            self._run.trace.computes.append(now - self._began - self._waited - (aside - self._aside))
+        self._began, self._waited, self._aside = now, 0.0, aside

@@ -7,6 +7,7 @@ counter tells, for free) gets its values back.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,6 +37,8 @@ class Feed:
         self._count = 1
         self._join: Callable[[list[Any]], Any] | None = None
         self.position = -1
+        #: Seconds that the latest batch took to be moved to the device.
+        self.moving = 0.0
 
     def take(self) -> Any:
         """The next batch, ready for a step."""
@@ -48,7 +51,12 @@ class Feed:
                 self._ready.add(id(batch))
                 return batch
             batch = fresh_containers(batch)
-        return batch if self._device is None else to_device(batch, self._device)
+        if self._device is None:
+            return batch
+        began = time.perf_counter()
+        moved = to_device(batch, self._device)
+        self.moving = time.perf_counter() - began
+        return moved
 
     def give_back(self) -> None:
         """After a step: what it wrote into the batch is undone."""

@@ -131,13 +131,14 @@ class _Loop:
         self._stepper = run.stepper = Stepper(training)
         self.over = False
 
-    def once(self) -> None:
+    def once(self) -> float | None:
+        """Seconds that the step took. None when there is no more to do."""
         if self.over:
-            return
+            return None
         run, plan, trace = self._run, self._plan, self._run.trace
-        began = time.perf_counter()
+        began, aside = time.perf_counter(), trace.speed.aside
         batch = run.feed.take() if plan.resumes is None else plan.resumes(run)
-        trace.waits.append(time.perf_counter() - began)
+        trace.waits.append(time.perf_counter() - began - run.feed.moving)
         if not run.step or plan.resumes is not None:
             trace.batch_size = batch_size(batch)
         for change in run.batch_changes if plan.resumes is None else ():  # what was kept has been changed already
@@ -145,13 +146,14 @@ class _Loop:
         run.batch = batch
         if not _take(run, self._stepper, batch, plan):
             self.over = True
-            return
-        trace.computes.append(time.perf_counter() - began - trace.waits[-1])
+            return None
+        trace.computes.append(time.perf_counter() - began - trace.waits[-1] - (trace.speed.aside - aside))
         trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.every_step)
         if time.monotonic() > plan.deadline:
             trace.cut_short = f"the time budget was used up at step {run.step}"
         self.over = bool(trace.nonfinite or plan.enough(trace) or trace.cut_short or run.step + 1 >= plan.longest)
         run.step += 1
+        return trace.waits[-1] + trace.computes[-1]
 
     def finish(self) -> None:
         self._run.trace.nonfinite = self._run.trace.nonfinite or self._run.finiteness.of_state()

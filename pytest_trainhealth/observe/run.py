@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -59,6 +60,7 @@ class Run:
         self.wrapped = 0
         self._holders: dict[int, tuple[str, ...]] = {}
         self._listeners: defaultdict[str, list[Callable[..., None]]] = defaultdict(list)
+        self._telling = False
 
     # -- listeners -----------------------------------------------------------------------------------
 
@@ -69,8 +71,16 @@ class Run:
                 self._listeners[event].append(method)
 
     def tell(self, event: str, *facts: Any) -> None:
-        for method in self._listeners[event]:
-            method(*facts)
+        """What listening takes is noted, so that it is not taken for the training's own time."""
+        began, outermost = time.perf_counter(), not self._telling
+        self._telling = True
+        try:
+            for method in self._listeners[event]:
+                method(*facts)
+        finally:
+            if outermost:
+                self._telling = False
+                self.trace.speed.aside += time.perf_counter() - began
 
     def keeps_gradients(self, holder: Any) -> bool:
         return self.refuses_clearing is not None and self.refuses_clearing(holder)

@@ -15,7 +15,10 @@ from .fields import Fields
 from .frozen import Frozen
 from .gradients import FirstGradients, Gradients
 from .graph_ends import GraphEnds
+from .kept_graphs import KeptGraphs
+from .loading import Loading
 from .loss_calls import LossCalls
+from .memory import Memory
 from .modes import Modes
 from .modules import Modules
 from .operations import Operations
@@ -29,10 +32,14 @@ from .regularization import Dropouts, Penalties
 from .run import Run
 from .scales import Scales
 from .schedulers import Schedulers
+from .slow_calls import SlowCalls
+from .split import Split
 from .spoilt import SpoiltBatches
 from .stale import StaleGradients
 from .stored import KeptTensors, Samples
+from .surroundings import Compilations, Threads
 from .ties import Ties
+from .tokens import Tokens
 from .visits import Visits
 
 #: Cheap enough to be always there.
@@ -70,12 +77,22 @@ BY_NAME: dict[str, Callable[[Run], object]] = {
     "penalties": Penalties,
     "operations": Operations,
     "halves": Halves,
+    "split": Split,
+    "memory": Memory,
+    "tokens": Tokens,
+    "threads": Threads,
+    "compilations": Compilations,
+    "loading": Loading,
+    "kept_graphs": KeptGraphs,
+    "slow_calls": SlowCalls,
     # last: it calls the models again, when all others have stopped listening
     "probes": Probes,
 }
 #: They leave off early; the closer look has those that do not.
 _BRIEF = ("first_gradients", "moves")
-CLOSER_LOOK: tuple[str, ...] = tuple(name for name in BY_NAME if name not in _BRIEF)
+#: About speed and memory, which other checks do not ask for.
+_PACE = ("split", "memory", "tokens", "threads", "compilations", "loading", "kept_graphs", "slow_calls")
+CLOSER_LOOK: tuple[str, ...] = tuple(name for name in BY_NAME if name not in (*_BRIEF, *_PACE))
 
 
 def make_signals(run: Run, names: Iterable[str]) -> list[object]:

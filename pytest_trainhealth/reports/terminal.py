@@ -9,8 +9,9 @@ import pytest
 
 from ..facts import Verdict
 from ..figures import plural
-from ..settings import CHECKS
+from ..settings import CHECKS, SPEED
 from .overview import check_rows, main_cause, seconds, told_once, totals
+from .speed import speed_lines
 
 if TYPE_CHECKING:
     from ..gathering import Examined, Gathered
@@ -23,7 +24,8 @@ _Line = list[tuple[str, str | None]]
 
 def write_summary(reporter: pytest.TerminalReporter, gathered: Gathered) -> None:
     tests = _by_test(gathered.examined)
-    lines = [*_table(tests, reporter.verbosity >= 0), *_closing_lines(tests, gathered.unenforced)]
+    talkative = reporter.verbosity >= 0
+    lines = [*_table(tests, talkative), *_speeds(tests, talkative), *_closing_lines(tests, gathered.unenforced)]
     if not lines:
         return
     reporter.section("training health", sep="-")
@@ -52,6 +54,14 @@ def _table(tests: dict[str, list[Examined]], with_healthy: bool) -> Iterator[_Li
             expected = "   (expected)" if examined.xfailed else ""
             yield [(f"{label}   {check}  ", None), (outcome, colour), (f"   {explanation}   {took}{expected}", None)]
             label = " " * len(label)
+
+
+def _speeds(tests: dict[str, list[Examined]], talkative: bool) -> Iterator[_Line]:
+    """How fast the trainings are whose speed was measured."""
+    found = [(test, Verdict.from_json(e.verdict)) for test in tests for e in tests[test] if e.verdict["check"] == SPEED]
+    labels = _labels([test for test, _ in found])
+    for line in speed_lines([(labels[test], verdict) for test, verdict in found] if talkative else []):
+        yield [(line, None)]
 
 
 def _closing_lines(tests: dict[str, list[Examined]], unenforced: int) -> Iterator[_Line]:

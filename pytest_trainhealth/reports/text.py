@@ -124,7 +124,7 @@ def _reruns(verdict: Verdict, finding: Finding | None, verbose: bool) -> list[st
 
 def _outcome(rerun: Rerun, of_this_cause: bool) -> str:
     if not rerun.healthy:
-        return "still fails"
+        return "which confirms the cause" if rerun.confirms and of_this_cause else "still fails"
     return "passes, which confirms the cause" if rerun.confirms and of_this_cause else "passes"
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
+import re
 import runpy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.causes import cause as known_cause
 from pytest_trainhealth.causes import cause_names
-from pytest_trainhealth.settings import BATTERY
 
 from ..docs.snippets import plain
 
@@ -23,13 +22,33 @@ PAGES = DOCS / "causes"
 RECORD = runpy.run_path(str(DOCS / "_record.py"))
 PAIRS = sorted(folder.name for folder in PAGES.iterdir() if folder.is_dir() and not folder.name.startswith("_"))
 
-CHECKS = {"data-loading-bottleneck": ("keeps_throughput",)}
 #: The fix is what a reader has to see at a glance.
 _MOST_CHANGED_LINES = 4
+#: How much slower than measured a mended program may be. The broken ones are slower by a factor of four and more.
+_ROOM = 2.5
 
 
-def load(cause: str, which: str) -> Callable[[], Training]:
-    return runpy.run_path(str(PAGES / cause / f"{which}.py"))["training"]
+#: Whether they are slow is a matter of the machine, and of what else it does.
+TIMED = {
+    name for name in PAIRS if name != "data-loading-bottleneck" and "GATES" in (PAGES / name / "broken.py").read_text()
+}
+JUDGED = [pytest.param(name, marks=pytest.mark.timing) if name in TIMED else name for name in PAIRS]
+
+
+@functools.cache
+def gates(cause: str) -> dict[str, float]:
+    """Speeds differ from machine to machine: the gate is what the mended program does here and now, with room."""
+    asked = runpy.run_path(str(PAGES / cause / "broken.py")).get("GATES", {})
+    absolute = {name for name in ("min_samples_per_second", "max_step_ms") if name in asked}
+    if not absolute:
+        return {}
+    free = {"min_samples_per_second": 1e-3, "max_step_ms": 1e6}
+    (verdict,) = RECORD["diagnosed"](cause, 0, "fixed", gates={name: free[name] for name in absolute}).verdicts
+    measured = {
+        "min_samples_per_second": verdict.figures["samples_per_second"] / _ROOM,
+        "max_step_ms": 1e3 * verdict.figures["step_seconds"] * _ROOM,
+    }
+    return {name: measured[name] for name in absolute}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +58,7 @@ def diagnosed():
 
     def once(cause: str, seed: int) -> Any:
         if (cause, seed) not in known:
-            known[cause, seed] = RECORD["diagnosed"](cause, seed)
+            known[cause, seed] = RECORD["diagnosed"](cause, seed, gates=gates(cause))
         return known[cause, seed]
 
     return once
@@ -50,7 +69,7 @@ def test_every_cause_has_a_pair_and_every_pair_a_cause():
 
 
 @pytest.mark.parametrize("seed", [0])
-@pytest.mark.parametrize("cause", PAIRS)
+@pytest.mark.parametrize("cause", JUDGED)
 def test_broken_program_is_diagnosed(cause, seed, diagnosed):
     report = diagnosed(cause, seed)
     assert not report.healthy
@@ -60,11 +79,11 @@ def test_broken_program_is_diagnosed(cause, seed, diagnosed):
     )
 
 
-@pytest.mark.parametrize("cause", PAIRS)
+@pytest.mark.parametrize("cause", JUDGED)
 def test_page_shows_what_is_really_said(cause, diagnosed):
     """Up to numbers. After a change of wording: `python docs/_record.py`."""
     shown, real = (PAGES / cause / "failure.txt").read_text(), RECORD["failure"](diagnosed(cause, 0))
-    assert plain(shown.replace("\n", " ")) == plain(real.replace("\n", " "))
+    assert told(shown) == told(real)
 
 
 def test_example_of_the_json_format_has_its_shape(diagnosed):
@@ -73,9 +92,9 @@ def test_example_of_the_json_format_has_its_shape(diagnosed):
 
 
 @pytest.mark.parametrize("seed", [0])
-@pytest.mark.parametrize("cause", PAIRS)
+@pytest.mark.parametrize("cause", JUDGED)
 def test_fixed_program_is_healthy(cause, seed):
-    report = diagnose(load(cause, "fixed"), CHECKS.get(cause, BATTERY), seed=seed)
+    report = RECORD["diagnosed"](cause, seed, "fixed", gates=gates(cause))
     assert all(verdict.passed for verdict in report.verdicts), str(report)
     assert report.healthy and not report.findings
 
@@ -96,6 +115,19 @@ def test_program_fits_on_a_page(cause, which):
 def code_lines(cause: str, which: str) -> list[str]:
     """Without the docstring, which says something else of each."""
     return (PAGES / cause / f"{which}.py").read_text().splitlines()[1:]
+
+
+def told(chart: str) -> str:
+    """On a busy machine a cured run may miss a gate of speed; its factor confirms the cause all the same.
+
+    What else is slow differs from run to run.
+    """
+    chart = (
+        re.sub(r"\n  also .*?(?=\n  \w)", "", chart, flags=re.DOTALL)
+        if "samples/s" in chart or "ms" in chart
+        else chart
+    )
+    return plain(chart.replace("\n", " ")).replace("passes, which confirms", "which confirms")
 
 
 def shape(value: Any) -> Any:

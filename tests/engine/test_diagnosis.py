@@ -96,6 +96,9 @@ class FakeExamination:
         self.steps_spent += 100
         return Trace(), self.heals <= {cure.label for cure in cures}
 
+    def clearly_better(self, trace: Trace) -> bool:
+        return False
+
     def result(self, trace: Trace) -> str:
         return "1 -> 0"
 

@@ -7,6 +7,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
 
+GATES = {"max_data_wait": 0.5}
+
 
 def spectrogram(wave):
     waves = torch.stft(wave, 512, hop_length=128, window=torch.hann_window(512), return_complex=True)

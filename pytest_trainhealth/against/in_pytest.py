@@ -1,0 +1,76 @@
+"""A side's own pytest run: collects the one test, and serves where its check would be judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ..collecting import Plan, check_of, test_of
+from ..facts import Verdict
+from ..settings import SPEED
+from .child import Service
+
+#: How `running.judged` finds out that it is to serve rather than to judge.
+PLUGIN = "trainhealth-side"
+
+
+class Side:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._calls = 0
+        self.complaint = ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """The marker may be new: then the other revision's test has none, and gets it here."""
+        marked = {mark.name for mark in metafunc.definition.iter_markers()}
+        if SPEED not in marked and "trainhealth" not in metafunc.fixturenames:
+            metafunc.definition.add_marker(SPEED)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        wanted = self._service.order["test"]
+        items[:] = [item for item in items if test_of(item)[0] == wanted and check_of(item) in (None, SPEED)]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._note(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._note(report)
+
+    def serve(self, planned: Plan, subject: Any) -> Verdict:
+        """A test with the fixture may ask several times: the n-th is the one that is compared."""
+        if planned.check == SPEED:
+            self._calls += 1
+            if self._calls - 1 == self._service.order["call"]:
+                self._service.give(subject)
+        return Verdict(planned.check, planned.name, "passed", "served another run")
+
+    def _note(self, report: pytest.CollectReport | pytest.TestReport) -> None:
+        if report.passed or self.complaint:
+            return
+        crash = getattr(report.longrepr, "reprcrash", None)
+        text = report.longreprtext if crash is None else crash.message
+        lines = [line.removeprefix("E ").strip() for line in text.splitlines() if line.strip()] or ["an error"]
+        # a module that cannot be imported is told with its traceback, and the error comes last
+        self.complaint = lines[0] if crash is not None else lines[-1]
+
+
+class _Registers:
+    def __init__(self, side: Side) -> None:
+        self._side = side
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.pluginmanager.register(self._side, PLUGIN)
+
+
+def run(service: Service) -> None:
+    side, order = Side(service), service.order
+    pytest.main([*order["arguments"], order["target"]], plugins=[_Registers(side)])
+    if service.given:
+        return
+    if side.complaint:
+        service.answerer.send(raised=side.complaint)
+    else:
+        service.answerer.send(missing=True)

@@ -1,0 +1,53 @@
+"""thread-oversubscription: more threads than processors
+
+What happens
+    torch splits an operation among its threads and waits for the last of them. With more threads than processors
+    some have to wait for their turn, and all others for them: a step may take ten times as long. It happens in
+    containers that see fewer processors than the machine has, with `OMP_NUM_THREADS` set for another machine, and when
+    every DataLoader worker or every process of a test run brings threads of its own.
+
+How it is recognised
+    Threads of torch's times worker processes, against the processors that this process may use. The re-run has one
+    thread.
+
+How to fix it
+    `torch.set_num_threads()` or `OMP_NUM_THREADS` with the processors that are there, divided among the processes; one
+    in each DataLoader worker (`worker_init_fn`), which is torch's own choice.
+
+What not to do
+    More workers: that is more of the same.
+
+When this is wrong
+    Threads that sleep (waiting for a disk or the network) may well outnumber the processors; torch's do not sleep.
+"""
+
+from __future__ import annotations
+
+from .. import figures, pace
+from ..facts import Cure, Evidence, Fix, Symptom
+from ..symptoms import PERFORMANCE
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 21
+EXPLAINS = (PERFORMANCE,)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    threads, cores, workers = trace.speed.threads, trace.speed.cores, trace.speed.workers
+    if threads <= 1 or threads + workers <= cores or not pace.is_about_gates(trace, symptom):
+        return None
+    beside = f" beside {figures.plural(workers, 'worker')}" if workers else ""
+    has = figures.plural(cores, "processor")
+    return Suspicion(
+        statement=f"torch uses {threads} threads{beside} on {has}",
+        evidence=(Evidence(f"{threads} threads{beside}, and this process may use {has}", float(threads)),),
+        certainty="likely" if threads > cores else "possible",
+        why="an operation is done when its last thread is, and that one waits for a processor",
+        fix=Fix(
+            "use as many threads as there are processors for them:",
+            (f"torch.set_num_threads({max(cores - workers, 1)})",),
+        ),
+        not_this="more workers: they bring more of the same",
+        cures=(Cure("threads", "one thread", {"count": 1}),),
+    )

@@ -1,0 +1,68 @@
+"""throughput-regression: a step takes longer than it did at another revision
+
+What happens
+    A change made the training slower, and nothing else shows it: the loss is as before, the tests pass, and the next
+    long run costs a fifth more.
+
+How it is recognised
+    Both revisions run in the same minute on the same machine, each in a process of its own, and take turns of a
+    twentieth of a second (A B B A). Only the ratios of neighbours count: their median has to be beyond the tolerance,
+    and the whole 99 % confidence interval beyond half of it. Then a few steps of both run under torch's profiler, and
+    the operators that take longer are named.
+
+How to fix it
+    Look at what the change does in every step: a layer or a loss term more, a copy to another device or dtype, a
+    `.item()` or print that waits for the device, work that used to be done once. `git bisect run` with this test finds
+    the commit.
+
+What not to do
+    Raise the tolerance until it passes: ten changes of 9 % each make the training 2.4 times slower.
+
+When this is wrong
+    The change is worth its price: a larger model is slower. Then compare with a revision that has it. Dependencies that
+    the other revision asked for in other versions are not installed anew; a note says where they differ.
+"""
+
+from __future__ import annotations
+
+from .. import figures
+from ..against.judged import found, times
+from ..facts import Evidence, Fix, Symptom
+from ..records.comparison import OperatorTime
+from ..symptoms import PERFORMANCE
+from ..trace import Trace
+from . import Suspicion
+
+RANK = 0
+EXPLAINS = (PERFORMANCE,)
+#: The fix is another program; a re-run of this one cannot show it.
+CURABLE = False
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    comparison = trace.comparison
+    if comparison is None or comparison.outcome != "slower":
+        return None
+    taken = f"{times(comparison)} (medians of {comparison.pairs} pairs of {_rounds(comparison.steps_a_round)})"
+    spread = f"99 % confidence interval {comparison.low:.2f} to {comparison.high:.2f} times the time"
+    grown = comparison.grown
+    return Suspicion(
+        statement=f"a step is {found(comparison, slower=True)}",
+        evidence=(
+            *((Evidence(_operators(grown), grown[0].growth),) if grown else ()),
+            Evidence(taken, comparison.here),
+            Evidence(spread, comparison.ratio),
+        ),
+        why="what was changed since costs time in every step",
+        fix=Fix(f"look for work that the change added to every step: git diff {comparison.revision}"),
+        not_this="a larger tolerance: many small losses add up",
+    )
+
+
+def _operators(grown: tuple[OperatorTime, ...]) -> str:
+    told = [f"{row.name} {figures.short(row.there)} -> {figures.short(row.here)} ms" for row in grown[:3]]
+    return f"operators that grew, own time in a step: {', '.join(told)}"
+
+
+def _rounds(steps: int) -> str:
+    return f"rounds of {figures.plural(steps, 'step')}"

@@ -1,0 +1,42 @@
+"""What was measured against another revision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class OperatorTime:
+    """Milliseconds of a step that were an operator's own, on both sides."""
+
+    name: str
+    here: float
+    there: float
+
+    @property
+    def growth(self) -> float:
+        return self.here - self.there
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`ratio`: how many times as long a step takes here as there, with its confidence interval."""
+
+    revision: str
+    outcome: Literal["slower", "not slower", "too wide", "could not compare"]
+    tolerance: float = 0.1
+    #: Why it could not be compared.
+    reason: str = ""
+    ratio: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
+    pairs: int = 0
+    steps_a_round: int = 0
+    #: Median seconds of a step.
+    here: float = 0.0
+    there: float = 0.0
+    #: What is not the same besides: changes not committed, losses, dependencies.
+    notes: tuple[str, ...] = ()
+    #: The operators that take longer here, those first that grew most.
+    grown: tuple[OperatorTime, ...] = ()

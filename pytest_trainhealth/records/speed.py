@@ -1,0 +1,128 @@
+"""What a step's time went into, what memory did, and what a closer look at a slow training showed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..facts import Place
+
+
+@dataclass
+class Phases:
+    """Seconds of one step. What is missing from the whole step is the rest: clipping, logging, schedulers."""
+
+    transfer: float = 0.0
+    forward: float = 0.0
+    backward: float = 0.0
+    optimizer: float = 0.0
+
+    @property
+    def known(self) -> float:
+        return self.transfer + self.forward + self.backward + self.optimizer
+
+
+@dataclass
+class LoadingRecord:
+    """How a DataLoader makes its batches: read in this process, once, after the run."""
+
+    dataset: str
+    workers: int
+    batch_size: int
+    #: Seconds of one sample in `__getitem__`, and of one batch in the collate function.
+    item: float
+    collate: float = 0.0
+    #: The dearest lines of the user's own in them.
+    item_place: Place | None = None
+    collate_place: Place | None = None
+
+    @property
+    def batch(self) -> float:
+        """Seconds that one process takes for a batch."""
+        return self.item * self.batch_size + self.collate
+
+
+@dataclass
+class KeptGraph:
+    """Something that outlives its step and holds the graph of that step: tensors with a `grad_fn`."""
+
+    #: "list", "dict", "the variable", and the name by which the user knows it.
+    kind: str
+    name: str
+    #: Tensors with a graph in it after the first of the watched steps and after the last.
+    before: int
+    after: int
+    #: Nodes of the graphs that are alive, at the same moments.
+    nodes_before: int
+    nodes_after: int
+    steps: int
+    place: Place | None = None
+
+    @property
+    def grows(self) -> bool:
+        """With every step, not once: an exponential average or a carried state stays as large as it is."""
+        return self.nodes_after - self.nodes_before >= self.steps - 1 > 0
+
+
+@dataclass
+class JoinedRecord:
+    """The same training with several batches joined into one: seconds of a step before and after."""
+
+    count: int
+    alone: float
+    joined: float
+
+
+@dataclass
+class CallRecord:
+    """Calls of one function from one line of the user's own, in one step, and their share of all time."""
+
+    name: str
+    calls: int
+    seconds: float
+    share: float
+    place: Place | None = None
+    #: A function of torch's, whose result can be remembered.
+    torch: bool = False
+
+
+@dataclass
+class SyncRecord:
+    """A line that makes Python wait for the device: `.item()`, `.cpu()`, `float(tensor)`."""
+
+    name: str
+    per_step: float
+    device: str
+    place: Place | None = None
+
+
+@dataclass
+class SpeedRecord:
+    """All that concerns speed and memory."""
+
+    #: By step. On an accelerator not of every step: to split one it has to be synchronised.
+    phases: dict[int, Phases] = field(default_factory=dict)
+    #: Tokens of each step, where the batches hold token ids.
+    tokens: list[int] = field(default_factory=list)
+    #: Floating point operations of one step.
+    flops: float | None = None
+    #: Bytes in use after each step, and the most there ever were.
+    memory: list[int] = field(default_factory=list)
+    peak_memory: int | None = None
+    #: Seconds that listeners took, which do not count as the training's.
+    aside: float = 0.0
+    #: Graphs that torch.compile made, by step, and why it made the last.
+    compiled: dict[int, int] = field(default_factory=dict)
+    compiled_because: str = ""
+    #: Threads of torch's, and processors that this process may use.
+    threads: int = 1
+    cores: int = 1
+    #: Worker processes of the loaders.
+    workers: int = 0
+    #: The closer look after a gate has failed.
+    loading: LoadingRecord | None = None
+    kept_graphs: list[KeptGraph] = field(default_factory=list)
+    joined: JoinedRecord | None = None
+    calls: list[CallRecord] = field(default_factory=list)
+    #: The profiler's operators by their own time, with their share.
+    operators: list[tuple[str, float]] = field(default_factory=list)
+    syncs: list[SyncRecord] = field(default_factory=list)

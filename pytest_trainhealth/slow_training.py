@@ -1,0 +1,50 @@
+"""The closer look at a training that is slow, or whose memory grows: one short run, and one with joined batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+
+from .facts import Cure, Symptom
+from .judging import Examination
+from .observe.slow_calls import STEPS
+from .pace import LEAST_WARM_UP, too_few_samples
+from .records.speed import JoinedRecord
+from .symptoms import PERFORMANCE
+from .trace import Trace
+
+_LOOKS = ("threads", "loading", "kept_graphs", "slow_calls")
+#: Batches are joined up to about this size; smaller than any at which a machine is busy with the samples themselves.
+_JOINED_SAMPLES, _MOST_JOINED = 64, 64
+
+
+def looked_at_closely(examination: Examination, trace: Trace, symptom: Symptom) -> Trace:
+    """The run as it was timed, with what the closer look showed. Nothing of that look is timed."""
+    plan = replace(examination.plan, drive=None, enough=lambda trace: False, keeps_crash=True)
+    seen = examination.record(replace(plan, longest=STEPS, signals=_LOOKS)).speed
+    speed = trace.speed
+    speed.loading, speed.kept_graphs = seen.loading, seen.kept_graphs
+    speed.calls, speed.operators, speed.syncs = seen.calls, seen.operators, seen.syncs
+    if symptom.category == PERFORMANCE and too_few_samples(symptom):
+        speed.joined = _joined(examination, trace)
+    return trace
+
+
+def _joined(examination: Examination, trace: Trace) -> JoinedRecord | None:
+    count = join_count(trace)
+    if count is None:
+        return None
+    cure = Cure("larger_batches", f"{count} batches joined into one", {"count": count})
+    plan = replace(examination.plan, drive=None, enough=lambda trace: False, longest=2 * LEAST_WARM_UP, cures=(cure,))
+    wide = examination.record(plan)
+    if wide.without_effect or wide.crash is not None or len(wide.computes) <= LEAST_WARM_UP:
+        return None
+    alone, joined = (median(each.computes[LEAST_WARM_UP:]) for each in (trace, wide))
+    return JoinedRecord(count, alone, joined)
+
+
+def join_count(trace: Trace) -> int | None:
+    """How many batches to join. None where they are large already."""
+    if not trace.batch_size or trace.batch_size > _JOINED_SAMPLES // 4:
+        return None
+    return min(_JOINED_SAMPLES // trace.batch_size, _MOST_JOINED)

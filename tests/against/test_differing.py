@@ -1,0 +1,117 @@
+"""What is told besides the ratio; and how the comparison's outcome becomes the check's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_trainhealth.against.differing import grown_operators, of_files, of_losses, of_memorising
+from pytest_trainhealth.against.judged import beside
+from pytest_trainhealth.causes import cause
+from pytest_trainhealth.checks import CouldNotJudge, Passed
+from pytest_trainhealth.checks.keeps_throughput import judge
+from pytest_trainhealth.facts import Symptom
+from pytest_trainhealth.records.comparison import Comparison, OperatorTime
+from pytest_trainhealth.symptoms import PERFORMANCE
+from pytest_trainhealth.trace import Trace
+
+SLOWER = Comparison(
+    "origin/main", "slower", 0.1, "", 1.21, 1.17, 1.25, 40, 7, 0.0121, 0.01,
+    ("losses differ from step 3 on: 2.310 vs 2.350 at origin/main",), (OperatorTime("aten::mm", 4.0, 2.0),),
+)  # fmt: skip
+
+
+def test_losses() -> None:
+    here = [2.31, 2.2, 2.1]
+    assert of_losses(here, here, [2.31, 2.2, 2.15], "main") == ["losses differ from step 2 on: 2.100 vs 2.150 at main"]
+    assert of_losses(here, here, [x * (1 + 1e-5) for x in here], "main") == []
+    assert of_losses([1.0, float("nan")], [1.0, float("nan")], [1.0, float("nan")], "main") == []
+    assert of_losses([1.0, 2.0], [1.0, 2.0], [1.0, float("inf")], "main") != []
+
+
+def test_losses_that_are_never_the_same_say_nothing() -> None:
+    assert of_losses([2.31, 2.2], [2.31, 2.4], [2.31, 2.9], "main") == []
+
+
+def test_memorising() -> None:
+    assert of_memorising(60, 30, "main") == ["memorises one batch in 60 steps, in 30 at main"]
+    assert of_memorising(33, 30, "main") == of_memorising(None, 30, "main") == []
+
+
+def test_files() -> None:
+    assert of_files(0, [], "main") == []
+    assert of_files(3, ["uv.lock"], "main") == [
+        "compared with uncommitted changes in 3 files",
+        "uv.lock differ from main: both sides ran with what is installed now",
+    ]
+
+
+def test_operators() -> None:
+    here = {"aten::mm": 4.0, "aten::add": 1.01, "aten::new": 0.5, "aten::faster": 0.1, "autograd::engine::x": 9.0}
+    there = {"aten::mm": 2.0, "aten::add": 1.0, "aten::faster": 3.0}
+    interrupted = {**here, "aten::add": 50.0}
+    found = grown_operators([here, interrupted, here], [there, there, there])
+    assert found == (OperatorTime("aten::mm", 4.0, 2.0), OperatorTime("aten::new", 0.5, 0.0))
+
+
+def traced(comparison: Comparison | None) -> Trace:
+    steps = 20
+    return replace(Trace.of([1.0] * steps), waits=[0.001] * steps, computes=[0.01] * steps, comparison=comparison)
+
+
+def test_slower_is_a_symptom() -> None:
+    symptom = judge(traced(SLOWER), {})
+    assert isinstance(symptom, Symptom) and symptom.category == PERFORMANCE
+    assert (symptom.measured, symptom.limit) == (1.21, 1.1)
+    assert symptom.headline == "1.21 x slower than origin/main [1.17, 1.25]"
+
+
+def test_not_slower_is_a_note() -> None:
+    passed = judge(traced(replace(SLOWER, outcome="not slower", ratio=1.01, low=0.98, high=1.04)), {})
+    assert isinstance(passed, Passed)
+    assert passed.notes == ("1.01 x the time of origin/main [0.98, 1.04]",)
+    assert passed.figures["against_ratio"] == 1.01 and passed.figures["against_pairs"] == 40
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"outcome": "too wide", "low": 0.9, "high": 1.4},
+            "too noisy to compare with origin/main: 1.21 x [0.90, 1.40] after 40 pairs, tolerance 10 %",
+        ),
+        (
+            {"outcome": "could not compare", "reason": "git is not installed", "pairs": 0},
+            "not compared with origin/main: git is not installed",
+        ),
+    ],
+)
+def test_what_could_not_be_judged(changes: dict[str, object], reason: str) -> None:
+    unjudged = judge(traced(replace(SLOWER, **changes)), {})
+    assert isinstance(unjudged, CouldNotJudge) and unjudged.reason == reason
+
+
+def test_what_the_check_found_by_itself_comes_first() -> None:
+    symptom = judge(traced(SLOWER), {"min_samples_per_second": 1e9})
+    assert isinstance(symptom, Symptom) and "samples/s" in symptom.headline
+
+
+def test_nothing_asked_nothing_changed() -> None:
+    passed = Passed(("a note",), {"step_seconds": 1.0})
+    assert beside(None, passed) is passed
+
+
+def test_the_cause() -> None:
+    symptom = judge(traced(SLOWER), {})
+    assert isinstance(symptom, Symptom)
+    suspicion = cause("throughput-regression").look(traced(SLOWER), symptom)
+    assert suspicion is not None and not suspicion.cures
+    assert suspicion.statement == "a step is 1.21 x slower than origin/main [1.17, 1.25]"
+    assert [e.text for e in suspicion.evidence] == [
+        "operators that grew, own time in a step: aten::mm 2 -> 4 ms",
+        "12.1 ms a step, 10 ms at origin/main (medians of 40 pairs of rounds of 7 steps)",
+        "99 % confidence interval 1.17 to 1.25 times the time",
+    ]
+    for other in (None, replace(SLOWER, outcome="not slower"), replace(SLOWER, outcome="too wide")):
+        assert cause("throughput-regression").look(traced(other), symptom) is None

@@ -1,0 +1,300 @@
+"""`keeps_throughput`: which steps count, what they are split into, and which gate fails."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pytest_trainhealth import Training
+from pytest_trainhealth.checks import CouldNotJudge, Passed
+from pytest_trainhealth.checks.keeps_throughput import SIGNALS, clearly_better, enough, judge, result
+from pytest_trainhealth.facts import Symptom
+from pytest_trainhealth.observe.flops import count_flops
+from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.run import Run
+from pytest_trainhealth.observe.split import Split
+from pytest_trainhealth.pace import LEAST_WARM_UP, MOST_WARM_UP, measured, warm_up
+from pytest_trainhealth.records.speed import Phases
+from pytest_trainhealth.starting import Start
+from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE
+from pytest_trainhealth.trace import Trace
+
+# -- which steps count ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seconds", "count"),
+    [
+        ([1.0] * 20, 5),
+        ([9.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 6),
+        ([5.0, 1.0, 1.02, 0.98, 1.0, 1.0], 5),
+        ([1.0, 1.0, 7.0, 9.0, 8.0, 1.0], 5),
+        ([1.0, 1.0, 1.0, 1.0], None),
+        ([2.0**-i for i in range(30)], MOST_WARM_UP),
+    ],
+    ids=["steady", "compiled first", "noise", "other work", "too short", "never settles"],
+)
+def test_warm_up_ends_when_steps_stop_getting_faster(seconds: list[float], count: int | None) -> None:
+    assert warm_up(seconds) == count
+
+
+def test_what_is_known_of_the_warm_up_does_not_change_as_steps_follow() -> None:
+    seconds = [9.0, 4.0, 2.0, 1.5, 1.0, 1.0, 1.1, 0.9, 1.0, 0.5, 0.4]
+    known = [warm_up(seconds[:n]) for n in range(len(seconds) + 1)]
+    settled = [each for each in known if each is not None]
+    assert len(set(settled)) == 1 and known.index(settled[0]) == settled[0]
+
+
+def made_up(step: float = 0.01, wait: float = 0.001, steps: int = 30, growth: float = 0.0, slow: float = 5.0) -> Trace:
+    """A warm-up that begins slowly, then as many steps as asked for."""
+    trace = Trace.of([1.0] * (LEAST_WARM_UP + steps))
+    trace.waits = [wait * slow] + [wait] * (LEAST_WARM_UP - 1 + steps)
+    trace.computes = [(step - wait) * slow] + [step - wait] * (LEAST_WARM_UP - 1 + steps)
+    trace.speed.memory = [int(5e8 + 1e6 * growth * i) for i in range(LEAST_WARM_UP + steps)]
+    trace.speed.peak_memory = max(trace.speed.memory)
+    part = (step - wait) / 10
+    phases = Phases(forward=3 * part, backward=5 * part, optimizer=part)
+    trace.speed.phases = {i: phases for i in range(len(trace.waits))}
+    return trace
+
+
+def test_the_split_adds_up_to_the_step() -> None:
+    known = measured(made_up(step=0.011, wait=0.001))
+    assert known["step_seconds"] == pytest.approx(0.011)
+    parts = [known[f"{name}_ms"] for name in ("wait", "transfer", "forward", "backward", "optimizer", "rest")]
+    assert parts == pytest.approx([1.0, 0.0, 3.0, 5.0, 1.0, 1.0])
+    assert known["data_wait"] == pytest.approx(1 / 11)
+    assert known["samples_per_second"] == pytest.approx(16 / 0.011)
+    assert known["tokens_per_second"] is None and known["flops_per_second"] is None
+
+
+def test_tokens_and_operations_per_second() -> None:
+    trace = made_up(step=0.01)
+    trace.speed.tokens, trace.speed.flops = [512] * 20, 2e9
+    known = measured(trace)
+    assert known["tokens_per_second"] == pytest.approx(51_200)
+    assert known["flops_per_second"] == pytest.approx(2e11)
+
+
+def test_one_large_allocation_is_no_growth() -> None:
+    trace = made_up()
+    trace.speed.memory = [*trace.speed.memory[:20], *(m + 400_000_000 for m in trace.speed.memory[20:])]
+    assert isinstance(judge(trace, {"max_memory_growth": 0.01}), Passed)
+
+
+def test_growth_in_pieces_is_growth() -> None:
+    trace = made_up()
+    trace.speed.memory = [int(5e8 + 4e6 * (i // 4)) for i in range(len(trace.speed.memory))]
+    assert measured(trace)["memory_growth_mb"] == pytest.approx(1.0, rel=0.3)
+
+
+def test_a_short_run_is_not_judged() -> None:
+    judgement = judge(made_up(steps=0), {})
+    assert isinstance(judgement, CouldNotJudge) and judgement.reason == "too few steps were timed"
+
+
+def test_enough_counts_from_the_end_of_the_warm_up() -> None:
+    assert enough(made_up(steps=8), {"steps": 8}) and not enough(made_up(steps=7), {"steps": 8})
+
+
+# -- gates ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "category", "summary"),
+    [
+        ({"max_data_wait": 0.05}, PERFORMANCE, "10 % of a step is waiting for data, at most 5 % wanted"),
+        ({"min_samples_per_second": 2000.0}, PERFORMANCE, "1,600 samples/s, at least 2,000 samples/s wanted"),
+        ({"max_step_ms": 9.0}, PERFORMANCE, "10 ms a step, at most 9 ms wanted"),
+        ({"max_memory_growth": 1.5}, MEMORY, "memory grows by 2 MB with every step, at most 1.5 MB wanted"),
+    ],
+)
+def test_a_gate_that_fails(settings: dict[str, float], category: str, summary: str) -> None:
+    judgement = judge(made_up(growth=2.0), settings)
+    assert isinstance(judgement, Symptom)
+    assert (judgement.category, judgement.summary.partition(" (")[0]) == (category, summary)
+
+
+def test_gates_that_hold() -> None:
+    gates = {"max_data_wait": 0.11, "min_samples_per_second": 1500.0, "max_step_ms": 11.0, "max_memory_growth": 2.5}
+    judgement = judge(made_up(growth=2.0), gates)
+    assert isinstance(judgement, Passed) and judgement.figures["memory_growth_mb"] == pytest.approx(2.0)
+
+
+def test_absolute_gates_have_no_default() -> None:
+    assert isinstance(judge(made_up(step=3600.0, wait=0.0, growth=500.0), {}), Passed)
+
+
+def test_a_cured_run_tells_its_factor() -> None:
+    slow, fast = made_up(step=0.034, wait=0.024), made_up(step=0.01)
+    assert result(fast, slow) == "1,600 samples/s, 3.4 x faster"
+    assert clearly_better(fast, slow)
+    assert result(made_up(step=0.03), slow) == "533 samples/s" and not clearly_better(made_up(step=0.03), slow)
+    assert result(made_up(growth=0.0), made_up(growth=8.0)) == "8 -> 0 MB a step"
+
+
+# -- what is measured ----------------------------------------------------------------------------------
+
+
+def recorded(training: Training, steps: int = 8) -> Trace:
+    program = TrainingProgram(Start(training, seed=0))
+    return program.record(Plan(longest=steps, signals=SIGNALS, one_batch=False))
+
+
+#: So long that no other work on the machine makes a phase look like it.
+_NAP = 0.02
+
+
+class Napping(nn.Module):
+    def __init__(self, forward: bool = False, backward: bool = False) -> None:
+        super().__init__()
+        self.linear, self.naps = nn.Linear(4, 1), forward
+        if backward:
+            self.linear.weight.register_hook(lambda grad: time.sleep(_NAP))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.naps:
+            time.sleep(_NAP)
+        return self.linear(x).pow(2).mean()
+
+
+def napping(where: str) -> Training:
+    model = Napping(forward=where == "forward", backward=where == "backward")
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    if where == "optimizer":
+        optimizer.register_step_pre_hook(lambda *_: time.sleep(_NAP))
+
+    def step(batch: Tensor) -> Tensor:
+        optimizer.zero_grad()
+        loss: Tensor = model(batch)
+        loss.backward()
+        if where == "before the update":
+            time.sleep(_NAP)
+        optimizer.step()
+        if where == "rest":
+            time.sleep(_NAP)
+        return loss
+
+    return Training(model, optimizer, step=step, data=torch.randn(8, 4))
+
+
+@pytest.mark.parametrize("where", ["forward", "backward", "optimizer", "rest", "before the update"])
+def test_a_nap_is_found_where_it_is_taken(where: str) -> None:
+    known = measured(recorded(napping(where)))
+    parts = {name: known[f"{name}_ms"] or 0.0 for name in ("wait", "forward", "backward", "optimizer", "rest")}
+    longest = max(parts, key=parts.__getitem__)
+    assert longest == ("rest" if where == "before the update" else where)
+    assert parts[longest] >= 1e3 * _NAP > sum(parts.values()) - parts[longest]
+
+
+def test_the_forward_passes_of_a_closure_are_told_from_the_optimizer() -> None:
+    model = Napping(forward=True)
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.01, max_iter=2)
+    known = measured(
+        recorded(Training(model, optimizer, loss=lambda model, batch: model(batch), data=torch.randn(8, 4)))
+    )
+    forward, backward, update = (known[f"{name}_ms"] or 0.0 for name in ("forward", "backward", "optimizer"))
+    assert forward >= 1e3 * _NAP > backward + update
+
+
+def test_all_micro_batches_count_as_forward_and_backward() -> None:
+    model = Napping(forward=True)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def step(batch: Tensor) -> float:
+        optimizer.zero_grad()
+        total = 0.0
+        for part in batch.chunk(3):
+            loss = model(part)
+            loss.backward()
+            total += loss.item()
+        optimizer.step()
+        return total
+
+    known = measured(recorded(Training(model, optimizer, step=step, data=torch.randn(9, 4))))
+    assert (known["forward_ms"] or 0.0) >= 3e3 * _NAP > 1e3 * _NAP > (known["rest_ms"] or 0.0)
+
+
+def test_on_an_accelerator_one_step_of_four_is_synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waited.append(run.step))
+    before = Tensor.to
+    run = Run()
+    run.feed = SimpleNamespace(moving=0.5)
+    split = Split(run)
+    split.run_begins()
+    try:
+        for run.step in range(8):
+            split.step_begins(torch.ones(1))
+            torch.ones(1).to("meta")
+            split.backward_begins([])
+            split.backward_ends()
+            split.step_ends()
+    finally:
+        split.run_ends()
+    assert set(waited) == {0, 4} == set(run.trace.speed.phases)
+    assert run.trace.speed.phases[4].transfer > 0.5 and Tensor.to is before
+
+
+class Language(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.head = nn.Embedding(20, 8), nn.Linear(8, 20)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.head(self.embed(tokens))
+
+
+def language_model(batches: list[dict[str, Tensor]]) -> Training:
+    model = Language()
+    return Training(
+        model,
+        torch.optim.SGD(model.parameters(), 0.1),
+        loss=lambda m, b: F.cross_entropy(m(b["ids"][:, :-1]).flatten(0, 1), b["ids"][:, 1:].flatten()),
+        data=batches,
+    )
+
+
+def test_tokens_are_counted_where_they_go_into_an_embedding() -> None:
+    trace = recorded(language_model([{"ids": torch.randint(20, (4, n)), "page": torch.arange(4)} for n in (6, 9)]))
+    assert trace.speed.tokens == [36, 24, 36, 24, 36, 24, 36]
+
+
+def test_whole_numbers_that_are_no_tokens_are_not_counted() -> None:
+    model = nn.Linear(6, 2)
+    training = Training(
+        model,
+        torch.optim.SGD(model.parameters(), 0.1),
+        loss=lambda m, b: m(b[0].float()).sum() + 0.0 * b[1].sum(),
+        data=[(torch.randint(9, (4, 6)), torch.randint(9, (4, 3)))],
+    )
+    assert recorded(training).speed.tokens == []
+
+
+def test_operations_are_counted_in_a_run_of_their_own() -> None:
+    training = language_model([{"ids": torch.randint(20, (4, 6))}])
+    program = TrainingProgram(Start(training, seed=0))
+    trace = program.record(Plan(longest=4, signals=SIGNALS, one_batch=False))
+    # a matrix product of (20, 8) x (8, 20): forward, and twice as much backward
+    assert count_flops(program, Plan(longest=4)) == 3 * 2 * 20 * 8 * 20
+    assert trace.steps == 4
+
+
+def test_a_step_that_does_not_bear_being_counted_has_no_figure() -> None:
+    calls: list[int] = []
+
+    def step(batch: Tensor) -> Tensor:
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("not under a dispatch mode")
+        return batch.sum()
+
+    model = nn.Linear(1, 1)
+    training = Training(model, torch.optim.SGD(model.parameters(), 0.1), step=step, data=torch.ones(2, 1))
+    assert count_flops(TrainingProgram(Start(training, seed=0)), Plan(longest=1)) is None
