@@ -9,7 +9,6 @@ from typing import Any
 from . import figures
 from .facts import Condition
 
-SAMPLES = ("zero", "constant", "repeated", "extreme")
 _TOLD = {
     "zero": "a sample of zeros",
     "constant": "a sample of one value",

@@ -8,11 +8,9 @@ from typing import Any, Protocol
 
 from .checks import UNCURED, Check, Judgement, NeedsControl, Passed
 from .checks import check as find_check
-from .checks.keeps_throughput import clearly_better, result
 from .facts import Cure
-from .observe.recording import Plan
+from .observe.recording import Plan, never
 from .records.comparison import Comparison
-from .settings import SPEED
 from .trace import Trace
 
 
@@ -65,7 +63,7 @@ class Examination:
         while isinstance(judgement, NeedsControl):
             wanted = judgement.control
             if not judgement.once or wanted.label not in self._controls:
-                alone = replace(plan, cures=(*plan.cures, wanted), longest=trace.steps, enough=_never, drive=None)
+                alone = replace(plan, cures=(*plan.cures, wanted), longest=trace.steps, enough=never, drive=None)
                 self._controls[wanted.label] = self.record(alone)
             controls[wanted.label] = self._controls[wanted.label]
             judgement = self.check.judge(trace, self.values, controls)
@@ -79,12 +77,9 @@ class Examination:
     def result(self, trace: Trace) -> str:
         if trace.crash is not None:
             return f"raises {trace.crash.kind}"
-        return self.check.result(trace) if self.check_name != SPEED else result(trace, self.first)
+        return self.check.result(trace, self.first)
 
     def clearly_better(self, trace: Trace) -> bool:
-        """Of a re-run that does not pass: it shows what was the matter all the same. Speed is a matter of degree."""
-        return self.check_name == SPEED and self.first is not None and clearly_better(trace, self.first)
-
-
-def _never(trace: Trace) -> bool:
-    return False
+        """Of a re-run that does not pass: it shows what was the matter all the same, where that is one of degree."""
+        better = getattr(self.check, "clearly_better", None)
+        return better is not None and self.first is not None and bool(better(trace, self.first))

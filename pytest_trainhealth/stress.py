@@ -22,11 +22,10 @@ from .training import last_batch_size
 
 @dataclass
 class Stressed:
-    """The judgement, with the run and the circumstances that decided where it is a failure."""
+    """The judgement, with the run that decided it."""
 
     judgement: Judgement
     trace: Trace
-    circumstances: Circumstances | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -77,7 +76,7 @@ def _searched(examination: Examination, outcome: Stressed, trace: Trace) -> Stre
     examination.plan = replace(under(plan, Circumstances(), find.found.step + 1), conditions=(find.condition,))
     symptom = broke_down(find.trace)
     assert symptom is not None
-    return Stressed(_under(symptom, find.found.told()), find.trace, None, [_moved(find.found)])
+    return Stressed(_under(symptom, find.found.told()), find.trace, [_moved(find.found)])
 
 
 def _moved(found: Found) -> str:
@@ -99,13 +98,12 @@ def _searched_in_vain(searched: Searched) -> str:
 
 def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: str = "") -> Stressed:
     """From here on the training is looked at under these circumstances, cures included."""
-    trace = sweep.run(found, 0)
+    trace = sweep.traces[found]
     examination.plan = under(examination.plan, found, max(trace.steps, 1))
     symptom = broke_down(trace)
     assert symptom is not None
-    return Stressed(
-        _under(symptom, found.told()), trace, found, [why] if why else ["these alone:", f"  {found.marker()}"]
-    )
+    notes = [why] if why else ["these alone:", f"  {found.marker()}"]
+    return Stressed(_under(symptom, found.told()), trace, notes)
 
 
 def _under(symptom: Symptom, told: str) -> Symptom:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from .circumstances import Asked, Circumstances
 from .judging import Examination
-from .observe.recording import Plan
+from .observe.recording import Plan, never
 from .trace import Trace
 
 #: What is plausible is tried for a few steps only, because every run pays for it: of the healthy programs that stay
@@ -32,14 +32,10 @@ def under(plan: Plan, circumstances: Circumstances, steps: int) -> Plan:
         conditions=circumstances.conditions,
         shift=circumstances.seed,
         longest=steps,
-        enough=_never,
+        enough=never,
         keeps_crash=True,
         drive=None,
     )
-
-
-def _never(trace: Trace) -> bool:
-    return False
 
 
 @dataclass
@@ -50,16 +46,16 @@ class Sweep:
     runs: int = 0
     #: Circumstances that the code does not bear, with the error.
     refused: dict[str, str] = field(default_factory=dict)
-    _done: dict[Circumstances, Trace] = field(default_factory=dict)
+    traces: dict[Circumstances, Trace] = field(default_factory=dict)
 
     def run(self, circumstances: Circumstances, steps: int) -> Trace:
-        if circumstances not in self._done:
+        if circumstances not in self.traces:
             self.runs += 1
             trace = self.examination.record(under(self.examination.plan, circumstances, steps))
-            self._done[circumstances] = trace
+            self.traces[circumstances] = trace
             if trace.crash is not None:
                 self.refused.setdefault(circumstances.told(), f"{trace.crash.kind}: {trace.crash.message}")
-        return self._done[circumstances]
+        return self.traces[circumstances]
 
     def fails(self, circumstances: Circumstances, steps: int) -> bool:
         trace = self.run(circumstances, steps)
@@ -106,7 +102,7 @@ class Sweep:
     def _within_budget(self, steps: int) -> Callable[[Circumstances], bool]:
         def fails(circumstances: Circumstances) -> bool:
             spent = self.runs >= _MOST_RUNS or self._late
-            return (not spent or circumstances in self._done) and self.fails(circumstances, steps)
+            return (not spent or circumstances in self.traces) and self.fails(circumstances, steps)
 
         return fails
 

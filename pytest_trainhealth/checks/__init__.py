@@ -73,8 +73,8 @@ class Check(Protocol):
     def judge(self, trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = ...) -> Judgement:
         """`controls` are the traces of those asked for so far, by the label of their cure."""
 
-    def result(self, trace: Trace) -> str:
-        """A run in a few characters, for the table of re-runs: '2.303 -> 0.021'."""
+    def result(self, trace: Trace, uncured: Trace | None = None) -> str:
+        """A run in a few characters, for the table of re-runs: '2.303 -> 0.021'. `uncured`: what to hold it against."""
 
 
 @functools.cache

@@ -176,7 +176,7 @@ def _notes(trace: Trace) -> tuple[str, ...]:
     return (f"{figures.names(unused)} got no gradient in {trace.steps} steps",) if unused else ()
 
 
-def result(trace: Trace) -> str:
+def result(trace: Trace, uncured: Trace | None = None) -> str:
     if not trace.finite:
         return "not finite"
     bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *_vanished(trace))}

@@ -267,7 +267,7 @@ def _symptom(trace: Trace, first: float, last: float) -> Symptom:
     return Symptom(summary, category, last, wanted, "medium", headline)
 
 
-def result(trace: Trace) -> str:
+def result(trace: Trace, uncured: Trace | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
     return figures.change(trace.losses[0], _end(trace.losses) if trace.finite else trace.losses[-1])

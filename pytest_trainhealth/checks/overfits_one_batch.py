@@ -295,7 +295,7 @@ def _symptom(trace: Trace, first: float, last: float, ratio: float) -> Symptom:
     return Symptom(summary, category, last, ratio * first, "high", headline)
 
 
-def result(trace: Trace) -> str:
+def result(trace: Trace, uncured: Trace | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
     if not trace.finite:

@@ -131,7 +131,7 @@ def _why_not(probe: ProbeRecord) -> str:
     return reasons or "no input has a first dimension of two samples or more that differ"
 
 
-def result(trace: Trace) -> str:
+def result(trace: Trace, uncured: Trace | None = None) -> str:
     if not trace.finite:
         return "not finite"
     if trace.probe is None:

@@ -73,11 +73,7 @@ class listener:
                     return
 
     def _module(self, path: str) -> Any:
-        for prefix, model in self._run.models.items():
-            for inner, module in model.named_modules():
-                if ".".join(part for part in (prefix, inner) if part) == path:
-                    return module
-        return None
+        return next((module for known, module in self._run.named_modules() if known == path), None)
 
     def _note(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
         self._given = inputs[0] if inputs and isinstance(inputs[0], Tensor) else None

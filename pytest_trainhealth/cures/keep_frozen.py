@@ -34,13 +34,11 @@ class listener:
                 self._run.trace.parameters[name].trainable = False
 
     def _hold_statistics(self) -> None:
-        for prefix, model in self._run.models.items():
-            for path, module in model.named_modules():
-                full = ".".join(part for part in (prefix, path) if part)
-                if full in self._names:
-                    self._names.discard(full)
-                    module.eval()
-                    self._stack.callback(module.register_forward_pre_hook(_evaluated).remove)
+        for path, module in self._run.named_modules():
+            if path in self._names:
+                self._names.discard(path)
+                module.eval()
+                self._stack.callback(module.register_forward_pre_hook(_evaluated).remove)
 
 
 def _evaluated(module: nn.Module, inputs: Any) -> None:

@@ -22,11 +22,10 @@ class listener:
         self._leave_out()
 
     def _leave_out(self) -> None:
-        for prefix, model in self._run.models.items():
-            for path, module in model.named_modules():
-                if self._path and ".".join(part for part in (prefix, path) if part) == self._path:
-                    self._path = ""
-                    self._stack.callback(module.register_forward_hook(_as_given).remove)
+        for path, module in self._run.named_modules():
+            if self._path and path == self._path:
+                self._path = ""
+                self._stack.callback(module.register_forward_hook(_as_given).remove)
 
 
 def _as_given(module: nn.Module, inputs: Any, output: Any) -> Any:

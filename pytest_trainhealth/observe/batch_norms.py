@@ -24,11 +24,9 @@ class BatchNorms:
         if len(run.models) == self._models:
             return
         self._models = len(run.models)
-        for prefix, model in run.models.items():
-            for path, module in model.named_modules():
-                if isinstance(module, _BatchNorm) and id(module) not in self._hooked:
-                    full = ".".join(part for part in (prefix, path) if part)
-                    self._hooked[id(module)] = module.register_forward_pre_hook(self._counts(full))
+        for path, module in run.named_modules():
+            if isinstance(module, _BatchNorm) and id(module) not in self._hooked:
+                self._hooked[id(module)] = module.register_forward_pre_hook(self._counts(path))
 
     def run_ends(self) -> None:
         for handle in self._hooked.values():

@@ -16,6 +16,7 @@ from ..batches import tensors
 from ..facts import Place
 from ..records.losses import Imitation
 from .calls import Call
+from .memory_of import memory_of
 from .outputs import RANGES, Made, Outputs
 from .places import user_place
 from .run import Run
@@ -36,7 +37,7 @@ class Imitations:
         self._told: set[int] = set()
 
     def step_begins(self, batch: object) -> None:
-        self._memory = {_memory(t) for _, t in tensors(batch) if t.is_floating_point() and t.layout == torch.strided}
+        self._memory = {memory_of(t) for _, t in tensors(batch) if t.is_floating_point() and t.layout == torch.strided}
 
     def clear(self) -> None:
         self._memory.clear()
@@ -56,7 +57,7 @@ class Imitations:
             self._made[key] = made
             self._times[key] += 1
         elif not given.requires_grad and given.layout == torch.strided:
-            if _memory(given) in self._memory:
+            if memory_of(given) in self._memory:
                 self._real[key] = (given, user_place())
             elif self._outputs.holds(given):
                 self._times[key] += 1
@@ -88,7 +89,3 @@ class Imitations:
                 float(outside.float().mean()),
             )
         )
-
-
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..records.wiring import Alliance
+from .memory_of import memory_of
 from .places import user_place
 from .run import Run
 
@@ -75,12 +76,12 @@ class Opponents:
             given = next((x for x in inputs if isinstance(x, Tensor) and x.is_floating_point()), None)
             if given is not None and output.requires_grad and output.numel() == len(output) == len(given):
                 self._score(name, given, output)
-            self._made.setdefault(_memory(output), (output, name))
+            self._made.setdefault(memory_of(output), (output, name))
 
         return called
 
     def _score(self, critic: str, given: Tensor, scores: Tensor) -> None:
-        _, maker = self._made.get(_memory(given), (None, ""))
+        _, maker = self._made.get(memory_of(given), (None, ""))
         if maker == critic or (not maker and given.requires_grad):
             return
         what = _DATA if not maker else _ATTACHED if given.requires_grad else _DETACHED
@@ -103,7 +104,3 @@ def _sign(gradient: Tensor) -> int:
     """0 where they differ from sample to sample."""
     low, high = float(gradient.min()), float(gradient.max())
     return 1 if low >= 0 < high else -1 if high <= 0 > low else 0
-
-
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()

@@ -28,6 +28,11 @@ from .run import Run
 from .signals import make_signals
 
 
+def never(trace: Trace) -> bool:
+    """For a plan that takes all its steps, whatever comes."""
+    return False
+
+
 @dataclass(frozen=True)
 class Plan:
     """How long and how closely to look."""
@@ -35,7 +40,7 @@ class Plan:
     longest: int
     signals: tuple[str, ...] = ()
     one_batch: bool = True
-    enough: Callable[[Trace], bool] = lambda trace: False
+    enough: Callable[[Trace], bool] = never
     cures: tuple[Cure, ...] = ()
     #: What the training is to be judged under.
     conditions: tuple[Condition, ...] = ()
@@ -203,10 +208,8 @@ def add_places(run: Run, made: MadeAt) -> None:
         record.place = record.place or made(optimizer)
     for scheduler, noted in run.schedulers:
         noted.made_at = noted.made_at or made(scheduler)
-    for prefix, model in run.models.items():
-        for path, module in model.named_modules():
-            full = ".".join(part for part in (prefix, path) if part)
-            if full in run.trace.modules:
-                record_of = run.trace.modules[full]
-                record_of.place = made(module)
-                record_of.after_optimizer = any(made.after(module, o) for o in run.optimizers.values())
+    for path, module in run.named_modules():
+        if path in run.trace.modules:
+            record_of = run.trace.modules[path]
+            record_of.place = made(module)
+            record_of.after_optimizer = any(made.after(module, o) for o in run.optimizers.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -133,6 +133,12 @@ class Run:
         self.trace.optimizers[label] = OptimizerRecord(label, kind)
         self.rematch()
         return label
+
+    def named_modules(self) -> Iterator[tuple[str, nn.Module]]:
+        """Of all models, under the paths that records have."""
+        for prefix, model in self.models.items():
+            for path, module in model.named_modules():
+                yield ".".join(part for part in (prefix, path) if part), module
 
     def held_by(self, parameter: torch.Tensor) -> tuple[str, ...]:
         return self._holders.get(id(parameter), ())

@@ -23,7 +23,7 @@ from .danger_zones import spoken
 from .data_bounds import DataBounds
 from .feed import Feed
 from .hunting import Hunt
-from .recording import Plan, TrainingProgram, recorded
+from .recording import Plan, TrainingProgram, never, recorded
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Searched:
 def search(program: TrainingProgram, plan: Plan, steps: int, batches: int = 4) -> Searched:
     """Aims at the first step of the training and at the last of `steps`, all of which were finite."""
     searched = Searched()
-    plan = replace(plan, signals=(), cures=(), conditions=(), enough=_never, keeps_crash=True, drive=None, at_step={})
+    plan = replace(plan, signals=(), cures=(), conditions=(), enough=never, keeps_crash=True, drive=None, at_step={})
     feed = Feed(program.start.begin(plan.shift), one_batch=plan.one_batch, device=plan.device)
     seen = [dict(tensors(feed.take())) for _ in range(min(batches, steps))]
     for before in sorted({0, steps - 1}):
@@ -121,7 +121,3 @@ def _told(hit: _Hit, moved: Mapping[str, Tensor]) -> Found:
         low=float(there.min()),
         high=float(there.max()),
     )
-
-
-def _never(trace: Trace) -> bool:
-    return False

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, IterableDataset, Subset
 from ..batches import tensors
 from ..facts import Place
 from ..records.data import KeptTensor, SampleChange
+from .memory_of import memory_of
 from .norms import norms
 from .origin import package_of
 from .places import place_of, user_place
@@ -191,7 +192,7 @@ class Writes(TorchFunctionMode):
 
     def __init__(self, values: list[Any]) -> None:
         super().__init__()
-        self._pointers = {_memory(v) for v in values if isinstance(v, Tensor)}
+        self._pointers = {memory_of(v) for v in values if isinstance(v, Tensor)}
         self.places: dict[int, Place | None] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
@@ -199,13 +200,9 @@ class Writes(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name == "__setitem__" or _writes(name):
             written = args[0] if args else None
-            if isinstance(written, Tensor) and _memory(written) in self._pointers:
-                self.places[_memory(written)] = user_place()
+            if isinstance(written, Tensor) and memory_of(written) in self._pointers:
+                self.places[memory_of(written)] = user_place()
         return result
-
-
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr() if tensor.layout == torch.strided else -1
 
 
 def _writes(name: str) -> bool:
@@ -239,7 +236,7 @@ class KeptTensors:
             change, size = norms([tensor.detach() - start, start])
             record = self._run.trace.kept_tensors.setdefault(name, KeptTensor(name))
             record.changes[self._run.step], record.size = change, size
-            record.place = record.place or self._places.get(_memory(tensor))
+            record.place = record.place or self._places.get(memory_of(tensor))
 
     def run_ends(self) -> None:
         if self._open is not None:

@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 from ..batches import tensors
 from ..facts import Place
 from ..records.data import SampleChange
+from .memory_of import memory_of
 from .norms import norms
 from .origin import package_of
 from .places import user_place
@@ -81,7 +82,7 @@ class Visits:
     def step_begins(self, batch: object) -> None:
         if not self._held or self._run.step > _STEPS or self._wrote < self._run.step:
             return
-        views = {name: t for name, t in tensors(batch) if _is_plain(t) and _memory(t) in self._held}
+        views = {name: t for name, t in tensors(batch) if _is_plain(t) and memory_of(t) in self._held}
         self._given = {name: (tensor, tensor.detach().clone()) for name, tensor in views.items()}
         if self._given:
             self._sums = self._open.enter_context(_Sums(list(views.values())))
@@ -124,7 +125,7 @@ class Visits:
             name, (tensor, _) = next(iter(changed.items()))
             source = type(self._run.feed.source).__name__
             visits, place = tuple(self._means[name]), sums.places[tensor.data_ptr()]
-            self._run.trace.sample_change = SampleChange(source, self._held[_memory(tensor)], 0, visits, place, True)
+            self._run.trace.sample_change = SampleChange(source, self._held[memory_of(tensor)], 0, visits, place, True)
 
 
 class _Sums(TorchFunctionMode):
@@ -152,7 +153,9 @@ def _held_by(source: Any) -> dict[int, str]:
         return {}
     if package_of(type(source)) != "user":
         return {}
-    return {_memory(held): name for name, held in vars(source).items() if isinstance(held, Tensor) and _is_plain(held)}
+    return {
+        memory_of(held): name for name, held in vars(source).items() if isinstance(held, Tensor) and _is_plain(held)
+    }
 
 
 def _same(tensor: Tensor, first: Tensor, left: Tensor) -> bool:
@@ -163,7 +166,3 @@ def _is_plain(tensor: Tensor) -> bool:
     """Rows of values. One value per sample may be a weight or a priority that is meant to change."""
     plain = tensor.layout == torch.strided and tensor.is_floating_point() and not tensor.is_inference()
     return plain and tensor.ndim > 1 and tensor.numel() > 0 and not tensor.requires_grad
-
-
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()

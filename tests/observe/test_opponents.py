@@ -82,3 +82,32 @@ def test_allies_are_told(kind: str) -> None:
 def test_where_turns_cannot_be_told_apart_nothing_is_said() -> None:
     assert flow(gan(*FAULTY["wasserstein"], detached=False)).passed
     assert flow(gan(*FAULTY["wasserstein"], outputs=3)).passed  # no scores, but features
+
+
+def test_sparse_inputs_are_left_alone() -> None:
+    """Two models with optimizers of their own, one of which is given a sparse batch: it has no memory to go by."""
+
+    def make() -> Training:
+        first, second = nn.Linear(4, 2), nn.Linear(2, 1)
+        models = {"first": first, "second": second}
+        optimizers = {name: torch.optim.SGD(model.parameters(), 1e-2) for name, model in models.items()}
+
+        class Sparse(nn.Module):
+            def forward(self, x: Tensor) -> Tensor:
+                return torch.sparse.mm(x, first.weight.t())
+
+        lookup = Sparse()
+        models["lookup"] = lookup
+
+        def step(batch: Tensor) -> float:
+            loss = second(lookup(batch.to_sparse())).square().mean() + first(batch).square().mean()
+            for optimizer in optimizers.values():
+                optimizer.zero_grad()
+            loss.backward()
+            for optimizer in optimizers.values():
+                optimizer.step()
+            return float(loss)
+
+        return Training(models, optimizers, step=step, data=torch.rand(8, 4))
+
+    assert not flow(make).findings

@@ -1,0 +1,22 @@
+"""A backward pass that starts with another factor than 1; base of what turns a sign or scales a loss."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.utils.hooks import RemovableHandle
+
+
+class ScaledBackward:
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+        self._handles: list[RemovableHandle] = []
+
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        for root in roots:
+            if root.requires_grad and root.grad_fn is not None:
+                handle = root.register_hook(lambda gradient: gradient * self.factor)  # type: ignore[no-untyped-call]
+                self._handles.append(handle)
+
+    def backward_ends(self) -> None:
+        while self._handles:
+            self._handles.pop().remove()
