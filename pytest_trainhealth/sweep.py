@@ -18,8 +18,8 @@ from .judging import Examination
 from .observe.recording import Plan, never
 from .trace import Trace
 
-#: What is plausible is tried for a few steps only, because every run pays for it: of the healthy programs that stay
-#: finite at all, none turns bad later under these than without.
+#: What is plausible is tried for a few steps only, because every run pays for it. By judgement: a bad sample shows in
+#: the step that it is given to.
 _PLAUSIBLE_STEPS = 6
 _ASKED_STEPS = 20
 #: Runs: Hypothesis needs some thirty to find and shrink (two dimensions of seven values).

@@ -18,7 +18,7 @@ from ..records.numbers import NonFinite
 from .norms import norms
 from .run import Run
 
-#: In a row. A scale that starts at 65,536 is then below 0.02; in the healthy programs one update is skipped at most.
+#: In a row. A scale that starts at 65,536 and is halved each time is then below 0.02: not too large any more.
 ENDLESS = 22
 _STATISTICS = ("running_mean", "running_var")
 
