@@ -8,8 +8,9 @@ The flow, one way::
 
 Where things are: `training.py` is what users hand in, `observe/` records it, `checks/` judge the record,
 `causes/` explain a symptom, `cures/` are tried on a re-run, `reports/` word the outcome; `examine.py` is the
-pipeline, `plugin.py` what pytest loads, `settings.py` the one table of settings, `facts.py`, `trace.py` and
-`records/` the records. The names below are looked up on first use, so that pytest's start-up never imports torch.
+pipeline and `concluding.py` its last part, `against/` compares with another revision, `plugin.py` is what pytest
+loads, `settings.py` the one table of settings, `facts.py`, `trace.py` and `records/` are the records. The names below
+are looked up on first use, so that pytest's start-up never imports torch.
 """
 
 from __future__ import annotations

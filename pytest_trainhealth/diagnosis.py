@@ -63,7 +63,9 @@ def find_causes(
     where the check asks for `rates`.
     """
     examination.steps_spent = 0  # what it took to judge is not diagnosing
-    trials = Trials(examination, max(trace.steps, examination.check.STEPS))
+    trials = Trials(examination, max(trace.steps, examination.check.STEPS), symptom)
+    if symptom.category in (PERFORMANCE, MEMORY):  # a training that does not learn is not slow for the same reason
+        known = [each for each in known if symptom.category in find_cause(each.finding.cause).explains]
     for each in known:
         rerun = trials(each.cure) if each.cure is not None else None
         if rerun is not None and rerun.healthy:
@@ -105,7 +107,7 @@ def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
         return None
     symptom = crashed(trace.crash)
     suspicions, ruled_out = _suspicions(trace, symptom, about_rates=False)
-    trials = Trials(examination, max(trace.steps, examination.check.STEPS))
+    trials = Trials(examination, max(trace.steps, examination.check.STEPS), symptom)
     findings = tuple(each.finding for each in _try_cures(suspicions, trials, symptom))
     return (trace, Diagnosis(findings, (), tuple(ruled_out), tuple(trials.untried))) if findings else None
 

@@ -14,18 +14,17 @@ import torch
 
 from .against.asked import Asked
 from .against.comparing import compared
-from .breakdown import crashed
 from .casebook import Casebook
-from .checks import CouldNotJudge, Doubtful, Judgement, Passed
 from .checks import check as find_check
-from .diagnosis import Diagnosis, Known, explain_crash, find_causes
+from .concluding import verdict_on
 from .errand import Errand, current, sent_on
-from .facts import Report, Symptom, Verdict
+from .facts import Report, Verdict
 from .judging import Examination, Program
 from .keeping import kept
 from .observe.flops import count_flops
 from .observe.recording import Plan, TrainingProgram
 from .observe.watching import WatchedProgram, watching
+from .pace import operations
 from .replaying import replayed
 from .reproducer import Keeper
 from .settings import (
@@ -34,8 +33,8 @@ from .settings import (
     DATA,
     FLOW,
     INPUT,
-    NAN,
     OVERFIT,
+    SPEED,
     WrongSetting,
     check_names,
     keywords,
@@ -45,8 +44,6 @@ from .settings import (
 )
 from .starting import NotATraining as NotATraining
 from .starting import Start
-from .stress import stressed
-from .symptoms import EXPLOSION, MEMORY
 from .throughput import measured_by, note_speed
 from .trace import Trace
 from .training import Training
@@ -55,8 +52,6 @@ from .undisturbed import seed_everything, undisturbed
 #: What these find explains the others: a wiring fault must not be taken for a matter of learning rates. And the run
 #: of `learns_from_data` is one that `trains_without_nan` can judge.
 _TURNS = (FLOW, INPUT, OVERFIT, DATA)
-#: Far from any seed in use: a second look draws other numbers.
-_OTHER_SEED = 7919
 
 
 def examine(
@@ -78,7 +73,7 @@ def examine(
     """
     casebook = casebook or Casebook()
     began = time.perf_counter()
-    keeps_threads = check == "keeps_throughput"  # the speed asked for is that of the user's own setting
+    keeps_threads = check == SPEED  # the speed asked for is that of the user's own setting
     threads = 0 if keeps_threads else _threads(values.get("threads", 1), workers)
     errand = current()
     call = errand.call(check)
@@ -90,98 +85,22 @@ def examine(
         with _program(subject, plan, check, seed if saved is None else saved.seed) as (program, trace):
             if saved is not None:
                 return replace(replayed(saved, program, plan), seed=saved.seed, seconds=time.perf_counter() - began)
-            examination = Examination(program, check, values, plan, comparison=comparison)
+            examination = Examination(program, check, values, plan)
             if isinstance(program, TrainingProgram):
                 trace = casebook.run_for(examination.check, values)
-            verdict = _verdict(examination, trace, name, casebook.known)
+            verdict = verdict_on(examination, trace, name, casebook.known, comparison)
             if isinstance(program, TrainingProgram) and examination.first is not None:
                 casebook.keep(examination.check, examination.first)
-            if benchmark is not None and examination.first is not None:
+            if check == SPEED and examination.first is not None:
                 if isinstance(program, TrainingProgram):
                     examination.first.speed.flops = count_flops(program, plan)
-                note_speed(benchmark, examination.first)
+                verdict = replace(verdict, figures={**verdict.figures, **operations(examination.first)})
+                if benchmark is not None:
+                    note_speed(benchmark, examination.first, watched=not isinstance(program, TrainingProgram))
             verdict = replace(verdict, seed=seed)
             if keeper is not None:
                 verdict = kept(verdict, keeper, examination, subject, errand, call)
     return replace(verdict, seconds=time.perf_counter() - began)
-
-
-def _verdict(examination: Examination, trace: Trace | None, name: str, known: list[Known]) -> Verdict:
-    try:
-        trace, judgement = examination.judged(examination.plan, trace)
-    except Exception as error:
-        return _explained(examination, name, error)
-    compared_notes = examination.comparison.notes if examination.comparison is not None else ()
-    notes = (*examination.program.remarks, *compared_notes)
-    if isinstance(judgement, Passed) and examination.check_name == NAN:
-        after = stressed(examination, judgement, trace)
-        trace, judgement, notes = after.trace, after.judgement, (*notes, *after.notes)
-    if isinstance(judgement, Symptom):
-        judgement = _second_look(examination, judgement)
-    if isinstance(judgement, Symptom):
-        found = find_causes(examination, judgement, trace, known)
-        known += found.known
-        return _failed(examination, name, judgement, found, trace, notes)
-    if isinstance(judgement, Doubtful):
-        symptom = judgement.symptom
-        found = find_causes(examination, symptom, trace, known, doubtful=True, rates=judgement.rates)
-        proven = any(f.confirmed for f in found.findings)
-        if proven and not isinstance(_second_look(examination, symptom), Passed):
-            known += found.known
-            return _failed(examination, name, symptom, found, trace, notes)
-        judgement = judgement.otherwise
-    if isinstance(judgement, CouldNotJudge):
-        return Verdict(examination.check_name, name, "could not judge", judgement.reason, notes=notes,
-                       figures=judgement.figures, steps=trace.steps)  # fmt: skip
-    assert isinstance(judgement, Passed)
-    return Verdict(examination.check_name, name, "passed", notes=(*judgement.notes, *notes), figures=judgement.figures,
-                   steps=trace.steps)  # fmt: skip
-
-
-def _second_look(examination: Examination, symptom: Symptom) -> Judgement:
-    """Before accusing: do other random numbers show the same? NaN and growing memory have been seen for a fact."""
-    if symptom.category in (EXPLOSION, MEMORY) or not examination.program.repeatable:
-        return symptom
-    _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED, drive=None))
-    if isinstance(judgement, Passed):
-        return replace(judgement, notes=(*judgement.notes, f"with one seed of two: {symptom.summary}"))
-    return judgement if isinstance(judgement, Doubtful) else symptom
-
-
-def _explained(examination: Examination, name: str, error: Exception) -> Verdict:
-    """An error in the user's code is theirs to see, unless a cause explains it better than its message does."""
-    found = explain_crash(examination)
-    if found is None:
-        raise error
-    trace, diagnosis = found
-    assert trace.crash is not None
-    return _failed(examination, name, crashed(trace.crash), diagnosis, trace, examination.program.remarks)
-
-
-def _failed(
-    examination: Examination, name: str, symptom: Symptom, found: Diagnosis, trace: Trace, notes: tuple[str, ...]
-) -> Verdict:
-    if not examination.program.repeatable:
-        notes = (*notes, f"no re-runs: {examination.program.why_not}")
-    return Verdict(
-        examination.check_name,
-        name,
-        "failed",
-        symptom=symptom,
-        findings=found.findings,
-        reruns=found.reruns,
-        ruled_out=found.ruled_out,
-        untried=found.untried,
-        notes=notes,
-        figures={**_figures(examination, trace), "measured": symptom.measured, "limit": symptom.limit},
-        steps=trace.steps,
-    )
-
-
-def _figures(examination: Examination, trace: Trace) -> dict[str, float | None]:
-    """A check whose figures are worth knowing although it failed says what it measured."""
-    known = getattr(examination.check, "measured", None)
-    return {} if known is None else known(trace)
 
 
 def _plan(check: str, name: str, values: Mapping[str, Any], benchmark: Any) -> Plan:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from .checks import UNCURED, Check, Judgement, NeedsControl, Passed
+from .checks import UNCURED, Check, Judgement, NeedsControl, Passed, Sick
 from .checks import check as find_check
-from .facts import Cure
+from .facts import Cure, Symptom
 from .observe.recording import Plan, never
-from .records.comparison import Comparison
+from .pace import quiet_step
+from .symptoms import PERFORMANCE
 from .trace import Trace
 
 
@@ -40,8 +42,6 @@ class Examination:
     steps_spent: int = 0
     #: The run that decided, before any cure.
     first: Trace | None = None
-    #: What was measured against another revision, where that was asked for.
-    comparison: Comparison | None = None
     _controls: dict[str, Trace] = field(default_factory=dict)
 
     @property
@@ -50,7 +50,6 @@ class Examination:
 
     def record(self, plan: Plan) -> Trace:
         trace = self.program.record(plan)
-        trace.comparison = self.comparison
         self.steps_spent += trace.steps
         return trace
 
@@ -74,12 +73,36 @@ class Examination:
         trace, judgement = self.judged(replace(self.plan, cures=cures, drive=None))
         return trace, isinstance(judgement, Passed) and trace.crash is None
 
-    def result(self, trace: Trace) -> str:
-        if trace.crash is not None:
-            return f"raises {trace.crash.kind}"
-        return self.check.result(trace, self.first)
+    def rerun(self, cures: Sequence[Cure], symptom: Symptom) -> tuple[str, bool, bool]:
+        """What comes of these cures in a few characters, whether it is healthy, and whether it confirms the cause."""
+        trace, healthy = self.with_cures(*cures)
+        sick = Sick(self.first or trace, symptom)
+        confirms = healthy or self._all("clearly_better", [trace], [sick])
+        if confirms and symptom.category == PERFORMANCE:
+            return self._once_more(cures, trace, healthy, sick)
+        return self._result(trace, sick), healthy, confirms
 
-    def clearly_better(self, trace: Trace) -> bool:
-        """Of a re-run that does not pass: it shows what was the matter all the same, where that is one of degree."""
-        better = getattr(self.check, "clearly_better", None)
-        return better is not None and self.first is not None and bool(better(trace, self.first))
+    def _once_more(self, cures: Sequence[Cure], trace: Trace, healthy: bool, sick: Sick) -> tuple[str, bool, bool]:
+        """The machine may have been busy until then and quiet since: without the cure it has to be slow still, and with
+        it fast again, each time against each time."""
+        uncured, judgement = self.judged(replace(self.plan, drive=None))
+        again, healthy_again = self.with_cures(*cures)
+        cured, before = [trace, again], [sick, replace(sick, trace=uncured)]
+        both = healthy and healthy_again and not isinstance(judgement, Passed)
+        healthy = both and self._all("is_faster", cured, before)
+        confirms = healthy or self._all("clearly_better", cured, before)
+        # told is the fastest of each, or where that proves nothing, what speaks against it
+        shown = (min if confirms else max)(cured, key=_seconds)
+        return self._result(shown, min(before, key=lambda each: _seconds(each.trace))), healthy, confirms
+
+    def _result(self, trace: Trace, sick: Sick) -> str:
+        return f"raises {trace.crash.kind}" if trace.crash is not None else self.check.result(trace, sick)
+
+    def _all(self, asked: str, cured: Sequence[Trace], sick: Sequence[Sick]) -> bool:
+        """Of re-runs: they show what was the matter, where that is one of degree."""
+        answers = getattr(self.check, asked, None)
+        return answers is not None and all(answers(trace, each) for trace in cured for each in sick)
+
+
+def _seconds(trace: Trace) -> float:
+    return quiet_step(trace) or math.inf

@@ -23,7 +23,8 @@ def fixture(config: pytest.Config, request: Callable[[], Any] | None) -> tuple[A
         return None, f"the benchmark fixture of {type(benchmark).__module__.partition('.')[0]} keeps no statistics"
     if not getattr(benchmark, "enabled", True):
         return None, "pytest-benchmark is disabled in this run"
-    return benchmark, None
+    # It measures once for a test. What is asked for after that is timed without it, and is in the verdict alone.
+    return (benchmark if getattr(benchmark, "_mode", None) is None else None), None
 
 
 def why_not(config: pytest.Config) -> str | None:
@@ -31,7 +32,8 @@ def why_not(config: pytest.Config) -> str | None:
         return "pytest-benchmark does not measure under xdist: run it without -n"
     if not any(config.pluginmanager.has_plugin(name) for name in ("benchmark", "pytest_benchmark.plugin", "codspeed")):
         return "it is measured with pytest-benchmark, which is not installed or is switched off"
-    for option in ("benchmark_skip", "benchmark_disable"):
+    enabled = config.getoption("benchmark_enable", default=False)  # over a --benchmark-disable in the configuration
+    for option in ("benchmark_skip", *(() if enabled else ("benchmark_disable",))):
         if config.getoption(option, default=False):
             return f"pytest-benchmark measures nothing with --{option.replace('_', '-')}"
     return None

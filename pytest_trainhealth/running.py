@@ -91,6 +91,8 @@ def judged(config: pytest.Config, planned: Plan, subject: Any, benchmark: Callab
         return served
     measure, reason = measuring.fixture(config, benchmark) if planned.check == SPEED else (None, None)
     if reason is not None:
+        if benchmark is not None and callable(subject):
+            subject()  # a test that breaks is noticed all the same
         return Verdict(planned.check, planned.name, "could not judge", reason, seed=planned.seed)
     elsewhere: dict[str, Any] = {}
     if planned.values.get("against"):

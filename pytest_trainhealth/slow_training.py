@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
-from statistics import median
 
 from .facts import Cure, Symptom
 from .judging import Examination
@@ -13,7 +13,8 @@ from .records.speed import JoinedRecord
 from .symptoms import PERFORMANCE
 from .trace import Trace
 
-_LOOKS = ("threads", "loading", "kept_graphs", "slow_calls")
+#: Reading samples comes last: by then nothing else looks any more.
+_LOOKS = ("threads", "kept_graphs", "slow_calls", "loading")
 #: Batches are joined up to about this size; smaller than any at which a machine is busy with the samples themselves.
 _JOINED_SAMPLES, _MOST_JOINED = 64, 64
 
@@ -23,8 +24,10 @@ def looked_at_closely(examination: Examination, trace: Trace, symptom: Symptom) 
     plan = replace(examination.plan, drive=None, enough=lambda trace: False, keeps_crash=True)
     seen = examination.record(replace(plan, longest=STEPS, signals=_LOOKS)).speed
     speed = trace.speed
+    speed.load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     speed.loading, speed.kept_graphs = seen.loading, seen.kept_graphs
     speed.calls, speed.operators, speed.syncs = seen.calls, seen.operators, seen.syncs
+    speed.line, speed.loop = seen.line, seen.loop
     if symptom.category == PERFORMANCE and too_few_samples(symptom):
         speed.joined = _joined(examination, trace)
     return trace
@@ -39,7 +42,8 @@ def _joined(examination: Examination, trace: Trace) -> JoinedRecord | None:
     wide = examination.record(plan)
     if wide.without_effect or wide.crash is not None or len(wide.computes) <= LEAST_WARM_UP:
         return None
-    alone, joined = (median(each.computes[LEAST_WARM_UP:]) for each in (trace, wide))
+    # the fastest step of each: other work on the machine only ever makes them slower
+    alone, joined = (min(each.computes[LEAST_WARM_UP:]) for each in (trace, wide))
     return JoinedRecord(count, alone, joined)
 
 

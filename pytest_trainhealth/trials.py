@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .facts import Cure, Rerun
+from .facts import Cure, Rerun, Symptom
 from .judging import Examination
 
 #: Diagnosing may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy
@@ -24,6 +24,7 @@ class Trials:
     examination: Examination
     #: What the check took.
     steps: int
+    symptom: Symptom
     done: dict[str, Rerun] = field(default_factory=dict)
     untried: list[str] = field(default_factory=list)
 
@@ -37,9 +38,8 @@ class Trials:
             if label not in self.untried:
                 self.untried.append(label)
             return None
-        trace, healthy = self.examination.with_cures(*cures)
-        better = healthy or self.examination.clearly_better(trace)
-        self.done[label] = Rerun(label, self.examination.result(trace), healthy, confirms=better and not healthy)
+        result, healthy, confirms = self.examination.rerun(cures, self.symptom)
+        self.done[label] = Rerun(label, result, healthy, confirms=confirms and not healthy)
         return self.done[label]
 
     def smallest_that_heals(self, group: Sequence[Prescription]) -> tuple[set[str], Rerun] | None:

@@ -15,8 +15,10 @@ from .talking import Message
 if TYPE_CHECKING:
     import pytest
 
-#: Options of other plugins that configuration files like to turn on, and how each is turned off.
+#: Other plugins that could be turned on otherwise than by options, and how each is turned off.
 _WITHOUT = {"xdist": ("-n0",), "_cov": ("--no-cov",), "timeout": ("--timeout=0",)}
+#: What a project turns on for each run is not for this one: which tests to leave out, reports to write.
+_CLEARED = ("addopts", "log_file")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class Asked:
         }
         if self.function is None:
             message["target"] = message["file"] + self.test[self.test.index("::") :].partition("[")[0]
-            message["arguments"] = [*self.options, "-o", f"cache_dir={cache}", *self._where(folders)]
+            apart = ["-o", f"cache_dir={cache}", "-o", f"trainhealth_json={cache}.json", f"--basetemp={cache}-files"]
+            message["arguments"] = [*self.options, *apart, *self._where(folders)]
         return message
 
     def _where(self, folders: Folders) -> list[str]:
@@ -60,8 +63,10 @@ def of_test(config: pytest.Config, test: str) -> Asked:
     options = ["--trainhealth", f"--import-mode={config.getoption('importmode')}"]
     for plugin in config.getoption("plugins") or ():
         options += ["-p", plugin]
-    for override in config.getoption("override_ini") or ():
+    for override in (*(config.getoption("override_ini") or ()), *(f"{name}=" for name in _CLEARED)):
         options += ["-o", override]
+    if config.getoption("noconftest"):
+        options.append("--noconftest")
     for name, turned_off in _WITHOUT.items():
         if config.pluginmanager.has_plugin(name):
             options += turned_off

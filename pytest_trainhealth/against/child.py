@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .complaints import of_error
 from .folders import Folders
 from .talking import Answerer, Message
-from .worktree import remove
+from .worktree import Worktree
 
 if TYPE_CHECKING:
     from .serving import Served
@@ -32,22 +33,26 @@ class Service:
 
         order, self.given = self.order, True
         try:
-            with served(subject, seed=order["seed"], threads=order["threads"], device=order["device"]) as training:
+            build = {name: order[name] for name in ("seed", "threads", "device", "promised")}
+            with served(subject, **build) as training:
                 folders = Folders(Path(order["top"]), Path(order["side"]))
-                self.answerer.send(ready=True, strangers=folders.strangers(sys.modules, order["path"]))
+                strangers = folders.strangers(sys.modules, order["path"])
+                self.answerer.send(ready=True, device=training.device, strangers=strangers)
                 for request in self.answerer.requests():
                     self.answerer.send(**self._answer(training, request))
         except NoTraining as why:
             self.answerer.send(unfit=str(why))
-        except Exception as error:
-            self.answerer.send(raised=_in_one_line(error))
+        except BaseException as error:  # pytest.skip() is none of Exception's, and somebody waits for an answer
+            self.answerer.send(**of_error(error))
+            if not isinstance(error, Exception):
+                raise
 
     @staticmethod
     def _answer(training: Served, request: Message) -> Message:
         try:
             return training.answer(request)
         except Exception as error:  # the next question may be answered all the same
-            return {"raised": _in_one_line(error)}
+            return of_error(error)
 
 
 def main() -> None:
@@ -58,9 +63,14 @@ def main() -> None:
     os.chdir(order["folder"])
     try:
         _serve(Service(answerer, order))
+    except BaseException as error:  # a conftest.py that ends the process, for one
+        if answerer.owes:
+            answerer.send(**of_error(error))
+        raise
     finally:
-        if order["side"] != order["top"] and answerer.deserted():
-            remove(Path(order["top"]), Path(order["side"]))  # nobody else is left to do it
+        # Nobody else is left to do it. Both sides do: the last thing that either writes is its pytest's cache.
+        if answerer.deserted():
+            Worktree.of(order["worktree"]).remove()
 
 
 def _serve(service: Service) -> None:
@@ -70,15 +80,11 @@ def _serve(service: Service) -> None:
 
         run(service)
         return
-    try:
-        subject = _function(Path(order["file"]), order["function"])
-    except Exception as error:
-        service.answerer.send(raised=_in_one_line(error))
+    subject = _function(Path(order["file"]), order["function"])
+    if subject is None:
+        service.answerer.send(missing=True)
     else:
-        if subject is None:
-            service.answerer.send(missing=True)
-        else:
-            service.give(subject)
+        service.give(subject)
 
 
 def _function(file: Path, name: str) -> Any:
@@ -90,8 +96,3 @@ def _function(file: Path, name: str) -> Any:
     module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)  # where pickle looks for classes
     spec.loader.exec_module(module)
     return getattr(module, name, None)
-
-
-def _in_one_line(error: Exception) -> str:
-    first = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__

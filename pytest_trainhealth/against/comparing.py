@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import torch
 
+from ..checks import check as find_check
 from ..records.comparison import Comparison, OperatorTime
-from ..settings import setting
+from ..settings import SPEED, WrongSetting, setting
+from . import thread_counts
 from .asked import Asked, of_function
 from .deciding import decide
 from .differing import grown_operators, of_files, of_losses, of_memorising
@@ -22,7 +23,7 @@ from .folders import Folders
 from .git import CannotCompare, commit_of, dependencies_differ, top_of, uncommitted
 from .pairing import Pairs, TooFewPairs, paired
 from .side import Side
-from .worktree import worktree
+from .worktree import Worktree, worktree
 
 #: Steps whose losses are held against each other; steps under the profiler, and how many times each side is looked at.
 _FIRST_LOSSES, _PROFILED, _LOOKS = 20, 3, 5
@@ -37,8 +38,10 @@ def compared(
 ) -> Comparison | None:
     """As the settings of a check ask for it; None where they do not."""
     revision = values.get("against")
-    if not revision:
+    if revision is None:
         return None
+    if not str(revision).strip():
+        raise WrongSetting("against: the revision is empty: is a variable not set?")
     tolerance = values.get("tolerance", setting("tolerance").default)
     now = time.monotonic()
     try:
@@ -51,22 +54,35 @@ def compared(
         seed=seed,
         threads=torch.get_num_threads(),
         device=values.get("device"),
+        promised=find_check(SPEED).longest(values),
         tolerance=tolerance,
         deadline=now + _SHARE_OF_BUDGET * (deadline - now),
     )
 
 
 def compare(
-    asked: Asked, revision: str, *, seed: int, threads: int, device: str | None, tolerance: float, deadline: float
+    asked: Asked,
+    revision: str,
+    *,
+    seed: int,
+    threads: int,
+    device: str | None,
+    promised: int,
+    tolerance: float,
+    deadline: float,
 ) -> Comparison:
-    """`threads`: torch's number, the same on both sides. `WrongSetting` where there is no such revision."""
-    build = {"seed": seed, "threads": threads, "device": device}
+    """`threads`: torch's number, the same on both sides. `promised`: steps that the check itself takes from one start.
+
+    `WrongSetting` where there is no such revision.
+    """
+    build = {"seed": seed, "threads": threads, "device": device, "promised": promised}
     try:
         top = top_of(asked.file.parent)
         commit = commit_of(top, revision)
         notes = of_files(uncommitted(top), dependencies_differ(top, commit), revision)
-        with worktree(top, commit) as folder, _sides(asked, top, folder, revision, build, deadline) as (here, there):
-            pairs = paired(here.steps, there.steps, tolerance, deadline)
+        with worktree(top, commit) as made, _sides(asked, made, revision, build, deadline) as (here, there):
+            pairs, threads_notes = _timed(here, there, threads, tolerance, deadline)
+            notes += threads_notes
             found = pairs.found()
             outcome = decide(found, tolerance)
             grown = _grown(here, there) if outcome == "slower" else ()
@@ -75,32 +91,35 @@ def compare(
         return Comparison(revision, "could not compare", tolerance, str(why))
     return Comparison(
         revision, outcome, tolerance, "", found.ratio, found.low, found.high, len(pairs.here), pairs.steps_a_round,
-        *_medians(pairs), tuple(notes), grown,
+        *pairs.typical, tuple(notes), grown, *pairs.waits,
     )  # fmt: skip
 
 
 @contextmanager
 def _sides(
-    asked: Asked, top: Path, folder: Path, revision: str, build: Mapping[str, Any], deadline: float
+    asked: Asked, other: Worktree, revision: str, build: Mapping[str, Any], deadline: float
 ) -> Iterator[tuple[Side, Side]]:
     """Both are started before either is waited for: most of it is importing torch."""
+    top = other.top
     if not asked.file.resolve().is_relative_to(top):
         raise CannotCompare(f"{asked.file.name} is not in the repository {top}")
     with ExitStack() as ended:
         sides: list[Side] = []
-        for name, side in (("here", top), (f"at {revision}", folder)):
+        for name, side in (("here", top), (f"at {revision}", other.folder)):
             folders = Folders(top, side)
             path = folders.import_path(sys.path, sys.modules)
-            order = asked.order(folders, folder.parent / f"cache-{len(sides)}")
-            order |= {**build, "top": str(top), "side": str(side), "path": path}
+            order = asked.order(folders, other.around / f"cache-{len(sides)}")
+            order |= {**build, "top": str(top), "side": str(side), "worktree": other.told(), "path": path}
             sides.append(ended.enter_context(Side(name, order, deadline)))
         for each in sides:
             each.ready()
         yield sides[0], sides[1]
 
 
-def _medians(pairs: Pairs) -> tuple[float, float]:
-    return median(pairs.here), median(pairs.there)
+def _timed(here: Side, there: Side, threads: int, tolerance: float, deadline: float) -> tuple[Pairs, list[str]]:
+    """Pairs, and why with other threads than the user's."""
+    notes = thread_counts.settle((here, there), threads)
+    return paired(here, there, tolerance, deadline), notes
 
 
 def _grown(here: Side, there: Side) -> tuple[OperatorTime, ...]:

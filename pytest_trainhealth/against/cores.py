@@ -8,10 +8,11 @@ always be the same side's. With more threads, or on an accelerator, there is not
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class Cores:
@@ -20,7 +21,7 @@ class Cores:
         if sys.platform == "linux":
             self._all = sorted(os.sched_getaffinity(0))
             # the workers of a DataLoader are as free as they were
-            os.register_at_fork(after_in_child=self._free)
+            os.register_at_fork(after_in_child=self._free)  # those that are not forked: see below
 
     @contextmanager
     def one(self, threads: int) -> Iterator[None]:
@@ -33,7 +34,10 @@ class Cores:
             yield
         finally:
             self._free()
+            for worker in multiprocessing.active_children():
+                with suppress(OSError):  # it has just ended
+                    self._free(worker.pid or 0)
 
-    def _free(self) -> None:
+    def _free(self, process: int = 0) -> None:
         if sys.platform == "linux":
-            os.sched_setaffinity(0, self._all)
+            os.sched_setaffinity(process, self._all)

@@ -1,19 +1,24 @@
 """Which folders a side imports from, and whether it really did.
 
 An editable install points at the user's checkout, and so do `PYTHONPATH` and pytest's `pythonpath`. So a side gets the
-import path of this process, with every folder of the checkout replaced by its own, and the side's own folders first.
+import path of this process, with every folder of the checkout replaced by its own. Where the user's path does not have
+the top of the checkout and its `src`, they come after the standard library, or else a script `profile.py` would take
+the place of one of its modules; and before what is installed, which may be a copy of the project.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _INSTALLED = {"site-packages", "dist-packages"}
+_OF_PYTHON = {name: sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+_STANDARD = {*_OF_PYTHON.values(), *(str(Path(folder, "lib-dynload")) for folder in _OF_PYTHON.values())}
 #: The same plugin serves on both sides, whatever is tested: also where it is this one's own repository.
 _THE_PLUGIN = "pytest_trainhealth"
 
@@ -31,10 +36,13 @@ class Folders:
         return self.side / real.relative_to(self.top) if real.is_relative_to(self.top) else Path(path)
 
     def import_path(self, entries: Iterable[str], modules: Mapping[str, Any]) -> list[str]:
-        own = [self.side, self.side / "src", *(self.there(root) for root in _roots(modules, self.top))]
-        first = [str(folder) for folder in own if folder.is_dir()]
+        added = [self.side, self.side / "src"]
+        roots = [there for root in _roots(modules, self.top) if (there := self.there(root)) not in added]
         # what git does not know, an environment inside of the checkout for one, exists only there
-        rest = [str(there) if (there := self.there(entry)).exists() else entry for entry in entries if entry]
+        rest = [str(there) if (there := self.there(entry)).exists() else entry for entry in _named(entries)]
+        first, late = ([str(folder) for folder in some if folder.is_dir()] for some in (roots, added))
+        after = max((place for place, entry in enumerate(rest, 1) if entry in _STANDARD), default=len(rest))
+        rest[after:after] = [folder for folder in late if folder not in rest]
         return list(dict.fromkeys([*first, *rest]))
 
     def strangers(self, modules: Mapping[str, Any], import_path: Iterable[str]) -> list[str]:
@@ -48,6 +56,11 @@ class Folders:
             if of_the_checkout or ("." not in name and any(_offers(root, name) for root in roots)):
                 found.append(name)
         return sorted(found)
+
+
+def _named(entries: Iterable[str]) -> list[str]:
+    """An empty one means the folder where the user is."""
+    return [entry or str(Path.cwd()) for entry in entries]
 
 
 def _files(modules: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:

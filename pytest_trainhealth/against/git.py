@@ -39,6 +39,10 @@ class CannotCompare(Exception):
     """Why there is nothing to judge, in one line."""
 
 
+class OutOfTime(CannotCompare):
+    """Nothing else is the matter: what was told before stands."""
+
+
 def git(folder: Path, *arguments: str) -> str:
     """What git answers. `CannotCompare` with the first line of what it complains about."""
     done = run(folder, *arguments)
@@ -52,6 +56,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """In a process group of its own, so that Ctrl-C does not stop it halfway; and without hooks."""
     environment = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
     environment["LC_ALL"] = "C"
+    environment["GIT_OPTIONAL_LOCKS"] = "0"  # to look at a repository must not rewrite its index
     try:
         return subprocess.run(
             ["git", "-c", f"core.hooksPath={os.devnull}", "-C", str(folder), *arguments],
@@ -90,7 +95,7 @@ def commit_of(top: Path, revision: str) -> str:
 
 def uncommitted(top: Path) -> int:
     """Files that differ from the last commit, new ones included."""
-    return len(git(top, "status", "--porcelain").splitlines())
+    return len(git(top, "status", "--porcelain", "--untracked-files=all").splitlines())
 
 
 def dependencies_differ(top: Path, commit: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from ..collecting import Plan, check_of, test_of
 from ..facts import Verdict
 from ..settings import SPEED
 from .child import Service
+from .complaints import first_line, last_line
+from .talking import Message
 
 #: How `running.judged` finds out that it is to serve rather than to judge.
 PLUGIN = "trainhealth-side"
@@ -19,7 +22,11 @@ class Side:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._calls = 0
-        self.complaint = ""
+        self.collects = False
+        self.complaint: Message = {}
+
+    def pytest_collection(self) -> None:
+        self.collects = True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -50,11 +57,13 @@ class Side:
     def _note(self, report: pytest.CollectReport | pytest.TestReport) -> None:
         if report.passed or self.complaint:
             return
+        if isinstance(report.longrepr, tuple):  # file, line and reason of a skip
+            self.complaint = {"skipped": report.longrepr[2].removeprefix("Skipped: ")}
+            return
         crash = getattr(report.longrepr, "reprcrash", None)
-        text = report.longreprtext if crash is None else crash.message
-        lines = [line.removeprefix("E ").strip() for line in text.splitlines() if line.strip()] or ["an error"]
         # a module that cannot be imported is told with its traceback, and the error comes last
-        self.complaint = lines[0] if crash is not None else lines[-1]
+        said = last_line(report.longreprtext) if crash is None else first_line(crash.message)
+        self.complaint = {"raised": said or "an error"}
 
 
 class _Registers:
@@ -67,10 +76,14 @@ class _Registers:
 
 def run(service: Service) -> None:
     side, order = Side(service), service.order
-    pytest.main([*order["arguments"], order["target"]], plugins=[_Registers(side)])
+    code = pytest.main([*order["arguments"], order["target"]], plugins=[_Registers(side)])
     if service.given:
         return
     if side.complaint:
-        service.answerer.send(raised=side.complaint)
+        service.answerer.send(**side.complaint)
+    elif not side.collects:  # a conftest.py that cannot be imported, for one
+        sys.stdout.flush()  # what it printed is read by who asked
+        sys.stderr.flush()
+        service.answerer.send(ended=int(code))
     else:
         service.answerer.send(missing=True)

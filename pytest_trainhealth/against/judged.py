@@ -9,30 +9,27 @@ from ..records.comparison import Comparison
 from ..symptoms import PERFORMANCE
 
 
-def beside(comparison: Comparison | None, passed: Passed) -> Judgement:
+def beside(comparison: Comparison, passed: Passed) -> Judgement:
     """Where the check has nothing to object, the comparison decides."""
-    if comparison is None:
-        return passed
-    known = {**passed.figures, **_figures(comparison)}
+    known = {**passed.figures, **comparison_figures(comparison)}
     if comparison.outcome == "could not compare":
         return CouldNotJudge(f"not compared with {comparison.revision}: {comparison.reason}", known)
     if comparison.outcome == "too wide":
-        spread = f"{found(comparison)} after {comparison.pairs} pairs"
-        reason = f"too noisy to compare with {comparison.revision}: {spread}, tolerance {_tolerance(comparison)}"
+        spread = f"{comparison.ratio:.2f} x {_interval(comparison)} after {comparison.pairs} pairs"
+        wanted = f"slower than {comparison.revision} by more than {_tolerance(comparison)}"
+        reason = f"too noisy to tell whether it is {wanted}: {spread}"
         return CouldNotJudge(reason, known)
     if comparison.outcome == "slower":
-        headline = found(comparison, slower=True)
+        headline = found(comparison)
         limit = 1 + comparison.tolerance
         said = f"{headline}, at most {limit:.2f} x wanted ({times(comparison)})"
         return Symptom(said, PERFORMANCE, comparison.ratio, limit, "low", headline)
-    note = f"{comparison.ratio:.2f} x the time of {comparison.revision} {_interval(comparison)}"
-    return Passed((*passed.notes, note), known)
+    return Passed((*passed.notes, found(comparison)), known)
 
 
-def found(comparison: Comparison, *, slower: bool = False) -> str:
-    """'1.21 x slower than origin/main [1.17, 1.25]', or only the figures."""
-    named = f" slower than {comparison.revision}" if slower else ""
-    return f"{comparison.ratio:.2f} x{named} {_interval(comparison)}"
+def found(comparison: Comparison) -> str:
+    """'1.21 x the time of origin/main [1.17, 1.25]', whether that is too long or not: on one scale."""
+    return f"{comparison.ratio:.2f} x the time of {comparison.revision} {_interval(comparison)}"
 
 
 def times(comparison: Comparison) -> str:
@@ -51,8 +48,9 @@ def _ms(seconds: float) -> str:
     return figures.short(1e3 * seconds)
 
 
-def _figures(comparison: Comparison) -> dict[str, float | None]:
-    if not comparison.pairs:
+def comparison_figures(comparison: Comparison | None) -> dict[str, float | None]:
+    """For the verdict, however it comes out."""
+    if comparison is None or not comparison.pairs:
         return {}
     return {
         "against_ratio": comparison.ratio,

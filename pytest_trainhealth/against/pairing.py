@@ -2,28 +2,33 @@
 
 Interleaving matters more than any test: of the same code run one after the other, medians spanned 0.61 to 1.63.
 
-Four rounds give one ratio. On a machine with every core busy the scheduler favours who has just slept, so that the
-ratio of A B and that of B A may be as far apart as 0.76 and 1.35 with the same code; together they say 1.01. Taken as
-two, a hundred pairs had an interval of 0.82 to 1.26, and as one of 0.98 to 1.05.
+Four rounds give one ratio, that of their sums: where only every second step has become slower, those of a turn have to
+be added up before they are divided. On a machine with every core busy the scheduler favours who has just slept, so that
+the ratio of A B and that of B A may be as far apart as 0.76 and 1.35 with the same code; together they say 1.01. Taken
+as two, a hundred pairs had an interval of 0.82 to 1.26, and as one of 0.98 to 1.05.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from .deciding import Interval, interval, settled
-
-#: Takes this many steps and gives the seconds of each.
-Steps = Callable[[int], Sequence[float]]
+from .deciding import WHILE_LOOKING, Interval, interval, settled
+from .git import OutOfTime
+from .in_step import Paced, Taken, Untimed, together
 
 #: Shorter rounds measure the switch from one process to the other rather than the steps.
 ROUND_SECONDS = 0.05
-FEWEST, FIRST_LOOK, MOST, BETWEEN_LOOKS = 12, 30, 100, 10
+#: Eight turns, two pairs each, are the fewest that have a 99 % interval.
+FEWEST, FIRST_LOOK, MOST, BETWEEN_LOOKS = 16, 30, 200, 10
 _MOST_STEPS_A_ROUND = 500
+#: However long a step is, where there is time: of steps that come in twos or threes a turn then has as many of each.
+_LEAST_STEPS_A_ROUND = 3
+#: Steps of such a round that are not timed, on average: one or two in a turn's first, two or four in its second.
+_UNTIMED = 2.25
 #: Memory pools fill, code paths warm up, a DataLoader starts its workers.
 WARM_UP = 5
 
@@ -39,29 +44,86 @@ class Pairs:
     here: list[float] = field(default_factory=list)
     there: list[float] = field(default_factory=list)
     steps_a_round: int = 1
+    #: Of these, the seconds that a step waited for data.
+    wait_here: list[float] = field(default_factory=list)
+    wait_there: list[float] = field(default_factory=list)
+
+    @property
+    def turns(self) -> list[tuple[float, float]]:
+        """Seconds a step here and there, both rounds of a turn together."""
+        both = zip(_twos(self.here), _twos(self.there), strict=True)
+        return [((a + a_again) / 2, (b + b_again) / 2) for (a, a_again), (b, b_again) in both]
 
     @property
     def ratios(self) -> list[float]:
-        each = [a / b for a, b in zip(self.here, self.there, strict=True)]
-        return [math.sqrt(ab * ba) for ab, ba in zip(each[::2], each[1::2], strict=True)]
+        return [a / b for a, b in self.turns]
+
+    @property
+    def typical(self) -> tuple[float, float]:
+        """Seconds a step here and there, in the turn that has the median ratio (or between two such turns).
+
+        Medians of each side by itself may have another ratio than the one that is told: a machine that was slow for
+        a while was so for both.
+        """
+        turns = sorted(self.turns, key=lambda turn: turn[0] / turn[1])
+        (here, there), (here_too, there_too) = turns[(len(turns) - 1) // 2], turns[len(turns) // 2]
+        return math.sqrt(here * here_too), math.sqrt(there * there_too)
+
+    @property
+    def waits(self) -> tuple[float, float]:
+        """Seconds a step that either side waits for data, in most rounds."""
+        return median(self.wait_here or [0.0]), median(self.wait_there or [0.0])
+
+    def add(self, a: Taken, b: Taken, b_again: Taken, a_again: Taken) -> None:
+        """A turn."""
+        for taken in (a, a_again):
+            self.here.append(taken.seconds_a_step)
+            self.wait_here.append(taken.waited_a_step)
+        for taken in (b, b_again):
+            self.there.append(taken.seconds_a_step)
+            self.wait_there.append(taken.waited_a_step)
 
     def found(self) -> Interval:
         return interval(self.ratios)
 
 
-def paired(here: Steps, there: Steps, tolerance: float, deadline: float = math.inf) -> Pairs:
-    """More pairs until the interval settles the question, or there are 100, or the time is used up."""
-    warm = [median(side(WARM_UP)) for side in (here, there)]
-    steps = min(_MOST_STEPS_A_ROUND, max(1, math.ceil(ROUND_SECONDS / max(min(warm), 1e-6))))
-    pairs = Pairs(steps_a_round=steps)
-    while len(pairs.here) < MOST and time.monotonic() < deadline:
-        turn = [(here, pairs.here), (there, pairs.there)]
-        for side, seconds in (*turn, *reversed(turn)):
-            taken = side(steps)
-            seconds.append(sum(taken) / len(taken))
+def paired(here: Paced, there: Paced, tolerance: float, deadline: float = math.inf) -> Pairs:
+    """More pairs until the interval settles the question, or there are 200, or the time is used up."""
+    pace = together(here, there)
+    warm = [side.steps(pace.untimed, pace.timed(WARM_UP)) for side in (here, there)]
+    steps = pace.timed(_steps_a_round([median(taken.seconds) for taken in warm], deadline - time.monotonic()))
+    untimed, apart = Untimed(pace, steps), any(taken.broke_off for taken in warm)
+    pairs, lasted = Pairs(steps_a_round=steps), 0.0
+    while len(pairs.here) < MOST and (began := time.monotonic()) + lasted < deadline:
+        first, second = untimed.of_a_turn()
+        try:
+            if apart:
+                together(here, there)
+            order = ((here, first), (there, first), (there, second), (here, second))
+            rounds = [side.steps(skipped, steps) for side, skipped in order]
+        except OutOfTime:  # what is complete stands
+            break
+        apart = any(taken.broke_off for taken in rounds)
+        if apart:  # no longer the same steps
+            continue
+        pairs.add(*rounds)
+        lasted = time.monotonic() - began
         count = len(pairs.here)
-        if count >= FIRST_LOOK and (count - FIRST_LOOK) % BETWEEN_LOOKS == 0 and settled(pairs.found(), tolerance):
+        looks = count >= FIRST_LOOK and (count - FIRST_LOOK) % BETWEEN_LOOKS == 0
+        if looks and settled(interval(pairs.ratios, WHILE_LOOKING), tolerance):
             break
     if len(pairs.here) < FEWEST:
         raise TooFewPairs(f"the time budget was used up after {len(pairs.here)} pairs, at least {FEWEST} are needed")
     return pairs
+
+
+def _steps_a_round(warm: Sequence[float], left: float) -> int:
+    """Fewer than three only where these would not leave time for a first look."""
+    enough = math.ceil(ROUND_SECONDS / max(min(warm), 1e-6))
+    affordable = int(left / (FIRST_LOOK * sum(warm)) - _UNTIMED) if math.isfinite(left) else _LEAST_STEPS_A_ROUND
+    least = max(1, min(_LEAST_STEPS_A_ROUND, affordable))
+    return min(_MOST_STEPS_A_ROUND, max(least, enough))
+
+
+def _twos(rounds: Sequence[float]) -> Iterator[tuple[float, float]]:
+    return zip(rounds[::2], rounds[1::2], strict=True)

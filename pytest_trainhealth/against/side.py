@@ -8,19 +8,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .git import CannotCompare
+from .complaints import last_line, with_hint
+from .git import CannotCompare, OutOfTime
+from .in_step import Pace, Taken
 from .talking import Caller, Ended, Message, Silence
 
 #: The plugin is this very one on both sides: found by its folder, whatever the import path is going to be.
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from pytest_trainhealth.against.child import main; main()"
 _PACKAGES = Path(__file__).resolve().parents[2]
 _UNTIL_READY = 240.0
-_GRACE = 3.0
+#: Until a process that is told to quit is killed. After a whole comparison on a busy machine 3 s were not enough, and
+#: the temporary folder of its workers was left; but whoever has pressed Ctrl-C does not want to wait.
+_GRACE, _SHORT_GRACE = 10.0, 3.0
 
 
 class Side:
@@ -28,6 +31,10 @@ class Side:
 
     def __init__(self, name: str, order: Message, deadline: float) -> None:
         self.name, self._deadline = name, deadline
+        #: On the CPU, that is; known once it is ready.
+        self.computes_itself = False
+        self._late = False
+        self._far = order.get("side") != order.get("top")
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START, str(_PACKAGES)],
@@ -36,7 +43,8 @@ class Side:
             stderr=self._log,
             text=True,
             encoding="utf-8",
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            # the options that a run is to have are in its order
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""},
             start_new_session=True,  # Ctrl-C is for us, and we end it
         )
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -54,43 +62,65 @@ class Side:
             first, more = answer["strangers"][0], len(answer["strangers"]) - 1
             rest = f" and {more} more" if more else ""
             raise CannotCompare(f"{first}{rest} of the project did not come from its own folder {self.name}")
+        self.computes_itself = answer["device"] == "cpu"
 
-    def steps(self, count: int) -> Sequence[float]:
-        seconds: list[float] = self.ask("steps", count)["seconds"]
-        return seconds
+    def begin(self, pace: Pace) -> Pace:
+        return Pace(**self.ask("begin", ahead=pace.ahead, longest=pace.longest))
 
-    def ask(self, what: str, count: int) -> Message:
+    def steps(self, untimed: int, count: int) -> Taken:
+        return Taken(**self.ask("steps", count, untimed=untimed))
+
+    def use_threads(self, count: int) -> None:
+        self.ask("threads", count)
+
+    def ask(self, what: str, count: int = 0, **more: int) -> Message:
+        complaint = f"did not answer in time ({what})"
+        if self._late:  # its next answer is one to an earlier question
+            raise OutOfTime(f"the process {self.name} {complaint}: the time budget was used up")
         with suppress(Ended):
-            self._caller.send(ask=what, count=count)
-        return self._answer(self._deadline - time.monotonic(), f"did not answer in time ({what})")
+            self._caller.send(ask=what, count=count, **more)
+        return self._answer(self._deadline - time.monotonic(), complaint)
 
     def _answer(self, seconds: float, complaint: str) -> Message:
         try:
             answer = self._caller.answer(min(seconds, self._deadline - time.monotonic()))
         except Silence:
-            raise CannotCompare(f"the process {self.name} {complaint}: the time budget was used up") from None
+            self._late = True
+            raise OutOfTime(f"the process {self.name} {complaint}: the time budget was used up") from None
         except Ended:
             raise CannotCompare(f"the process {self.name} ended by itself: {self._last_words()}") from None
+        if "ended" in answer:
+            said = f"pytest ended {self.name} before it looked for tests, with exit code {answer['ended']}"
+            raise CannotCompare(self._hinted(": ".join(filter(None, (said, last_line(self._printed()))))))
         if "raised" in answer:
-            raise CannotCompare(f"the test raises {self.name}: {answer['raised']}")
+            raise CannotCompare(self._hinted(f"the test raises {self.name}: {answer['raised']}"))
+        if "skipped" in answer:
+            reason = f": {answer['skipped']}" if answer["skipped"] else ""
+            raise CannotCompare(f"the test is skipped {self.name}{reason}")
         return answer
 
     def _last_words(self) -> str:
-        code = self._process.wait(_GRACE)
+        code = self._process.wait(_SHORT_GRACE)
         if code < 0:
             return f"killed by {signal.Signals(-code).name}"
-        self._log.seek(0)
-        said = [line.strip() for line in self._log if line.strip()]
-        return said[-1] if said else f"exit code {code}"
+        return last_line(self._printed()) or f"exit code {code}"
 
-    def end(self) -> None:
+    def _printed(self) -> str:
+        """To its end, for the process writes on from where this leaves off."""
+        self._log.seek(0)
+        return self._log.read()
+
+    def _hinted(self, said: str) -> str:
+        return with_hint(said) if self._far else said
+
+    def end(self, grace: float = _SHORT_GRACE) -> None:
         """Gently, then not: the whole group, for a DataLoader's workers are in it."""
         try:
             if self._process.poll() is None:
                 with suppress(Ended):
                     self._caller.send(ask="quit")
                 with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(_GRACE)
+                    self._process.wait(grace)
         finally:
             self._kill()
             self._process.wait()
@@ -107,5 +137,5 @@ class Side:
     def __enter__(self) -> Side:
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.end()
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        self.end(_GRACE if kind is None else _SHORT_GRACE)

@@ -34,7 +34,8 @@ class Caller:
     def _read(self, answers: IO[str]) -> None:
         with answers:
             for line in answers:
-                self._answers.put(json.loads(line))
+                with suppress(ValueError):  # printed before we could take the stream: a sitecustomize, for one
+                    self._answers.put(json.loads(line))
         self._answers.put(None)
 
     def send(self, **request: Any) -> None:
@@ -71,6 +72,8 @@ class Answerer:
         os.close(nothing)
         os.dup2(2, 1)
         self.dismissed = False
+        #: Somebody has asked, and waits.
+        self.owes = False
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
 
     def requests(self) -> Iterator[Message]:
@@ -79,6 +82,7 @@ class Answerer:
             request = json.loads(line)
             self.dismissed = request.get("ask") == "quit"
             if not self.dismissed:
+                self.owes = True
                 yield request
 
     def deserted(self) -> bool:
@@ -90,3 +94,4 @@ class Answerer:
     def send(self, **answer: Any) -> None:
         self._answers.write(json.dumps(answer) + "\n")
         self._answers.flush()
+        self.owes = False

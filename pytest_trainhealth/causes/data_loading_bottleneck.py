@@ -5,21 +5,23 @@ What happens
 
 How it is recognised
     Each step is split into waiting for the batch and everything else. A few samples are read on their own to see
-    whether the time goes into `__getitem__` or into putting the batch together, and in which line; what one process
-    takes for a batch, against what a step computes, tells how many workers it needs. The re-run reads the same batches
-    before the clock starts, and says how many times faster that is.
+    whether the time goes into `__getitem__` (or `__iter__`) or into putting the batch together, and in which line; what
+    one process takes for a batch, against what a step computes, tells how many workers it needs. The re-run reads the
+    same batches before the clock starts, and says how many times faster that is.
 
 How to fix it
     More workers (`num_workers=`), `persistent_workers=True`, prefetching and pinned memory; decode and resize once
     and store the result; do less per sample in `__getitem__` (whole-batch operations belong into the collate
-    function or onto the device).
+    function or onto the device). Workers that compute want a processor each; workers that wait for a disk or a network
+    do not. With an IterableDataset every worker iterates all of it, so each sample comes once per worker, unless
+    `__iter__` takes its share by `get_worker_info()`.
 
 What not to do
     A faster accelerator or mixed precision: the wait stays the same.
 
 When this is wrong
-    A toy model computes for less than a millisecond; any loader looks slow beside it. Allow more with
-    `max_data_wait=`.
+    A toy model computes for less than a millisecond; any loader looks slow beside it. So a wait counts by itself only
+    beyond 2 ms a batch and 0.2 ms a sample. Allow another share with `max_data_wait=`.
 """
 
 from __future__ import annotations
@@ -39,18 +41,21 @@ EXPLAINS = (PERFORMANCE,)
 #: Waiting for half as long as computing: without it a step would take two thirds of the time.
 _MUCH = 0.5
 _MOST_WORKERS = 8
+#: Workers that compute for more than half of their time want a processor each. Measured: 0.99 and more for
+#: spectrograms, and for images, tokens and JSON that Python works on; 0.04 for samples that sleep for 4 ms.
+_COMPUTES = 0.5
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     known = pace.measured(trace)
-    if not known or not pace.is_about_gates(trace, symptom):
+    if not known or not pace.is_about_gates(trace):
         return None
     waiting, moving = (known["wait_ms"] or 0.0), (known["transfer_ms"] or 0.0)
     computing = sum(known[f"{phase}_ms"] or 0.0 for phase in ("forward", "backward", "optimizer", "rest"))
     if waiting + moving <= _MUCH * computing:
         return None
     wait, work, counted = figures.short(waiting + moving), figures.short(computing), pace.timed_steps(trace)
-    evidence = [Evidence(f"waiting {wait} ms, computing {work} ms (medians of {counted} steps)", waiting / 1e3)]
+    evidence = [Evidence(f"waiting {wait} ms, computing {work} ms a step ({counted} steps)", waiting / 1e3)]
     if moving:
         evidence.append(Evidence(f"{figures.short(moving)} ms of it is moving the batch to the device", moving / 1e3))
     loading = trace.speed.loading
@@ -59,9 +64,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"each step waits {wait} ms for data and computes {work} ms",
         evidence=tuple(evidence),
-        why=_why(loading, moving > waiting),
+        why=_why(loading, computing / 1e3, moving > waiting),
         places=_places(loading),
-        fix=_fix(loading, computing / 1e3, moving > waiting),
+        fix=_fix(loading, computing / 1e3, moving > waiting, trace.speed.cores),
         not_this="a faster accelerator: the wait stays the same",
         cures=(Cure("preloaded_batches", "the same batches, preloaded", {"count": 8}),),
     )
@@ -69,52 +74,90 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _where(loading: LoadingRecord, computing: float) -> list[Evidence]:
     items, collate = loading.item * loading.batch_size, loading.collate
-    size = figures.plural(loading.batch_size, "sample")
-    found = [
-        Evidence(
-            f"making a batch: {loading.dataset}.__getitem__ {_ms(items)} ms for {size}, collate {_ms(collate)} ms",
-            items,
-        )
-    ]
+    if not items:
+        return []
+    size, reader = figures.plural(loading.batch_size, "sample"), f"{loading.dataset}.{loading.reader}"
+    found = [Evidence(f"making a batch: {reader} {_ms(items)} ms for {size}, collate {_ms(collate)} ms", items)]
     there = "there are no workers" if not loading.workers else f"{figures.plural(loading.workers, 'worker')} for that"
-    needed = math.ceil(loading.batch / max(computing, 1e-9))
+    needed = _needed(loading, computing)
     if needed > loading.workers:
         found.append(Evidence(f"{there}; to keep up with the steps takes {needed:,}", float(loading.workers)))
     return found
 
 
-def _why(loading: LoadingRecord | None, moving: bool) -> str:
+def _why(loading: LoadingRecord | None, computing: float, moving: bool) -> str:
     if moving:
         return "moving a batch to the device takes longer than learning from it"
-    if loading is None:
-        return "making a batch takes longer than learning from it"
-    if loading.collate > loading.item * loading.batch_size:
+    if loading is None or loading.batch <= computing:
+        return "the next batch is not there when a step is done"
+    if _collates(loading):
         return "putting the samples of a batch together takes longer than learning from them"
-    return f"{loading.dataset}.__getitem__ takes longer to make a batch than learning from it does"
+    return f"{loading.dataset}.{loading.reader} takes longer to make a batch than learning from it does"
 
 
 def _places(loading: LoadingRecord | None) -> tuple[Place, ...]:
     if loading is None:
         return ()
-    dearest = loading.collate_place if loading.collate > loading.item * loading.batch_size else loading.item_place
+    dearest = loading.collate_place if _collates(loading) else loading.item_place
     return () if dearest is None else (dearest,)
 
 
-def _fix(loading: LoadingRecord | None, computing: float, moving: bool) -> Fix:
+def _fix(loading: LoadingRecord | None, computing: float, moving: bool, cores: int) -> Fix:
     if moving:
         return Fix("pin the memory, and move the next batch while this one is computed:",
                    ("DataLoader(dataset, pin_memory=True)", "batch.to(device, non_blocking=True)"))  # fmt: skip
-    count = 4 if loading is None else _workers(loading, computing)
+    if loading is None:
+        return Fix("make each batch once, or load in parallel:", (_with_workers(4),))
+    if loading.iterable:
+        return _iterable_fix(loading)
+    work = "do less in the collate function" if _collates(loading) else "do the work of __getitem__ once"
+    needed, useful = _needed(loading, computing), _useful_workers(loading, cores)
+    if needed <= loading.workers:  # on average they keep up: a few samples that take longer, or busy processors
+        return Fix(f"load in parallel, and {work}:", (_with_workers(loading.workers + 1),))
+    if needed <= useful:
+        return Fix(f"load in parallel, and {work}:", (_with_workers(max(needed, 2)),))
+    if useful <= loading.workers:
+        stored = () if _collates(loading) else ("samples = [dataset[i] for i in range(len(dataset))]  # once",)
+        enough = "more workers want more processors" if _computes(loading) else f"to keep up takes {needed:,} workers"
+        return Fix(f"{work}; {enough}{':' if stored else ''}", stored)
+    if _computes(loading):
+        processors = figures.plural(cores, "processor")
+        return Fix(f"{work}; {useful} workers, on {processors}, are not enough:", (_with_workers(useful),))
+    return Fix(f"{work}; {useful} workers shorten the wait, {needed:,} would end it:", (_with_workers(useful),))
+
+
+def _iterable_fix(loading: LoadingRecord) -> Fix:
+    """A number of workers alone would do harm: each of them iterates the whole dataset."""
+    work = "do less in the collate function" if _collates(loading) else "do the work once or in a map-style dataset"
     return Fix(
-        "load in parallel, and do the work of __getitem__ once",
-        (f"DataLoader(dataset, num_workers={count}, persistent_workers=True)",),
+        f"{work}; each worker needs its own share:",
+        (
+            "worker = torch.utils.data.get_worker_info()  # in __iter__, before the work",
+            "if worker: rows = itertools.islice(rows, worker.id, None, worker.num_workers)",
+        ),
     )
 
 
-def _workers(loading: LoadingRecord, computing: float) -> int:
-    """As many as it takes for one batch to be made while another is computed, as far as machines have them."""
-    needed = math.ceil(loading.batch / max(computing, 1e-9))
-    return max(min(max(needed, 2), _MOST_WORKERS), loading.workers + 1)
+def _with_workers(count: int) -> str:
+    return f"DataLoader(dataset, num_workers={count}, persistent_workers=True)"
+
+
+def _collates(loading: LoadingRecord) -> bool:
+    return loading.collate > loading.item * loading.batch_size
+
+
+def _computes(loading: LoadingRecord) -> bool:
+    return loading.busy > _COMPUTES
+
+
+def _needed(loading: LoadingRecord, computing: float) -> int:
+    """As many as it takes for one batch to be made while another is computed."""
+    return math.ceil(loading.batch / max(computing, 1e-9))
+
+
+def _useful_workers(loading: LoadingRecord, cores: int) -> int:
+    """Of those that compute no more than there are processors, but one may always be at work beside another."""
+    return min(max(cores, 2), _MOST_WORKERS) if _computes(loading) else _MOST_WORKERS
 
 
 def _ms(seconds: float) -> str:

@@ -41,7 +41,7 @@ _HARMLESS = 3
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     syncs = [sync for sync in trace.speed.syncs if sync.device != "cpu"]
     total = sum(sync.per_step for sync in syncs)
-    if total <= _HARMLESS or not pace.is_about_gates(trace, symptom):
+    if total <= _HARMLESS or not pace.is_about_gates(trace):
         return None
     syncs.sort(key=lambda sync: -sync.per_step)
     worst = syncs[0]

@@ -26,6 +26,8 @@ When this is wrong
 
 from __future__ import annotations
 
+import ast
+
 from .. import figures
 from ..facts import Cure, Evidence, Fix, Symptom
 from ..records.speed import KeptGraph
@@ -35,6 +37,7 @@ from . import Suspicion
 
 RANK = 10
 EXPLAINS = (MEMORY,)
+_ADDING = {"append", "add", "appendleft"}
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -66,16 +69,30 @@ def _seen(kept: KeptGraph, named: str) -> str:
 
 
 def _fix(kept: KeptGraph) -> Fix:
-    return Fix("keep the number, not the tensor:", (_mended(kept),))
+    mended = _mended("" if kept.place is None else kept.place.code)
+    if mended:
+        return Fix("keep the value, not its graph:", (mended,))
+    return Fix(
+        "keep the value, not its graph:", ("loss.item()  # a number", "outputs.detach()  # a tensor without graph")
+    )
 
 
-def _mended(kept: KeptGraph) -> str:
+def _mended(code: str) -> str:
     """The user's own line where it is of a kind that can be rewritten without understanding it."""
-    code = "" if kept.place is None else kept.place.code
-    before, separator, value = code.partition(".append(")
-    if separator and value.endswith(")") and value[:-1].isidentifier():
-        return f"{before}.append({value[:-1]}.item())"
-    before, separator, value = code.partition(" += ")
-    if separator and value.isidentifier():
-        return f"{before} += {value}.item()"
-    return f"{kept.name or 'losses'}.append(loss.item())  # or loss.detach()"
+    try:
+        (line,) = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        return ""
+    if isinstance(line, ast.AugAssign):
+        return f"{ast.unparse(line.target)} += {_valued(line.value)}" if isinstance(line.op, ast.Add) else ""
+    call = line.value if isinstance(line, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1:
+        return ""
+    return f"{ast.unparse(call.func)}({_valued(call.args[0])})" if call.func.attr in _ADDING else ""
+
+
+def _valued(kept: ast.expr) -> str:
+    """A loss is one number; of anything else that is not known."""
+    code = ast.unparse(kept)
+    whole = code if isinstance(kept, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)) else f"({code})"
+    return f"{whole}.item()" if "loss" in code or "cross_entropy" in code else f"{whole}.detach()"

@@ -6,13 +6,14 @@ What happens
     attempts (`recompile_limit`) it gives up and leaves the code as it is.
 
 How it is recognised
-    New graphs are made after the warm-up, or at more than half of the steps before. The compiler's own reason is told.
-    The re-run does without torch.compile.
+    New graphs are made at three steps or more after the first five. The compiler's own reason is told. The re-run does
+    without torch.compile.
 
 How to fix it
     `torch.compile(model, dynamic=True)` or `torch._dynamo.mark_dynamic()` where shapes change; pad batches to a few
-    lengths, and drop the incomplete last one (`drop_last=True`); keep numbers that change (a temperature, a step count)
-    in tensors rather than in Python attributes. `TORCH_LOGS=recompiles` tells each reason.
+    lengths, and drop the incomplete last one (`drop_last=True`). Neither helps where a Python value changes (a
+    temperature, a step count, the length of a list, a mode): keep numbers in tensors rather than in Python attributes,
+    and all else out of the compiled function. `TORCH_LOGS=recompiles` tells each reason.
 
 What not to do
     A larger `recompile_limit`: that is more compiling.
@@ -24,6 +25,7 @@ When this is wrong
 
 from __future__ import annotations
 
+import re
 from statistics import median
 
 from .. import figures, pace
@@ -38,11 +40,20 @@ EXPLAINS = (PERFORMANCE,)
 #: Once for a new shape happens to the healthiest; three steps are a habit.
 _OFTEN = 3
 
+#: What torch 2.13 says of a tensor: "tensor 'x' size mismatch at index 1. expected 15, actual 16", or the same of its
+#: stride; "2 <= x.size()[0] <= 5" where it has compiled for any size already.
+_SHAPE = re.compile(r"\b(size|stride) mismatch|\.(size|stride)\(")
+#: "tensor 'x' rank mismatch", dtype, requires_grad: another kind of tensor, whatever its size.
+_KIND = re.compile(r"\bmismatch\b")
+#: "self.temperature == 0.5". Other values are said in the same way: "len(self.seen) == 8", "self.mode == 'warm'".
+_NUMBER = re.compile(r"(self\.\w+) == (-?\d[\w.+-]*)")
+_LONGEST_CODE = 60
+
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     times, warm = pace.step_times(trace), pace.warm_up(pace.step_times(trace))
     late = [step for step in trace.speed.compiled if step >= pace.LEAST_WARM_UP]
-    if warm is None or len(late) < _OFTEN or not pace.is_about_gates(trace, symptom):
+    if warm is None or len(late) < _OFTEN or not pace.is_about_gates(trace):
         return None
     compiling = median(times[step] for step in late if step < len(times))
     others = [seconds for step, seconds in enumerate(times) if step not in trace.speed.compiled]
@@ -54,15 +65,42 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             float(len(late)),
         )
     ]
-    if trace.speed.compiled_because:
-        evidence.append(Evidence(f"the compiler's reason: {trace.speed.compiled_because}"))
+    reason, code = _told(trace.speed.compiled_because)
+    if reason:
+        evidence.append(Evidence(f"the compiler's reason: {reason}{f', in: {code}' if code else ''}"))
     return Suspicion(
         statement=f"torch.compile makes a new graph at {len(late)} of {len(times) - pace.LEAST_WARM_UP} steps",
         evidence=tuple(evidence),
         why="a graph holds for the shapes and Python values that it was made with, and these change",
-        fix=Fix("let it expect other shapes, or give it the same ones:", ("torch.compile(model, dynamic=True)",)),
+        fix=_fix(reason),
         not_this="a larger recompile_limit: that is more compiling",
         cures=(Cure("uncompiled", "without torch.compile"),),
+    )
+
+
+def _told(because: str) -> tuple[str, str]:
+    """What has changed, and the line of code that it is used in. The compiler puts a table and hints around them."""
+    reason, _, rest = because.partition("  # ")
+    code = rest.partition("  # ")[0].strip()
+    return reason.strip(), code if len(code) <= _LONGEST_CODE else ""
+
+
+def _fix(reason: str) -> Fix:
+    dynamic, tensor = "torch.compile(model, dynamic=True)", "# a tensor may change, a Python number is compiled in"
+    if not reason:
+        return Fix(
+            "let it expect other shapes, and keep Python values that change out of it, or in a tensor:",
+            (dynamic, f"self.step = torch.tensor(0)  {tensor}"),
+        )
+    if _SHAPE.search(reason):
+        return Fix("let it expect other shapes, or give it the same ones:", (dynamic,))
+    if _KIND.search(reason):
+        return Fix("give it tensors of the same rank, dtype and requires_grad at every step")
+    number = _NUMBER.fullmatch(reason)
+    name, value = number.groups() if number else ("self.step", "0")
+    return Fix(
+        "keep what changes out of the compiled function, or in a tensor:",
+        (f"{name} = torch.tensor({value})  {tensor}",),
     )
 
 

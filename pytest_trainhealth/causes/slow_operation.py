@@ -1,18 +1,21 @@
-"""slow-operation: one line takes most of the step
+"""slow-operation: one line or one loop takes most of the step
 
 What happens
-    A decomposition, a sort, a loop over samples or a call into numpy takes longer than the whole network. It is easy to
-    miss: it is one line, and the loss is right.
+    A decomposition, a sort, a loop over samples or time steps or a call into numpy takes longer than the whole network.
+    It is easy to miss: it is one line, and the loss is right.
 
 How it is recognised
-    Only once a gate has failed: in a few steps Python's profiling hook times every function that your lines call, and
-    torch's profiler names the operators that take the most time of their own, backward pass included. A line that
-    takes half of the time is named. The re-run does not compute it again but uses what it gave before: what a step
-    would take if the line took no time.
+    Only once a gate has failed. In a few steps Python's profiling hook times every function that your lines call, in a
+    few others its tracing hook times the lines themselves, and torch's profiler names the operators that take the most
+    time of their own, backward pass included. Named is a function that takes 40 % of a step, a loop of 8 rounds and
+    more that takes 60 % of the forward pass (loops over layers do not count), or a line that does. The re-run does not
+    compute it again but uses what it gave before: what a step would take if the line took no time. A loop has no such
+    re-run.
 
 How to fix it
     Do it less often (every hundredth step, once per epoch), on less (a sample, a projection), with a cheaper stand-in
-    (a few power iterations for a largest singular value, `topk` for a sort), or in one call for the whole batch.
+    (a few power iterations for a largest singular value, `topk` for a sort), or in one call for the whole batch:
+    `cumsum` or a convolution for a running mean, `nn.GRU` for a loop over a cell, padded samples for a loop over them.
 
 What not to do
     A larger machine: one slow operation of many small pieces does not get faster with more cores.
@@ -24,9 +27,11 @@ When this is wrong
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import figures, pace
 from ..facts import Cure, Evidence, Fix, Symptom
-from ..records.speed import CallRecord
+from ..standing_out import stands_out, told_operators
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
@@ -37,32 +42,29 @@ EXPLAINS = (PERFORMANCE,)
 #: Of all operators' own time: smaller ones are no news.
 _LARGE = 0.25
 
+_WHY_LOOP = "many small operations, one after the other, cost more than the rest of the step"
+_FIX_LOOP = "do all rounds in one call: an operation for the whole batch or sequence, or a layer that loops by itself"
+
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    if not pace.is_about_gates(trace, symptom):
+    slowest = stands_out(trace)
+    if slowest is None or not pace.is_about_gates(trace):
         return None
-    slowest = pace.dominant_call(trace)
-    if slowest is None or slowest.place is None:
-        return None
-    share = figures.share(slowest.share)
-    called = f"{slowest.name}()"
-    evidence = [Evidence(f"{called} {_often(slowest)}: {share} of the time of a step", slowest.share, slowest.place)]
+    share = f"{figures.share(slowest.share)} of {slowest.of}"
+    evidence = [Evidence(f"{slowest.evidence}: {share}", slowest.share, slowest.place)]
     large = [(name, part) for name, part in trace.speed.operators if part >= _LARGE]
     if large:
-        told = ", ".join(f"{name} {figures.share(part)}" for name, part in large)
-        evidence.append(Evidence(f"operators by their own time, backward pass included: {told}"))
-    options = {"file": slowest.place.file, "line": slowest.place.line}
-    cure = Cure("remembered_result", f"{called} not computed again", options)
+        evidence.append(Evidence(f"operators by their own time, backward pass included: {told_operators(large)}"))
+    options: dict[str, Any] = {"file": slowest.place.file, "line": slowest.place.line}
+    if slowest.of != "a step":
+        options["whole_line"] = True
+    cure = Cure("remembered_result", f"{slowest.told} not computed again", options)
     return Suspicion(
-        statement=f"{called} takes {share} of a step",
+        statement=f"{slowest.told} takes {share}",
         evidence=tuple(evidence),
-        why="one line costs more than the rest of the step",
+        why=_WHY_LOOP if slowest.is_loop else "one line costs more than the rest of the step",
         places=(slowest.place,),
-        fix=Fix("do it less often, on less, or with a cheaper stand-in"),
-        not_this="a larger machine: it is one operation that takes the time",
-        cures=(cure,) if slowest.torch else (),
+        fix=Fix(_FIX_LOOP if slowest.is_loop else "do it less often, on less, or with a cheaper stand-in"),
+        not_this=f"a larger machine: {'each round waits for the last' if slowest.is_loop else 'it is one operation'}",
+        cures=(cure,) if slowest.can_be_remembered else (),
     )
-
-
-def _often(call: CallRecord) -> str:
-    return "is called once" if call.calls == 1 else f"is called {call.calls:,} times"

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from .. import figures, pace
 from ..facts import Cure, Evidence, Fix, Symptom
+from ..standing_out import dominant_call
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
@@ -37,7 +38,7 @@ _OVERHEAD = 0.5
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     joined, size = trace.speed.joined, trace.batch_size
-    if joined is None or not size or not pace.too_few_samples(symptom) or pace.dominant_call(trace) is not None:
+    if joined is None or not size or not pace.too_few_samples(symptom) or dominant_call(trace) is not None:
         return None
     one_by_one = joined.count * joined.alone
     if joined.joined >= _OVERHEAD * one_by_one:

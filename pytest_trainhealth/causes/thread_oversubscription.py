@@ -3,12 +3,12 @@
 What happens
     torch splits an operation among its threads and waits for the last of them. With more threads than processors
     some have to wait for their turn, and all others for them: a step may take ten times as long. It happens in
-    containers that see fewer processors than the machine has, with `OMP_NUM_THREADS` set for another machine, and when
-    every DataLoader worker or every process of a test run brings threads of its own.
+    containers that see fewer processors than the machine has, with `OMP_NUM_THREADS` set for another machine, when
+    every DataLoader worker or every process of a test run brings threads of its own, and beside other work.
 
 How it is recognised
-    Threads of torch's times worker processes, against the processors that this process may use. The re-run has one
-    thread.
+    Threads of torch's and worker processes, against the processors that this process may use; or several threads, and a
+    load average above the number of processors. The re-run has one thread.
 
 How to fix it
     `torch.set_num_threads()` or `OMP_NUM_THREADS` with the processors that are there, divided among the processes; one
@@ -35,18 +35,25 @@ EXPLAINS = (PERFORMANCE,)
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     threads, cores, workers = trace.speed.threads, trace.speed.cores, trace.speed.workers
-    if threads <= 1 or threads + workers <= cores or not pace.is_about_gates(trace, symptom):
+    load = trace.speed.load or 0.0
+    # what else the machine does takes as many processors away as workers would
+    busy = load > max(cores, threads)
+    if threads <= 1 or (threads + workers <= cores and not busy) or not pace.is_about_gates(trace):
         return None
     beside = f" beside {figures.plural(workers, 'worker')}" if workers else ""
+    beside = f"{beside} beside other work" if busy else beside
     has = figures.plural(cores, "processor")
+    evidence = [Evidence(f"{threads} threads{beside}, and this process may use {has}", float(threads))]
+    if busy:
+        evidence.append(Evidence(f"load average {load:.1f}: so many wanted a processor in the last minute", load))
     return Suspicion(
         statement=f"torch uses {threads} threads{beside} on {has}",
-        evidence=(Evidence(f"{threads} threads{beside}, and this process may use {has}", float(threads)),),
+        evidence=tuple(evidence),
         certainty="likely" if threads > cores else "possible",
         why="an operation is done when its last thread is, and that one waits for a processor",
         fix=Fix(
             "use as many threads as there are processors for them:",
-            (f"torch.set_num_threads({max(cores - workers, 1)})",),
+            (f"torch.set_num_threads({1 if busy else max(cores - workers, 1)})",),
         ),
         not_this="more workers: they bring more of the same",
         cures=(Cure("threads", "one thread", {"count": 1}),),

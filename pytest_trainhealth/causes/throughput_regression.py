@@ -6,9 +6,9 @@ What happens
 
 How it is recognised
     Both revisions run in the same minute on the same machine, each in a process of its own, and take turns of a
-    twentieth of a second (A B B A). Only the ratios of neighbours count: their median has to be beyond the tolerance,
-    and the whole 99 % confidence interval beyond half of it. Then a few steps of both run under torch's profiler, and
-    the operators that take longer are named.
+    twentieth of a second (A B B A). Only the ratios of neighbours count: the whole 99 % confidence interval of their
+    median has to be beyond the tolerance. Then a few steps of both run under torch's profiler, and the operators that
+    take longer are named.
 
 How to fix it
     Look at what the change does in every step: a layer or a loss term more, a copy to another device or dtype, a
@@ -28,7 +28,7 @@ from __future__ import annotations
 from .. import figures
 from ..against.judged import found, times
 from ..facts import Evidence, Fix, Symptom
-from ..records.comparison import OperatorTime
+from ..records.comparison import Comparison, OperatorTime
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
@@ -37,18 +37,21 @@ RANK = 0
 EXPLAINS = (PERFORMANCE,)
 #: The fix is another program; a re-run of this one cannot show it.
 CURABLE = False
+#: Of the whole step: a loader that became slower is what to look at then, and none of the operators shows it.
+_WAITS_LONGER = 0.1
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     comparison = trace.comparison
     if comparison is None or comparison.outcome != "slower":
         return None
-    taken = f"{times(comparison)} (medians of {comparison.pairs} pairs of {_rounds(comparison.steps_a_round)})"
+    taken = f"{times(comparison)} ({comparison.pairs} pairs of {_rounds(comparison.steps_a_round)})"
     spread = f"99 % confidence interval {comparison.low:.2f} to {comparison.high:.2f} times the time"
     grown = comparison.grown
     return Suspicion(
-        statement=f"a step is {found(comparison, slower=True)}",
+        statement=f"a step takes {found(comparison)}",
         evidence=(
+            *_waiting(comparison),
             *((Evidence(_operators(grown), grown[0].growth),) if grown else ()),
             Evidence(taken, comparison.here),
             Evidence(spread, comparison.ratio),
@@ -57,6 +60,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix(f"look for work that the change added to every step: git diff {comparison.revision}"),
         not_this="a larger tolerance: many small losses add up",
     )
+
+
+def _waiting(comparison: Comparison) -> tuple[Evidence, ...]:
+    grew = comparison.wait_here - comparison.wait_there
+    if grew <= _WAITS_LONGER * comparison.there:
+        return ()
+    there, here = (figures.short(1e3 * seconds) for seconds in (comparison.wait_there, comparison.wait_here))
+    return (Evidence(f"waiting for data {there} -> {here} ms a step", grew),)
 
 
 def _operators(grown: tuple[OperatorTime, ...]) -> str:

@@ -45,6 +45,14 @@ class Doubtful:
     rates: bool = False
 
 
+@dataclass(frozen=True)
+class Sick:
+    """What a re-run with a cure is held against: the run as it was, and what was wrong with it."""
+
+    trace: Trace
+    symptom: Symptom
+
+
 NO_CONTROLS: Mapping[str, Trace] = {}
 #: Beside a run with a cure there is always this one: the run as it was without.
 UNCURED = "uncured"
@@ -73,8 +81,8 @@ class Check(Protocol):
     def judge(self, trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = ...) -> Judgement:
         """`controls` are the traces of those asked for so far, by the label of their cure."""
 
-    def result(self, trace: Trace, uncured: Trace | None = None) -> str:
-        """A run in a few characters, for the table of re-runs: '2.303 -> 0.021'. `uncured`: what to hold it against."""
+    def result(self, trace: Trace, sick: Sick | None = None) -> str:
+        """A run in a few characters, for the table of re-runs: '2.303 -> 0.021'."""
 
 
 @functools.cache

@@ -31,7 +31,7 @@ from ..facts import Symptom
 from ..records.wiring import ParameterRecord
 from ..symptoms import INSTABILITY, NOT_LEARNING
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
+from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 
 SIGNALS = (
     *("first_gradients", "moves", "stale", "modules"),
@@ -176,7 +176,7 @@ def _notes(trace: Trace) -> tuple[str, ...]:
     return (f"{figures.names(unused)} got no gradient in {trace.steps} steps",) if unused else ()
 
 
-def result(trace: Trace, uncured: Trace | None = None) -> str:
+def result(trace: Trace, sick: Sick | None = None) -> str:
     if not trace.finite:
         return "not finite"
     bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *_vanished(trace))}

@@ -31,7 +31,7 @@ from ..facts import Symptom
 from ..records.data import Alignment
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
-from . import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, Passed, trains_without_nan
+from . import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, Passed, Sick, trains_without_nan
 
 SIGNALS: tuple[str, ...] = (
     "loss_calls",
@@ -267,7 +267,7 @@ def _symptom(trace: Trace, first: float, last: float) -> Symptom:
     return Symptom(summary, category, last, wanted, "medium", headline)
 
 
-def result(trace: Trace, uncured: Trace | None = None) -> str:
+def result(trace: Trace, sick: Sick | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
     return figures.change(trace.losses[0], _end(trace.losses) if trace.finite else trace.losses[-1])

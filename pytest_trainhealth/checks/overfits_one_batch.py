@@ -31,7 +31,7 @@ from ..breakdown import broke_down
 from ..facts import Cure, Symptom
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
-from . import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed
+from . import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed, Sick
 
 SIGNALS: tuple[str, ...] = ("loss_calls", "penalties")
 ONE_BATCH = True
@@ -295,7 +295,7 @@ def _symptom(trace: Trace, first: float, last: float, ratio: float) -> Symptom:
     return Symptom(summary, category, last, ratio * first, "high", headline)
 
 
-def result(trace: Trace, uncured: Trace | None = None) -> str:
+def result(trace: Trace, sick: Sick | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
     if not trace.finite:

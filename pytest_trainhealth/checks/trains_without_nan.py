@@ -35,7 +35,7 @@ from typing import Any
 from .. import figures
 from ..breakdown import broke_down
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
+from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False
@@ -62,7 +62,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     return Passed(figures={"first_loss": trace.losses[0], "last_loss": trace.losses[-1]})
 
 
-def result(trace: Trace, uncured: Trace | None = None) -> str:
+def result(trace: Trace, sick: Sick | None = None) -> str:
     if trace.nonfinite is not None:
         return f"{trace.nonfinite.value} at step {trace.nonfinite.step}"
     return f"finite for {figures.plural(trace.steps, 'step')}"

@@ -28,7 +28,7 @@ from ..facts import Symptom
 from ..records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
 from ..symptoms import SILENT
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed
+from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 
 SIGNALS = ("probes",)
 ONE_BATCH = False
@@ -131,7 +131,7 @@ def _why_not(probe: ProbeRecord) -> str:
     return reasons or "no input has a first dimension of two samples or more that differ"
 
 
-def result(trace: Trace, uncured: Trace | None = None) -> str:
+def result(trace: Trace, sick: Sick | None = None) -> str:
     if not trace.finite:
         return "not finite"
     if trace.probe is None:

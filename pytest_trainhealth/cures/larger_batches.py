@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any
 
 import torch
@@ -22,15 +22,19 @@ class listener:
         if run.feed is not None:
             run.feed.widen(count, self._join)
             return
+        run.handed_out.by_a_cure = True
         original = DataLoader.__iter__  # a watched test has its own loaders
         stack.callback(setattr, DataLoader, "__iter__", original)
-        setattr(DataLoader, "__iter__", lambda loader: self._joined(original(loader)))  # noqa: B010
+        setattr(DataLoader, "__iter__", lambda loader: self._joined(loader, original(loader)))  # noqa: B010
 
-    def _joined(self, batches: Any) -> Any:
+    def _joined(self, loader: Any, batches: Any) -> Any:
+        """Always as many as were asked for: those before once more at the end of an epoch, or where it has fewer."""
         last: list[Any] = []
         while several := list(islice(batches, self._count)):
-            last = several if len(several) == self._count else [*last[len(several) :], *several]
-            yield self._join(last)
+            last = [*last, *several][-self._count :]
+            joined = self._join(list(islice(cycle(last), self._count)))
+            self._run.handed_out.note(loader, joined)
+            yield joined
 
     def _join(self, several: list[Any]) -> Any:
         parts = [dict(tensors(batch)) for batch in several]

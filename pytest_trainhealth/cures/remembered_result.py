@@ -1,4 +1,4 @@
-"""The dearest torch function of one line is not computed again: what it gave the last time is used once more.
+"""The dearest torch function of one line, or all of them, is not computed again: what it gave before is used once more.
 
 Nothing sensible is learnt that way, but the step is what it would be if the function took no time.
 """
@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -25,14 +24,16 @@ _TIMED = 3
 
 
 class listener:
-    def __init__(self, run: Run, stack: ExitStack, file: str, line: int) -> None:
+    def __init__(self, run: Run, stack: ExitStack, file: str, line: int, whole_line: bool = False) -> None:
         self._run = run
-        self._mode = _Remembering(run, file, line)
+        self._mode = _Remembering(file, line, whole_line)
         self._open = ExitStack()
         stack.callback(self._open.close)
 
     def step_begins(self, batch: object) -> None:
         self._open.close()
+        if self._run.step >= _TIMED:
+            self._mode.choose()
         self._open.enter_context(self._mode)
 
     def step_ends(self) -> None:
@@ -40,23 +41,30 @@ class listener:
 
 
 class _Remembering(TorchFunctionMode):
-    def __init__(self, run: Run, file: str, line: int) -> None:
+    def __init__(self, file: str, line: int, whole_line: bool) -> None:
         super().__init__()
-        self._run, self._at = run, (os.path.abspath(file), line)
+        self._at, self._whole_line = (os.path.abspath(file), line), whole_line
+        self._chosen = False
         self._seconds: dict[Any, float] = {}
         self._results: dict[Any, Any] = {}
 
-    @property
-    def _dearest(self) -> Any:
-        return max(self._seconds, key=self._seconds.__getitem__)
+        #: The dearest function of the line, once that is known.
+        self._dearest: Any = None
+
+    def choose(self) -> None:
+        self._chosen = True
+        if self._dearest is None and self._seconds:
+            self._dearest = max(self._seconds, key=self._seconds.__getitem__)
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if _line() != self._at or not torch.is_grad_enabled():
+        if self._chosen and not self._whole_line and func is not self._dearest:
+            return func(*args, **kwargs)  # at once: a step may call thousands of functions
+        if _line() != self._at:
             return func(*args, **kwargs)
         given = [t for _, t in tensors((args, kwargs))]
         key = (func, *(tuple(t.shape) for t in given))
-        if self._run.step >= _TIMED and key in self._results and func is self._dearest:
+        if self._chosen and key in self._results:
             return map_tensors(lambda _, result: _hung_on(result, given), self._results[key])
         began = time.perf_counter()
         result = func(*args, **kwargs)

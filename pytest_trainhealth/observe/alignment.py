@@ -205,7 +205,7 @@ class Alignments(CloseSteps):
 
     def _in_the_order_of_the_data(self) -> tuple[Tensor, Tensor] | None:
         """The first samples of a loader's dataset, which the loader may have shuffled."""
-        data = getattr(self._run.feed, "data", None)
+        data = getattr(self._run.feed, "source", None)
         dataset: Any = getattr(data, "dataset", None)
         collate: Any = getattr(data, "collate_fn", None)
         if not isinstance(data, DataLoader) or not hasattr(dataset, "__len__") or collate is None:

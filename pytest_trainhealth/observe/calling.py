@@ -21,6 +21,8 @@ class CallTimes:
     """Each call's own time, without what the calls inside of it take. Of this thread.
 
     It is put down to the innermost line of the user's own; or, with `inside`, to the first one that this file calls.
+    Where a profiler written in C is at work (cProfile, up to Python 3.11) nothing is seen: Python has no way of
+    putting it back.
     """
 
     def __init__(self, inside: str | None = None) -> None:
@@ -29,16 +31,21 @@ class CallTimes:
         self._calls: dict[_Key, int] = {}
         self._open: list[list[Any]] = []
         self._before: Any = None
+        self._looking = False
         self.total = 0.0
 
     def __enter__(self) -> CallTimes:
         self._before = sys.getprofile()
-        self._open.clear()
-        self._began = time.perf_counter()
-        sys.setprofile(self._told)
+        self._looking = self._before is None or callable(self._before)
+        if self._looking:
+            self._open.clear()
+            self._began = time.perf_counter()
+            sys.setprofile(self._told)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not self._looking:
+            return
         sys.setprofile(self._before)
         self.total += time.perf_counter() - self._began
 
@@ -55,16 +62,16 @@ class CallTimes:
             self._seconds[key] = self._seconds.get(key, 0.0) + took - inside
             self._calls[key] = self._calls.get(key, 0) + 1
 
-    def records(self, most: int = 5, steps: int = 1) -> list[CallRecord]:
-        """The dearest first; how often and how long in one of the `steps`."""
+    def records(self, most: int = 12, steps: int = 1, whole: float | None = None) -> list[CallRecord]:
+        """The dearest first; how often and how long in one of the `steps`, of which one takes `whole` seconds."""
         dearest = sorted(self._seconds.items(), key=lambda item: -item[1])[:most]
-        total = max(self.total, 1e-12)
+        total = max(self.total if whole is None else whole * steps, 1e-12)
         return [
             CallRecord(
                 key[0],
                 max(round(self._calls[key] / steps), 1),
                 seconds / steps,
-                seconds / total,
+                min(seconds / total, 1.0),
                 place_of(key[1], key[2]) if key[1] else None,
                 key[3],
             )

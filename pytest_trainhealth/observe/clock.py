@@ -21,18 +21,26 @@ class Clock:
         original = _BaseDataLoaderIter.__next__
 
         def timed(iterator: Any) -> Any:
+            starting = iterator._num_workers and not iterator._num_yielded  # they have to start first, once an epoch
             began = time.perf_counter()
             try:
-                return original(iterator)
+                batch = original(iterator)
             finally:
-                self._waited += time.perf_counter() - began
+                self._waited += 0.0 if starting else time.perf_counter() - began
+            run.trace.speed.workers = max(run.trace.speed.workers, iterator._num_workers)
+            if not run.handed_out.by_a_cure:
+                run.handed_out.note(iterator, batch)
+            return batch
 
         _BaseDataLoaderIter.__next__ = timed  # type: ignore[assignment, method-assign]
         stack.callback(setattr, _BaseDataLoaderIter, "__next__", original)
 
     def step_begins(self, batch: object) -> None:
         now, aside = time.perf_counter(), self._run.trace.speed.aside
+        batches, samples = self._run.handed_out.counted()
         if self._began is not None:
+            self._run.trace.speed.loader_batches.append(batches)
+            self._run.trace.speed.samples.append(samples)
             self._run.trace.waits.append(self._waited)
             self._run.trace.computes.append(now - self._began - self._waited - (aside - self._aside))
         self._began, self._waited, self._aside = now, 0.0, aside

@@ -1,21 +1,24 @@
 """Hands batches to a run and takes them back unharmed.
 
 The same batch object is given to step after step, so a step that pops a key or normalises in place must not find
-its own traces the next time: containers are built anew for each step, and a tensor that was written to (its version
-counter tells, for free) gets its values back.
+its own traces the next time: containers are built anew for each step, and a tensor that was written to gets its
+values back.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from ..batches import fresh_containers, tensors, to_device
 from ..training import Training, is_one_batch
+from .unharmed import Unharmed
 
 
 class NoData(ValueError):
@@ -30,23 +33,28 @@ class Feed:
         where = device or (training.device if training.step is None else None)
         self._device = None if where is None or where.type == "cpu" else where  # batches are made on the CPU
         self._own = is_one_batch(self._data) or isinstance(self._data, list)
-        self._kept: dict[int, tuple[Tensor, int, Tensor]] = {}
+        self._unharmed = Unharmed()
         self._ready: set[int] = set()
         self._first: Any = None
         self._iterator: Iterator[Any] | None = None
+        #: Persistent workers belong to their loader, and may be at work when it is handed in.
+        self._found = _persistent(self._data)
         self._count = 1
         self._join: Callable[[list[Any]], Any] | None = None
         self.position = -1
         #: Seconds that the latest batch took to be moved to the device.
         self.moving = 0.0
+        #: The latest batch had to wait until worker processes were at work.
+        self.starting = False
 
     def take(self) -> Any:
         """The next batch, ready for a step."""
+        self.starting = False
         batch = self._next()
         if id(batch) in self._ready:  # nothing to prepare, and it was looked at before: this is every step's path
             return batch
         if self._own or self._one_batch:
-            self._keep(batch)
+            self._unharmed.keep(batch)
             if _is_plain(batch) and self._device is None:
                 self._ready.add(id(batch))
                 return batch
@@ -58,21 +66,28 @@ class Feed:
         self.moving = time.perf_counter() - began
         return moved
 
+    def keep_ahead(self, steps: int) -> None:
+        """What would be copied when it is first taken is copied now, so that no step's time and memory show it."""
+        if is_one_batch(self._data):
+            self._unharmed.keep(self._data)
+        elif isinstance(self._data, list):
+            for batch in islice(list.__iter__(self._data), 1 if self._one_batch else steps * self._count):
+                self._unharmed.keep(batch)
+
     def give_back(self) -> None:
         """After a step: what it wrote into the batch is undone."""
-        for key, (tensor, version, value) in self._kept.items():
-            if tensor._version != version:
-                with torch.no_grad():
-                    tensor.copy_(value)
-                self._kept[key] = (tensor, tensor._version, value)
+        self._unharmed.restore()
+
+    def close(self) -> None:
+        """Worker processes that were started for this feed end now: they would take time from the runs to come."""
+        iterator, self._iterator = self._iterator, None
+        if _persistent(self._data) is not self._found:
+            self._data._iterator = None
+        del iterator  # torch ends the workers when nobody holds their iterator any more
 
     def keeps(self, tensor: Tensor) -> bool:
         """It is the data's own, no copy."""
-        return self._own and id(tensor) in self._kept
-
-    @property
-    def data(self) -> Any:
-        return self._data
+        return self._own and tensor in self._unharmed
 
     @property
     def source(self) -> Any:
@@ -95,8 +110,10 @@ class Feed:
 
     def preload(self, count: int) -> None:
         """The next `count` batches are read now, and given again and again."""
-        self._data = [self._next() for _ in range(count)]
-        self._iterator, self.position, self._own = None, -1, False
+        batches = [self._next() for _ in range(count)]
+        self.close()
+        self._data, self.position, self._own, self._join = batches, -1, True, None
+        self._found = None
 
     def _next(self) -> Any:
         if self._join is None:
@@ -106,7 +123,8 @@ class Feed:
         if self._first is None:
             self._one_batch = False
             several = [self._one() for _ in range(self._count)]
-            self._first, self._one_batch, self._iterator = self._join(several), True, None
+            self._first, self._one_batch = self._join(several), True
+            self.close()
         return self._first
 
     def _one(self) -> Any:
@@ -116,6 +134,7 @@ class Feed:
             return self._first
         if self._iterator is None:
             self._iterator = iter(self._data)
+            self.starting = bool(getattr(self._data, "num_workers", 0))
         try:
             batch = next(self._iterator)
             self.position += 1
@@ -127,13 +146,14 @@ class Feed:
         if next(tensors(batch), None) is None:
             raise NoData(f"Training: batch {self.position} of data has no tensor in it ({type(batch).__name__})")
         if self._one_batch:
-            self._first, self._iterator = batch, None
+            self._first = batch
+            self.close()
         return batch
 
-    def _keep(self, batch: Any) -> None:
-        for _, tensor in tensors(batch):
-            if id(tensor) not in self._kept and not tensor.is_inference():
-                self._kept[id(tensor)] = (tensor, tensor._version, tensor.detach().clone())
+
+def _persistent(data: Any) -> Any:
+    """The iterator, and with it the workers, that a DataLoader keeps from one epoch to the next."""
+    return getattr(data, "_iterator", None) if isinstance(data, DataLoader) else None
 
 
 def _is_plain(batch: Any) -> bool:

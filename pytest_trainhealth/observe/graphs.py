@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any
+from weakref import ref
 
 from torch import Tensor
 
@@ -30,6 +31,20 @@ Held = tuple[Holder, list[Tensor]]
 def with_graph() -> list[Tensor]:
     """All tensors that have one now."""
     return [thing for thing in gc.get_objects() if _is_tensor(type(thing)) and _has_graph(thing)]
+
+
+class Since:
+    """Those that were not there when this was made. Known by identity, which another tensor has once one is gone."""
+
+    def __init__(self) -> None:
+        self._before = {id(tensor): ref(tensor) for tensor in with_graph()}
+
+    def with_graph(self) -> list[Tensor]:
+        return [tensor for tensor in with_graph() if not self._was_there(tensor)]
+
+    def _was_there(self, tensor: Tensor) -> bool:
+        known = self._before.get(id(tensor))
+        return known is not None and known() is tensor
 
 
 def _is_tensor(kind: type) -> bool:
@@ -86,16 +101,23 @@ def _held_by(holder: Any, things: list[Any], tensors: list[Tensor]) -> list[Held
     if isinstance(holder, CellType):
         name = _name_in_function(holder)  # without one it is a variable of a function that runs now, such as this one
         return [((holder, "the variable", name), _tensors_in(holder.cell_contents, tensors))] if name else []
-    owner = _owner(holder) if isinstance(holder, dict) else None
-    if owner is not None or _is_object(holder):
-        before = f"{type(holder).__name__}." if owner is None else owner
-        kind, own = "the attribute" if before else "the variable", holder if owner is not None else vars(holder)
-        names = [key for key, value in own.items() if _is_one(value, things)]
-        return [((holder, kind, f"{before}{key}"), _tensors_in(own[key], tensors)) for key in names]
+    if isinstance(holder, dict) and _is_of_a_module(holder):
+        return _named(holder, holder, "the variable", "", things, tensors)
+    # An object may refer to its attributes itself or through a dict, and change that in between: it is the holder.
+    owner = _owner(holder) if isinstance(holder, dict) else holder if _is_object(holder) else None
+    if owner is not None:
+        return _named(owner, vars(owner), "the attribute", f"{type(owner).__name__}.", things, tensors)
     if isinstance(holder, (list, deque, set, dict)):
         every = holder.values() if isinstance(holder, dict) else holder
         return [((holder, f"the {type(holder).__name__}", name_of(holder)), _tensors_in(tuple(every), tensors))]
     return []
+
+
+def _named(
+    holder: Any, own: dict[str, Any], kind: str, before: str, things: list[Any], tensors: list[Tensor]
+) -> list[Held]:
+    names = [key for key, value in own.items() if _is_one(value, things)]
+    return [((holder, kind, f"{before}{key}"), _tensors_in(own[key], tensors)) for key in names]
 
 
 def _is_one(value: object, things: list[Any]) -> bool:
@@ -119,9 +141,11 @@ def name_of(container: object, depth: int = 0) -> str:
         if isinstance(referrer, CellType) and (name := _name_in_function(referrer)):
             return name
         if isinstance(referrer, dict):
-            owner, key = _owner(referrer), _key_of(referrer, container)
-            if key and owner is not None:
-                return f"{owner}{key}"
+            key = _key_of(referrer, container)
+            if key and _is_of_a_module(referrer):
+                return key
+            if key and (owner := _owner(referrer)) is not None:
+                return f"{type(owner).__name__}.{key}"
             holder = name_of(referrer, depth + 1) if key and depth < _DEEPEST and not inside else ""
             inside = f"{holder}[{key!r}]" if holder else inside
         elif _is_object(referrer) and (key := _key_of(vars(referrer), container)):
@@ -139,13 +163,15 @@ def _variables() -> Iterator[tuple[FrameType, str, Any]]:
         frame = frame.f_back
 
 
-def _owner(mapping: dict[Any, Any]) -> str | None:
-    """What to write before a key: nothing for a module's variables, `Class.` for attributes. None for a plain dict."""
-    if "__name__" in mapping and "__builtins__" in mapping:
-        return ""
+def _is_of_a_module(mapping: dict[Any, Any]) -> bool:
+    return "__name__" in mapping and "__builtins__" in mapping
+
+
+def _owner(mapping: dict[Any, Any]) -> Any:
+    """The object whose attributes these are. None for a plain dict."""
     for referrer in gc.get_referrers(mapping):
         if _is_object(referrer) and vars(referrer) is mapping:
-            return f"{type(referrer).__name__}."
+            return referrer
     return None
 
 

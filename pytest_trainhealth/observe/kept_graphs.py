@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..facts import Place
 from ..records.speed import KeptGraph
-from .graphs import Holder, holders, nodes_of, with_graph
+from .graphs import Holder, Since, holders, nodes_of
 from .origin import is_library_file
 from .places import place_of
 from .run import Run
@@ -25,13 +25,13 @@ _MOST_TENSORS = 2000
 class KeptGraphs:
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._before: set[int] = set()
+        self._since: Since | None = None
         self._found: list[tuple[Holder, int, int]] = []
         self._watch: _Growth | None = None
         self._place: Place | None = None
 
     def run_begins(self) -> None:
-        self._before = {id(tensor) for tensor in with_graph()}
+        self._since = Since()
 
     def step_ends(self) -> None:
         step = self._run.step
@@ -67,7 +67,8 @@ class KeptGraphs:
 
     def _holders(self) -> list[tuple[Holder, int, int]]:
         """Who holds tensors with graphs, how many, and how many nodes these have; the largest first."""
-        tensors = [tensor for tensor in with_graph() if id(tensor) not in self._before]
+        assert self._since is not None
+        tensors = self._since.with_graph()
         del tensors[:-_MOST_TENSORS]  # a copy would be one more that holds them
         every = [(holder, len(held), nodes_of(held)) for holder, held in holders(tensors)]
         return sorted(every, key=_nodes, reverse=True)
@@ -93,9 +94,12 @@ class _Growth:
         sys.settrace(self._told)
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:  # those that run already, as a watched test does
-            if not is_library_file(frame.f_code.co_filename) and frame.f_trace is None:
-                frame.f_trace = self._told
-                self._frames.append(frame)
+            if not is_library_file(frame.f_code.co_filename):
+                # a step may end in the middle of a line, which is then the first that can be to blame
+                self._line = self._line or (frame.f_code.co_filename, frame.f_lineno)
+                if frame.f_trace is None:
+                    frame.f_trace = self._told
+                    self._frames.append(frame)
             frame = frame.f_back
 
     def stop(self) -> Place | None:
@@ -132,7 +136,7 @@ def _state_of(holder: Holder) -> Callable[[], object]:
         return lambda: _which(thing.cell_contents)
     if kind == "the attribute":
         key = name.rpartition(".")[2]
-        return lambda: _which(thing.get(key) if isinstance(thing, dict) else getattr(thing, key, None))
+        return lambda: _which(getattr(thing, key, None))
     if isinstance(thing, dict) and kind == "the variable":
         return lambda: _which(thing.get(name))
     if isinstance(thing, FrameType):

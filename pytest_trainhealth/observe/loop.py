@@ -14,6 +14,8 @@ from torch.optim import LBFGS
 from ..batches import fresh_containers
 from ..training import Training
 
+_AS_IT_IS = nullcontext()
+
 
 class BadLoss(TypeError):
     """What came back cannot be a loss."""
@@ -30,6 +32,8 @@ class Stepper:
         self._training = training
         half = training.precision == torch.float16
         self._scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
+        self._optimizers = list(training.optimizers.values())
+        self._needs_closure = any(isinstance(optimizer, LBFGS) for optimizer in self._optimizers)
         if training.step is None:
             for module in training.modules.values():
                 if not module.training:  # from_pretrained() hands models out in eval mode
@@ -44,12 +48,12 @@ class Stepper:
             with self._autocast():
                 returned = training.step(batch)
             return as_number(_loss_in(returned, "step(batch)"), "step(batch)")
-        if any(isinstance(o, LBFGS) for o in training.optimizers.values()):
+        if self._needs_closure:
             return self._closure_step(batch)
-        for optimizer in training.optimizers.values():
+        for optimizer in self._optimizers:
             optimizer.zero_grad()
         loss = self._backward(batch)
-        for optimizer in training.optimizers.values():
+        for optimizer in self._optimizers:
             if self._scaler is None:
                 optimizer.step()
             else:
@@ -66,7 +70,7 @@ class Stepper:
 
     def _closure_step(self, batch: Any) -> float:
         first: list[float] = []
-        for optimizer in self._training.optimizers.values():
+        for optimizer in self._optimizers:
 
             def closure(optimizer: torch.optim.Optimizer = optimizer) -> Tensor:
                 optimizer.zero_grad()
@@ -118,7 +122,7 @@ class Stepper:
 
     def _autocast(self) -> AbstractContextManager[Any]:
         if self._training.precision is None:
-            return nullcontext()
+            return _AS_IT_IS
         return torch.autocast(self._training.device.type, dtype=self._training.precision)
 
 
@@ -144,6 +148,8 @@ def _pair(batch: Any) -> tuple[Any, Any]:
 
 def _loss_in(returned: Any, asked: str, *, carried: bool = False) -> Any:
     """A loss may come by itself, under the key 'loss', or as the attribute `.loss`."""
+    if isinstance(returned, Tensor) and not carried:
+        return returned
     if returned is None:
         raise BadLoss(f"{asked} returned None: return the loss from it")
     if isinstance(returned, Mapping) and "loss" in returned:
@@ -161,9 +167,10 @@ def as_number(loss: Any, asked: str) -> float:
             raise BadLoss(
                 f"{asked} returned a tensor of shape {tuple(loss.shape)}, a scalar is needed: take its mean()"
             )
-        if loss.is_complex():
+        value = loss.item()
+        if isinstance(value, complex):
             raise BadLoss(f"{asked} returned a complex number, a real one is needed")
-        return float(loss.detach())
+        return float(value)
     if isinstance(loss, bool):
         raise BadLoss(f"{asked} returned {loss!r}, a number is needed: return the loss from it")
     try:

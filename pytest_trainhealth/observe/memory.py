@@ -1,91 +1,72 @@
-"""How much memory is in use after each step: the device's where there is one, otherwise what this process allocated.
+"""How much memory is in use after each step.
 
-What graphs hold on to has no Python object, so it cannot be counted from here. The C library can say it exactly where
-it is glibc; the pages of a process tell less, because those that were freed are used again before there are more.
+Objects that refer to one another stay until Python's collector comes round, which counts objects and knows nothing of
+the tensors they hold. That is no growth. Collecting takes longer than many a step, so it is done only every few steps,
+and only where memory has grown; the readings in between are put on the line from one collected reading to the next.
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
-import sys
-from collections.abc import Callable
-from pathlib import Path
+import gc
 
 import torch
 
+from .memory_in_use import Reader, reader_for
 from .run import Run
 
-_STATM = Path("/proc/self/statm")
+#: Steps from one look at what has grown to the next; bytes that are no growth. 10 kB a step: our own records are less.
+_EVERY, _LITTLE = 5, 50_000
 
 
 class Memory:
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._accelerated = torch.accelerator.is_available()
-        self._file: int | None = None
-        self._used: Callable[[], int] = _peak
+        self._reader: Reader | None = None
+        self._looked = False
+        self._most = 0
+        #: The step of the latest reading without garbage.
+        self._clean = 0
 
-    def run_begins(self) -> None:
-        allocated = _allocated()
-        if self._accelerated:
-            torch.accelerator.reset_peak_memory_stats()
-            self._used = torch.accelerator.memory_allocated
-        elif allocated is not None:
-            self._used = allocated
-        elif _STATM.exists():
-            self._file = file = os.open(_STATM, os.O_RDONLY)
-            page = os.sysconf("SC_PAGE_SIZE")
-            self._used = lambda: page * int(os.pread(file, 64, 0).split()[1])
+    def step_begins(self, batch: object) -> None:
+        if not self._looked and self._run.parameters:  # those of a watched test show up with its first step
+            self._look(next(iter(self._run.parameters.values())).device)
+
+    def _look(self, device: torch.device) -> None:
+        gc.collect()  # what others have left would be taken for less growth when it goes
+        self._looked, self._reader = True, reader_for(device)
 
     def step_ends(self) -> None:
-        self._run.trace.speed.memory.append(self._used())
+        if not self._looked:
+            self._look(torch.device("cpu"))
+        if self._reader is None:
+            return
+        readings = self._run.trace.speed.memory
+        readings.append(self._reader.used())
+        self._most = max(self._most, readings[-1])
+        if len(readings) % _EVERY == 0:
+            self._take_off_garbage(self._reader, readings)
+
+    def _take_off_garbage(self, reader: Reader, readings: list[int]) -> None:
+        if readings[-1] - readings[self._clean] > _LITTLE:
+            before = reader.used()
+            gc.collect()
+            garbage = before - reader.used()
+            if garbage > _LITTLE:
+                readings[self._clean :] = _line(readings[self._clean :], readings[-1] - garbage)
+        self._clean = len(readings) - 1
 
     def run_ends(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is None:
+            return
         speed = self._run.trace.speed
-        if self._accelerated:
-            speed.peak_memory = torch.accelerator.max_memory_allocated()
-        elif speed.memory:
-            speed.peak_memory = max(speed.memory)
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        if speed.memory:
+            self._take_off_garbage(reader, speed.memory)
+            speed.peak_memory = self._most if reader.most is None else reader.most()
+        reader.close()
 
 
-class _Mallinfo2(ctypes.Structure):
-    """`struct mallinfo2` of malloc.h."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
-            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
-        )
-    ]
-
-
-def _allocated() -> Callable[[], int] | None:
-    """Bytes in small and in large blocks that are in use; None where the C library does not say it (glibc 2.33)."""
-    if sys.platform != "linux":
-        return None
-    try:
-        mallinfo2 = ctypes.CDLL(None).mallinfo2
-    except (AttributeError, OSError):
-        return None
-    mallinfo2.restype = _Mallinfo2
-
-    def used() -> int:
-        told = mallinfo2()
-        return int(told.uordblks + told.hblkhd)
-
-    return used
-
-
-def _peak() -> int:
-    """Where a process cannot ask for less: the most it ever used. 0 on Windows, which has no such call."""
-    if sys.platform == "win32":
-        return 0
-    import resource
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else 1024 * most
+def _line(readings: list[int], last: int) -> list[int]:
+    """From the first of them to this one, in as many steps."""
+    first, steps = readings[0], len(readings) - 1
+    return [first + (last - first) * step // steps for step in range(steps + 1)]

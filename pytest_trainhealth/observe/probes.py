@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
-from torch.nn.modules.module import register_module_forward_hook
+from torch.nn.modules.module import _global_forward_hooks_with_kwargs, register_module_forward_hook
 from torch.utils.data import DataLoader, default_collate
 from torch.utils.hooks import RemovableHandle
 
@@ -102,6 +102,7 @@ class Probes(CloseSteps):
         super().run_ends()
         for hook in self._hooks:
             hook.remove()
+            _global_forward_hooks_with_kwargs.pop(hook.id, None)  # which remove() leaves, and the compiler warns of
         self._hooks = []
 
     def _probe(self) -> None:
@@ -163,7 +164,7 @@ class Probes(CloseSteps):
 
     def _is_stacked(self, samples: int) -> bool:
         """A DataLoader put single samples on top of each other, so that the first dimension counts them."""
-        data = getattr(self._run.feed, "data", None)
+        data = getattr(self._run.feed, "source", None)
         if not isinstance(data, DataLoader) or data.collate_fn is not default_collate:
             return False
         return data.batch_size == samples

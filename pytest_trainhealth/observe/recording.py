@@ -121,9 +121,12 @@ def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[TrainingR
         run.finiteness = Finiteness(run)
         for signal in (run.finiteness, *make_signals(run, plan.signals)):
             run.listen(signal)
-        stack.callback(run.tell, "run_ends")
+        stack.callback(run.end)
+        stack.callback(run.feed.close)
         stack.enter_context(listening(run))
         run.tell("run_begins")
+        if "memory" in plan.signals:  # it is about speed and memory
+            run.feed.keep_ahead(plan.longest)
         yield run
     add_places(run, made)
 
@@ -144,6 +147,8 @@ class _Loop:
         began, aside = time.perf_counter(), trace.speed.aside
         batch = run.feed.take() if plan.resumes is None else plan.resumes(run)
         trace.waits.append(time.perf_counter() - began - run.feed.moving)
+        if run.feed.starting:
+            trace.speed.worker_starts.append(run.step)
         if not run.step or plan.resumes is not None:
             trace.batch_size = batch_size(batch)
         for change in run.batch_changes if plan.resumes is None else ():  # what was kept has been changed already

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from torch.optim import Optimizer
 
 from ..records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
 from ..trace import Trace
+from .handed_out import HandedOut
 from .origin import made_by
 from .schedule import is_sampled
 from .unregistered import unregistered
@@ -53,13 +55,14 @@ class Run:
         self.made: Any = None
         #: Set by the cure that keeps gradients: asked before each zero_grad().
         self.refuses_clearing: Callable[[Any], bool] | None = None
+        self.handed_out = HandedOut()
         #: Set by cures that change what a step is given.
         self.batch_changes: list[Callable[[Any], Any]] = []
         self.finiteness: Any = None
         #: The step that something is wrapped around; for a watched test that begins before the step does.
         self.wrapped = 0
         self._holders: dict[int, tuple[str, ...]] = {}
-        self._listeners: defaultdict[str, list[Callable[..., None]]] = defaultdict(list)
+        self._listeners: dict[str, list[Callable[..., None]]] = {}
         self._telling = False
 
     # -- listeners -----------------------------------------------------------------------------------
@@ -68,19 +71,28 @@ class Run:
         for event in EVENTS:
             method = getattr(listener, event, None)
             if method is not None:
-                self._listeners[event].append(method)
+                self._listeners.setdefault(event, []).append(method)
 
     def tell(self, event: str, *facts: Any) -> None:
         """What listening takes is noted, so that it is not taken for the training's own time."""
+        methods = self._listeners.get(event)
+        if methods is None:
+            return
         began, outermost = time.perf_counter(), not self._telling
         self._telling = True
         try:
-            for method in self._listeners[event]:
+            for method in methods:
                 method(*facts)
         finally:
             if outermost:
                 self._telling = False
                 self.trace.speed.aside += time.perf_counter() - began
+
+    def end(self) -> None:
+        """Each listener hears it, also where another raises: it may have hooks to take off."""
+        with ExitStack() as every:
+            for method in reversed(self._listeners.get("run_ends", ())):
+                every.callback(method)
 
     def keeps_gradients(self, holder: Any) -> bool:
         return self.refuses_clearing is not None and self.refuses_clearing(holder)

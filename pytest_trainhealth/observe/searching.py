@@ -52,6 +52,7 @@ def search(program: TrainingProgram, plan: Plan, steps: int, batches: int = 4) -
     plan = replace(plan, signals=(), cures=(), conditions=(), enough=never, keeps_crash=True, drive=None, at_step={})
     feed = Feed(program.start.begin(plan.shift), one_batch=plan.one_batch, device=plan.device)
     seen = [dict(tensors(feed.take())) for _ in range(min(batches, steps))]
+    feed.close()
     for before in sorted({0, steps - 1}):
         hit = _hunt(program, plan, before, seen, searched)
         searched.find = None if hit is None else _replayed(program, plan, hit)

@@ -10,18 +10,22 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from torch import Tensor
+from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 from torch.profiler import profile, supported_activities
 
+from ..records.comparison import NO_OPERATORS
 from ..records.speed import SyncRecord
 from .calling import CallTimes
 from .kept_graphs import LAST
+from .lines import LineTimes, dearest_line, dearest_loop
 from .places import user_place
 from .run import Run
 
 #: The steps that each of them looks at: one after the other, because each would be seen by the others.
 CALLS, OPERATORS, SYNCS = range(LAST + 1, LAST + 4), range(LAST + 4, LAST + 5), range(LAST + 5, LAST + 6)
-STEPS = SYNCS.stop
+LINES, UNTRACED = range(LAST + 6, LAST + 9), range(LAST + 9, LAST + 12)
+STEPS = UNTRACED.stop
 _MOST_OPERATORS = 3
 #: What makes Python wait until the device has come so far.
 _WAITS = {"item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__float__", "__int__", "__index__"}
@@ -36,6 +40,7 @@ class SlowCalls:
         self._run = run
         self._open = ExitStack()
         self._times = CallTimes()
+        self._lines, self._untraced = LineTimes(), LineTimes(traced=False)
         self._profile: Any = None
         self._syncs = Syncs()
 
@@ -51,9 +56,39 @@ class SlowCalls:
             self._open.callback(self._stop_profile)
         elif step in SYNCS:
             self._open.enter_context(self._syncs)
+        elif step in LINES:
+            self._open.enter_context(self._lines)
+        elif step in UNTRACED:
+            self._open.enter_context(self._untraced)
+
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        self._phase_begins()
+
+    def backward_ends(self) -> None:
+        self._phase_ends()
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if not has_closure:
+            self._phase_begins()
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if not has_closure:
+            self._phase_ends()
+
+    def _phase_begins(self) -> None:
+        for times in (self._lines, self._untraced):
+            times.phase_begins()
+
+    def _phase_ends(self) -> None:
+        for times in (self._lines, self._untraced):
+            times.phase_ends()
 
     def step_ends(self) -> None:
         self._open.close()
+
+    def _complete(self, steps: range) -> bool:
+        """Each of them was taken. A watched test may be over sooner, and where its last step ends is not known."""
+        return self._run.step >= steps.stop + (self._run.feed is None)
 
     def _stop_profile(self) -> None:
         with _quietly():
@@ -62,7 +97,13 @@ class SlowCalls:
     def run_ends(self) -> None:
         self._open.close()
         speed = self._run.trace.speed
-        speed.calls = self._times.records(steps=len(CALLS))
+        # being profiled makes a step longer, so the share is that of a step that was not
+        whole = sum(self._untraced.seconds.values()) / len(UNTRACED) if self._complete(UNTRACED) else None
+        if self._complete(CALLS):
+            speed.calls = self._times.records(steps=len(CALLS), whole=whole)
+        if self._complete(UNTRACED):  # else it is not known what being told of lines took
+            speed.line = dearest_line(self._lines, self._untraced, len(LINES))
+            speed.loop = dearest_loop(self._lines, self._untraced, len(LINES))
         if self._profile is not None:
             speed.operators = _dearest(self._profile.key_averages())
             self._profile = None
@@ -106,7 +147,11 @@ def _quietly() -> Iterator[None]:
 
 def _dearest(events: Any) -> list[tuple[str, float]]:
     """By the time of their own, on the device where that is where they ran."""
-    own = {e.key: max(e.self_cpu_time_total, getattr(e, "self_device_time_total", 0.0)) for e in events}
+    own = {
+        e.key: max(e.self_cpu_time_total, getattr(e, "self_device_time_total", 0.0))
+        for e in events
+        if not e.key.startswith(NO_OPERATORS)
+    }
     total = max(sum(own.values()), 1e-12)
     dearest = sorted(own.items(), key=lambda item: -item[1])[:_MOST_OPERATORS]
     return [(name, seconds / total) for name, seconds in dearest]

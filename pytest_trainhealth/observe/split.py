@@ -35,8 +35,8 @@ class Split:
 
     def run_begins(self) -> None:
         for name in _MOVES if self._accelerated else ():
-            self._patched.callback(setattr, Tensor, name, getattr(Tensor, name))
             setattr(Tensor, name, self._seen(getattr(Tensor, name)))
+            self._patched.callback(delattr, Tensor, name)  # then it is that of the class above again
 
     def run_ends(self) -> None:
         self._patched.close()

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import torch
+from torch import nn
 from torch.utils.data import DataLoader
 
 from .run import Run
@@ -22,16 +23,25 @@ class Threads:
         if self._run.step == 0:
             speed, data = self._run.trace.speed, getattr(self._run.feed, "source", None)
             speed.threads, speed.cores = torch.get_num_threads(), _cores()
-            speed.workers = data.num_workers if isinstance(data, DataLoader) else 0
+            if isinstance(data, DataLoader):  # those of a watched test are met when it reads from them
+                speed.workers = data.num_workers
 
 
 class Compilations:
-    """Graphs that torch.compile has made, step by step. Read from its own counters, once it has been imported."""
+    """Graphs that torch.compile has made, step by step. Read from its own counters, once it has been imported.
+
+    Graphs of an earlier run would do for this one, and hide what making them takes. The compiler can only forget all
+    that it has made, whatever for; so it is made to only where this training, or one before, has something compiled.
+    """
+
+    #: Runs of this process have left graphs.
+    left = False
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        if _graphs():
-            torch.compiler.reset()  # graphs of an earlier run would do for this one, and hide what making them takes
+        if _graphs() and (Compilations.left or any(_is_compiled(module) for _, module in run.named_modules())):
+            torch.compiler.reset()
+            Compilations.left = False
         self._known = _graphs()
 
     def step_ends(self) -> None:
@@ -43,11 +53,18 @@ class Compilations:
     def run_ends(self) -> None:
         if self._run.trace.speed.compiled:
             self._run.trace.speed.compiled_because = _reason()
+            Compilations.left = True
 
 
 def _graphs() -> int:
     dynamo: Any = sys.modules.get("torch._dynamo.utils")
     return 0 if dynamo is None else int(dynamo.counters["stats"]["unique_graphs"])
+
+
+def _is_compiled(module: nn.Module) -> bool:
+    """By torch.compile(model), by model.compile(), or in its forward()."""
+    in_place = getattr(module, "_compiled_call_impl", None) is not None
+    return in_place or hasattr(getattr(module, "forward", None), "_torchdynamo_orig_callable")
 
 
 def _reason() -> str:

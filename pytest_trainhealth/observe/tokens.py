@@ -1,4 +1,5 @@
-"""How many tokens a step learns from: integer ids of shape (N, T) that go into an embedding, or into the model."""
+"""How much a step learns from: its samples, and its tokens, which are integer ids of shape (N, T) that go into an
+embedding or into the model."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from ..batches import tensors
+from ..batches import batch_size, tensors
 from .run import Run
 
 
@@ -22,6 +23,9 @@ class Tokens:
         self._field: str | None = None
 
     def step_begins(self, batch: object) -> None:
+        samples = None if self._run.feed is None else batch_size(batch)  # a watched test's loaders tell
+        if samples is not None:
+            self._run.trace.speed.samples.append(samples)
         if self._run.step == 0:
             self._batch = {name: tuple(t.shape) for name, t in tensors(batch) if _are_ids(t)}
             if self._batch:
@@ -39,7 +43,8 @@ class Tokens:
         asked = [module for module in modules if isinstance(module, nn.Embedding) or module in models]
         self._handles = [module.register_forward_pre_hook(self._given, with_kwargs=True) for module in asked]
 
-    def _given(self, module: nn.Module, args: Any, kwargs: Any) -> None:
+    def _given(self, module: nn.Module, args: Any, kwargs: Any = None) -> None:
+        """Without keywords: the call has begun another step of a watched test, so this was just removed from it."""
         if self._field is None:
             shapes = [tuple(t.shape) for _, t in tensors((args, kwargs)) if _are_ids(t)]
             self._field = next((name for name, own in self._batch.items() if any(_fit(own, s) for s in shapes)), None)

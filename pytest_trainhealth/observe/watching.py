@@ -20,13 +20,13 @@ from torch.utils.hooks import RemovableHandle
 from ..batches import batch_size
 from ..conditions import impose
 from ..cures import install
-from ..records.numbers import NonFinite
+from ..records.numbers import Crash, NonFinite
 from ..trace import Trace
 from ..undisturbed import seed_everything
 from .clock import Clock
 from .finiteness import Finiteness
 from .hooks import listening
-from .places import MadeAt, noting_places
+from .places import MadeAt, noting_places, raised_at
 from .recording import Plan, add_places
 from .run import Run
 from .schedule import is_sampled
@@ -77,7 +77,8 @@ class _Steps:
             run.add_models({"" if not run.models else f"{type(module).__name__}{len(run.models)}": module})
         self._close_step()
         if run.trace.batch_size is None:
-            run.trace.batch_size = batch_size(inputs)
+            # the first input tells: a hidden state that is handed on may have its samples elsewhere
+            run.trace.batch_size = batch_size(inputs[:1]) or batch_size(inputs)
         self._begin_step(inputs)
 
     def _begin_step(self, batch: Any) -> None:
@@ -137,13 +138,14 @@ def watching(plan: Plan) -> Iterator[Run]:
             run.listen(impose(condition, run, stack))
         for cure in plan.cures:
             run.listen(install(cure, run, stack))
+        run.listen(run.handed_out)  # before a backward pass begins a step, at which batches are counted
         steps = _Steps(run, plan)
         run.listen(steps)
         run.finiteness = Finiteness(run)
         for signal in (run.finiteness, *make_signals(run, plan.signals), Clock(run, stack)):
             run.listen(signal)
         stack.callback(_finish, run, made)
-        stack.callback(run.tell, "run_ends")
+        stack.callback(run.end)
         stack.enter_context(listening(run))
         run.tell("run_begins")
         yield run
@@ -174,8 +176,15 @@ class WatchedProgram:
     def record(self, plan: Plan) -> Trace:
         seed_everything(self._seed + plan.shift)
         with watching(plan) as run:
-            if plan.drive is None:
-                self._body()
-            else:
-                plan.drive(self._body, 1)
+            try:
+                if plan.drive is None:
+                    self._body()
+                else:
+                    plan.drive(self._body, 1)
+            except Exception as error:
+                if not plan.cures and not plan.keeps_crash:
+                    raise
+                if run.trace.loss_connected:  # otherwise backward() has said that it is not
+                    said = str(error).partition("\n")[0]
+                    run.trace.crash = Crash(type(error).__name__, said, run.step, raised_at(error.__traceback__))
         return run.trace

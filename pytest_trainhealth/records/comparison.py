@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+#: What the profiler lists beside the operators, and takes time to call them.
+NO_OPERATORS = ("Optimizer.", "autograd::engine", "ProfilerStep")
+
 
 @dataclass(frozen=True)
 class OperatorTime:
@@ -33,10 +36,13 @@ class Comparison:
     high: float = 1.0
     pairs: int = 0
     steps_a_round: int = 0
-    #: Median seconds of a step.
+    #: Seconds of a step on both sides, in the turn with the median ratio.
     here: float = 0.0
     there: float = 0.0
     #: What is not the same besides: changes not committed, losses, dependencies.
     notes: tuple[str, ...] = ()
     #: The operators that take longer here, those first that grew most.
     grown: tuple[OperatorTime, ...] = ()
+    #: Seconds of a step that were spent waiting for data.
+    wait_here: float = 0.0
+    wait_there: float = 0.0

@@ -16,10 +16,6 @@ class Phases:
     backward: float = 0.0
     optimizer: float = 0.0
 
-    @property
-    def known(self) -> float:
-        return self.transfer + self.forward + self.backward + self.optimizer
-
 
 @dataclass
 class LoadingRecord:
@@ -28,12 +24,21 @@ class LoadingRecord:
     dataset: str
     workers: int
     batch_size: int
-    #: Seconds of one sample in `__getitem__`, and of one batch in the collate function.
+    #: Seconds of one sample in `__getitem__` or `__iter__`, and of one batch in the collate function. 0 where nothing
+    #: could be read: an iteration that can happen only once.
     item: float
     collate: float = 0.0
     #: The dearest lines of the user's own in them.
     item_place: Place | None = None
     collate_place: Place | None = None
+    #: An IterableDataset: each of several workers iterates all of it, unless it sees to its share.
+    iterable: bool = False
+    #: The part of this time in which a processor computes. In the rest it waits: for a disk, a network, a lock.
+    busy: float = 1.0
+
+    @property
+    def reader(self) -> str:
+        return "__iter__" if self.iterable else "__getitem__"
 
     @property
     def batch(self) -> float:
@@ -86,6 +91,19 @@ class CallRecord:
 
 
 @dataclass
+class LineRecord:
+    """A line of the user's own, or a loop with all its lines: how often in a step, and how much of the forward pass."""
+
+    rounds: int
+    seconds: float
+    #: Of all that is neither backward pass nor update.
+    share: float
+    place: Place
+    #: Modules that the line calls, with those in them.
+    modules: int = 0
+
+
+@dataclass
 class SyncRecord:
     """A line that makes Python wait for the device: `.item()`, `.cpu()`, `float(tensor)`."""
 
@@ -101,6 +119,13 @@ class SpeedRecord:
 
     #: By step. On an accelerator not of every step: to split one it has to be synchronised.
     phases: dict[int, Phases] = field(default_factory=dict)
+    #: Samples of each step, where the batches tell. Of a watched test those that its loaders gave; where a step of it
+    #: ends may differ from step to step, and with that how many batches it has.
+    samples: list[int] = field(default_factory=list)
+    #: Batches that the loaders of a watched test gave for each step: several, where gradients are accumulated.
+    loader_batches: list[int] = field(default_factory=list)
+    #: Steps whose batch had to wait for worker processes that were just started.
+    worker_starts: list[int] = field(default_factory=list)
     #: Tokens of each step, where the batches hold token ids.
     tokens: list[int] = field(default_factory=list)
     #: Floating point operations of one step.
@@ -116,6 +141,8 @@ class SpeedRecord:
     #: Threads of torch's, and processors that this process may use.
     threads: int = 1
     cores: int = 1
+    #: How many processes wanted a processor in the last minute, where the system says so; this one among them.
+    load: float | None = None
     #: Worker processes of the loaders.
     workers: int = 0
     #: The closer look after a gate has failed.
@@ -123,6 +150,9 @@ class SpeedRecord:
     kept_graphs: list[KeptGraph] = field(default_factory=list)
     joined: JoinedRecord | None = None
     calls: list[CallRecord] = field(default_factory=list)
+    #: The line, and the loop, that take most of the forward pass.
+    line: LineRecord | None = None
+    loop: LineRecord | None = None
     #: The profiler's operators by their own time, with their share.
     operators: list[tuple[str, float]] = field(default_factory=list)
     syncs: list[SyncRecord] = field(default_factory=list)

@@ -14,10 +14,13 @@ _LETTERS = {"wait": "w", "transfer": "t", "forward": "f", "backward": "b", "opti
 
 def speed_lines(measured: Sequence[tuple[str, Verdict]]) -> Iterator[str]:
     """`measured`: the label of a test, with its verdict on speed."""
-    rows = [(label, *_row(verdict.figures)) for label, verdict in measured if verdict.figures.get("step_seconds")]
+    known = [(label, verdict) for label, verdict in measured if verdict.figures.get("step_seconds")]
+    rows = [(label, *_row(verdict.figures)) for label, verdict in known]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
-    for label, speed, step, bar, told in rows:
+    for (label, speed, step, bar, told), (_, verdict) in zip(rows, known, strict=True):
         yield f"{label:<{widths[0]}}   {speed:>{widths[1]}}   {step:>{widths[2]}}   {bar}  {told}"
+        if verdict.passed and "against_ratio" in verdict.figures:
+            yield from (f"{'':<{widths[0]}}   {note}" for note in verdict.notes)
 
 
 def _row(figures: Mapping[str, float | None]) -> tuple[str, str, str, str]:

@@ -68,6 +68,7 @@ def once(slowdown: float, tolerance: float) -> Comparison:
             seed=0,
             threads=torch.get_num_threads(),
             device=None,
+            promised=45,
             tolerance=tolerance,
             deadline=time.monotonic() + 180,
         )

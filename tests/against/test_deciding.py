@@ -19,7 +19,7 @@ NOISE = {
 TIMES = 20
 
 
-def made_up(slowdown: float, noise: str, seed: int, count: int = 50) -> list[float]:
+def made_up(slowdown: float, noise: str, seed: int, count: int = 100) -> list[float]:
     own = random.Random(f"{seed} {noise}")
     return [(1 + slowdown) * NOISE[noise](own) / NOISE[noise](own) for _ in range(count)]
 
@@ -56,10 +56,11 @@ def test_a_machine_that_cannot_tell() -> None:
         (0.50, 0.49, 0.51, "not slower", True),
         (1.08, 1.05, 1.12, "not slower", False),
         (1.20, 1.15, 1.25, "slower", True),
-        (1.12, 1.06, 1.16, "slower", False),
-        (1.12, 1.02, 1.16, "too wide", False),
+        (1.12, 1.11, 1.13, "slower", True),
+        (1.12, 1.09, 1.16, "too wide", False),
         (1.00, 0.85, 1.15, "too wide", False),
-        (1.50, 1.11, 1.90, "too wide", False),
+        (1.50, 1.11, 1.90, "slower", True),
+        (0.70, 0.55, 0.90, "not slower", True),
     ],
 )
 def test_the_rule(ratio: float, low: float, high: float, outcome: str, enough: bool) -> None:
@@ -79,4 +80,33 @@ def test_twice_as_slow_and_twice_as_fast_are_mirror_images() -> None:
     ratios = made_up(0.3, "quiet", 1, count=15)
     found, mirrored = interval(ratios), interval([1 / ratio for ratio in ratios])
     assert mirrored.ratio == pytest.approx(1 / found.ratio)
-    assert mirrored.low == pytest.approx(1 / found.high, rel=0.02)
+    assert (mirrored.low, mirrored.high) == pytest.approx((1 / found.high, 1 / found.low))
+
+
+@pytest.mark.parametrize(
+    ("count", "outside"),
+    [(8, 0), (11, 0), (12, 1), (15, 2), (100, 36)],  # the tables of the sign test
+)
+def test_as_many_are_left_out_as_may_be(count: int, outside: int) -> None:
+    found = interval([float(n) for n in range(1, count + 1)])
+    assert 1 + outside <= found.low < 2 + outside
+    assert count - outside >= found.high > count - outside - 1
+
+
+@pytest.mark.parametrize(("ratio", "low", "high"), [(1.5, 1.3, 1.7), (3.0, 2.0, 4.0), (1.2, 1.11, 1.6)])
+def test_a_wide_interval_beyond_the_tolerance_is_slower_all_the_same(ratio: float, low: float, high: float) -> None:
+    found = Interval(ratio, low, high, 40)
+    assert decide(found, 0.1) == "slower" and settled(found, 0.1)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_fewer_than_eight_ratios_have_no_interval(count: int) -> None:
+    found = interval([1.5] * count)
+    assert decide(found, 0.1) == "too wide" and not settled(found, 0.1)
+
+
+@pytest.mark.parametrize("count", [8, 15])
+def test_few_ratios_miss_as_rarely_as_many(count: int) -> None:
+    """Of a thousand samples that have no slowdown, ten may say otherwise."""
+    found = [interval(made_up(0.0, "heavy tails", seed, count)) for seed in range(1000)]
+    assert sum(not each.low <= 1 <= each.high for each in found) <= 16

@@ -38,8 +38,8 @@ def test_a_slower_one_fails(pytester: pytest.Pytester, project: Repository) -> N
     result = against(pytester)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([
-        "throughput-regression: a step is * x slower than HEAD [[]*, *]",
-        "  symptom * x slower than HEAD *at most 1.50 x wanted*",
+        "throughput-regression: a step takes * x the time of HEAD [[]*, *]",
+        "  symptom * x the time of HEAD *at most 1.50 x wanted*",
         "*compared with uncommitted changes in * files*",
         "  cause     likely: what was changed since costs time in every step",
         "*operators that grew, own time in a step: aten::mm * -> * ms*",
@@ -85,13 +85,16 @@ def test_through_the_fixture_from_a_src_layout(pytester: pytest.Pytester, projec
     ("before", "reason"),
     [
         (None, "the test does not exist at HEAD"),
-        ("import no_such_thing", "the test raises at HEAD: ModuleNotFoundError: No module named 'no_such_thing'"),
+        ("import no_such_thing", "the test raises at HEAD: ModuleNotFoundError: No module named 'no_such_thing': *"),
+        ("def (:", "the test raises at HEAD: SyntaxError: * (test_speed.py, line 1)"),
         (
             TEST.replace("test_speed()", "test_speed(broken)") + "\n    @pytest.fixture\n    def broken(): 1 / 0\n",
             "the test raises at HEAD: *ZeroDivisionError: division by zero",
         ),
+        (TEST.replace("model = Slow()", "pytest.skip('no data')"), "the test is skipped at HEAD: no data"),
+        (TEST.replace("    def test_", "    @pytest.mark.skip\n    def test_"), "the test is skipped at HEAD: *skip"),
     ],
-    ids=["missing", "cannot be imported", "fixture raises"],
+    ids=["missing", "cannot be imported", "cannot be read", "fixture raises", "skips itself", "is skipped"],
 )
 def test_the_test_is_not_to_be_had_there(
     pytester: pytest.Pytester, project: Repository, before: str | None, reason: str
@@ -105,17 +108,68 @@ def test_the_test_is_not_to_be_had_there(
     assert len(project.worktrees) == 1
 
 
-def test_no_such_revision(pytester: pytest.Pytester, project: Repository) -> None:
+@pytest.mark.parametrize(
+    ("conftest", "reason"),
+    [
+        ("import sys; sys.exit('set DATA_DIR first')", "the test raises at HEAD: SystemExit: set DATA_DIR first"),
+        ("import nope", "*with exit code 4: ModuleNotFoundError: No module named 'nope': what git does not hold *"),
+        ("def (:", "*with exit code 4: SyntaxError: * (conftest.py, line 1)"),
+    ],
+)
+def test_a_conftest_that_does_not_go_well_there(
+    pytester: pytest.Pytester, project: Repository, conftest: str, reason: str
+) -> None:
+    project.write("conftest.py", conftest)
     project.train(work=1)
     project.commit()
-    result = pytester.runpytest_subprocess("--trainhealth", "--trainhealth-against=mian")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["against: there is no revision 'mian' in the repository *"])
+    project.write("conftest.py", "")
+    began, result = time.monotonic(), against(pytester)
+    assert time.monotonic() - began < 100  # at once, and not at the end of the budget: 180 s
+    result.stdout.fnmatch_lines([f"SKIPPED * keeps_throughput could not judge: not compared with HEAD: {reason}"])
+
+
+def test_a_script_that_is_called_like_a_module_of_python(
+    pytester: pytest.Pytester, project: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("profile.py", "raise SystemExit('a script, and none of yours')")
+    project.train(work=100)
+    (project.folder / "tests").mkdir()
+    for name in ("model.py", "test_speed.py"):
+        (project.folder / name).rename(project.folder / "tests" / name)
+    project.commit()
+    model = project.folder / "tests" / "model.py"
+    model.write_text("import cProfile\n" + model.read_text().replace("WORK = 100", "WORK = 1"))
+    monkeypatch.chdir(project.folder / "tests")  # in the path of `python -m pytest`; the top is not
+    against(pytester).assert_outcomes(passed=1)
+
+
+def test_a_run_of_what_is_left_out_by_default(pytester: pytest.Pytester, project: Repository) -> None:
+    """`addopts` says which tests are not for every run, and `-m` that this one is."""
+    project.write("pytest.ini", "[pytest]\naddopts = -m 'not slow'\nmarkers = slow\n")
+    project.train(work=100, test=TEST.replace("@pytest", "@pytest.mark.slow\n    @pytest", 1))
+    project.commit()
+    project.train(work=1, test=TEST.replace("@pytest", "@pytest.mark.slow\n    @pytest", 1))
+    against(pytester, "-m", "slow").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("mian", "there is no revision 'mian' in the repository *"),
+        ("", "the revision is empty: is a variable not set[?]"),
+    ],
+)
+def test_no_such_revision(pytester: pytest.Pytester, project: Repository, given: str, said: str) -> None:
+    project.train(work=1, test=TEST.replace("@pytest", "@pytest.mark.gradients_flow\n    @pytest", 1))
+    project.commit()
+    result = pytester.runpytest_subprocess("--trainhealth", f"--trainhealth-against={given}")
+    result.assert_outcomes(failed=1, passed=1)  # the other check has nothing to do with it
+    result.stdout.fnmatch_lines([f"against: {said}"])
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_stopped(pytester: pytest.Pytester, project: Repository, how: signal.Signals) -> None:
-    """By Ctrl-C, or by force: then the far side clears up before it goes."""
+    """By Ctrl-C, by a CI that ends its job, or by force: then the sides clear up before they go."""
     project.train(work=20)
     project.commit()
     command = [sys.executable, "-m", "pytest", "--trainhealth", "--trainhealth-against=HEAD"]
@@ -128,8 +182,8 @@ def test_a_run_that_is_stopped(pytester: pytest.Pytester, project: Repository, h
     finally:
         run.kill()
         run.wait()
-    assert ("KeyboardInterrupt" in told) is (how is signal.SIGINT)
-    if how is not signal.SIGINT:
+    assert ("KeyboardInterrupt" in told) is (how is not signal.SIGKILL)
+    if how is signal.SIGKILL:
         _until(lambda: not any(running(child) for child in children))
     assert len(project.worktrees) == 1
     assert not [left for child in children for left in running(child)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_trainhealth.against.folders import Folders
+
+#: As every import path has it, after the scripts' own folders and before what is installed.
+STANDARD = [sysconfig.get_path("stdlib"), str(Path(sysconfig.get_path("stdlib"), "lib-dynload"))]
 
 
 def files(root: Path, *names: str) -> None:
@@ -32,25 +36,38 @@ def sides(tmp_path: Path) -> Folders:
 
 
 def test_the_import_path_of_the_other_side(sides: Folders) -> None:
-    entries = [str(sides.top / "tests"), "", str(sides.top / ".venv/lib/site-packages"), sys.prefix]
+    """The standard library is before what was not in the user's own path: a script may be called profile.py."""
+    entries = [str(sides.top / "tests"), *STANDARD, str(sides.top / ".venv/lib/site-packages"), sys.prefix]
     assert sides.import_path(entries, {}) == [
+        str(sides.side / "tests"),
+        *STANDARD,
         str(sides.side),
         str(sides.side / "src"),
-        str(sides.side / "tests"),
         str(sides.top / ".venv/lib/site-packages"),
         sys.prefix,
     ]
 
 
+def test_what_the_user_has_in_the_path_stays_where_it_is(sides: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty entry is where the user is. Modules that came from the top by their file's name do not move it."""
+    monkeypatch.chdir(sides.top / "tests")
+    modules = {"tool": module(sides.top / "tool.py")}
+    there = {part: str(sides.side / part) for part in ("", "src", "tests")}
+    entries = ["", *STANDARD, sys.prefix, str(sides.top / "src")]
+    expected = [there["tests"], *STANDARD, there[""], sys.prefix, there["src"]]
+    assert sides.import_path(entries, modules) == expected
+    assert sides.import_path([str(sides.top), *STANDARD], {})[:2] == [there[""], STANDARD[0]]
+
+
 def test_the_near_side_is_set_up_the_same_way(sides: Folders) -> None:
     near = Folders(sides.top, sides.top)
-    assert near.import_path([str(sides.top / "tests")], {}) == [str(sides.top / part) for part in ("", "src", "tests")]
+    assert near.import_path([str(sides.top / "tests")], {}) == [str(sides.top / part) for part in ("tests", "", "src")]
 
 
 def test_folders_that_only_an_import_hook_knows(sides: Folders) -> None:
     """As of an editable install of a package that lies elsewhere in the checkout."""
     modules = {"odd.inner": module(sides.top / "lib/python/odd/inner/__init__.py"), "os": module(Path(sys.prefix))}
-    assert sides.import_path([], modules)[2:] == [str(sides.side / "lib/python")]
+    assert sides.import_path(STANDARD, modules)[:2] == [str(sides.side / "lib/python"), STANDARD[0]]
 
 
 def test_modules_from_the_wrong_side(sides: Folders) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from pytest_trainhealth.against.git import CannotCompare, commit_of, dependencies_differ, git, top_of, uncommitted
-from pytest_trainhealth.against.worktree import worktree
 from pytest_trainhealth.settings import WrongSetting
 
 from .repository import Repository
@@ -56,6 +55,20 @@ def test_changes_that_are_not_committed(repository: Repository) -> None:
     repository.write("a.py", "1")
     repository.write("b.py", "1")
     assert uncommitted(repository.folder) == 2
+    for name in ("c.py", "d.py"):
+        repository.write(f"new/{name}", "")  # each file of a new folder counts
+    assert uncommitted(repository.folder) == 4
+
+
+def test_looking_does_not_write(repository: Repository) -> None:
+    """Files that were touched and not changed: git would note that in the index, which is the user's."""
+    repository.write("a.py", "")
+    commit = repository.commit()
+    os.utime(repository.folder / "a.py", (1, 1))
+    index = repository.folder / ".git" / "index"
+    before = index.read_bytes()
+    assert uncommitted(repository.folder) == 0 and dependencies_differ(repository.folder, commit) == []
+    assert index.read_bytes() == before
 
 
 def test_changed_dependencies(repository: Repository) -> None:
@@ -69,47 +82,9 @@ def test_changed_dependencies(repository: Repository) -> None:
     assert dependencies_differ(repository.folder, commit) == sorted(names[:3])
 
 
-def test_a_worktree_holds_the_other_revision(repository: Repository) -> None:
-    repository.write("a.py", "old")
-    commit = repository.commit()
-    repository.write("a.py", "new")
-    with worktree(repository.folder, commit) as folder:
-        assert (folder / "a.py").read_text() == "old"
-        assert len(repository.worktrees) == 2
-    assert len(repository.worktrees) == 1 and not folder.parent.exists()
-    assert (repository.folder / "a.py").read_text() == "new"
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
-def test_a_worktree_is_removed_whatever_happens(repository: Repository, error: type[BaseException]) -> None:
-    commit = repository.commit()
-    with pytest.raises(error), worktree(repository.folder, commit) as folder:
-        (folder / "written by a test").mkdir()
-        raise error
-    assert len(repository.worktrees) == 1 and not folder.parent.exists()
-
-
-def test_a_worktree_that_cannot_be_made_leaves_nothing(repository: Repository) -> None:
-    repository.commit()
-    with pytest.raises(CannotCompare, match="git worktree: "), worktree(repository.folder, "0" * 40):
-        raise AssertionError("never comes here")
-    assert len(repository.worktrees) == 1
-
-
 def test_inside_of_a_hook(repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A test run before a push: git tells its hooks by the environment which repository is meant."""
     commit = repository.commit()
     other = Repository(tmp_path / "other")
     monkeypatch.setenv("GIT_DIR", str(other.folder / ".git"))
     assert git(repository.folder, "rev-parse", "HEAD") == commit
-
-
-def test_hooks_of_the_repository_do_not_run(repository: Repository, tmp_path: Path) -> None:
-    commit = repository.commit()
-    hook = repository.folder / ".git" / "hooks" / "post-checkout"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    os.chmod(hook, 0o755)
-    with worktree(repository.folder, commit):
-        pass
-    assert not (tmp_path / "ran").exists()

@@ -15,7 +15,10 @@ from pytest_trainhealth.against.asked import Asked, of_function
 from pytest_trainhealth.against.comparing import compare
 from pytest_trainhealth.against.folders import Folders
 from pytest_trainhealth.against.git import CannotCompare
+from pytest_trainhealth.against.in_step import Pace
+from pytest_trainhealth.against.long_run import LONGEST
 from pytest_trainhealth.against.side import Side
+from pytest_trainhealth.against.worktree import Worktree
 from pytest_trainhealth.records.comparison import Comparison
 from pytest_trainhealth.settings import WrongSetting
 
@@ -36,7 +39,8 @@ def start(tmp_path: Path) -> Start:
         (folder / "train.py").write_text(text)
         folders = Folders(folder, folder)
         order = Asked(folder / "train.py", folder, name).order(folders, folder / "cache")
-        order |= {"seed": 0, "threads": 1, "device": None, "top": str(folder), "side": str(folder)}
+        order |= {"seed": 0, "threads": 1, "device": None, "promised": 45, "top": str(folder), "side": str(folder)}
+        order["worktree"] = Worktree(folder, folder / "nowhere", folder / "nowhere" / "worktree").told()
         return Side("at main", {**order, "path": folders.import_path(sys.path, {})}, time.monotonic() + seconds)
 
     return started
@@ -45,10 +49,13 @@ def start(tmp_path: Path) -> Start:
 def test_a_training_answers(start: Start) -> None:
     with start("print('hello')\n" + training_file(3, 8)) as side:
         side.ready()
-        assert len(side.steps(4)) == 4 and all(seconds > 0 for seconds in side.steps(4))
+        assert side.begin(Pace()) == Pace(longest=LONGEST) and side.begin(Pace(longest=100)) == Pace(longest=100)
+        taken = side.steps(1, 4)
+        assert len(taken.seconds) == 4 and not taken.broke_off
+        assert all(0 <= wait < whole for wait, whole in zip(taken.waits, taken.seconds, strict=True))
         losses = side.ask("losses", 5)["losses"]
         assert len(losses) == 5 and losses[0] > 0
-        side.steps(2)
+        side.steps(1, 2)
         assert side.ask("losses", 5)["losses"] == losses  # from the start each time
         assert 3 < side.ask("memorise", 200)["steps"] < 200
         assert side.ask("memorise", 3)["steps"] is None
@@ -65,6 +72,11 @@ def test_a_training_answers(start: Start) -> None:
         ("import os, sys; print('too bad', file=sys.stderr); sys.stderr.flush(); os._exit(3)", "by itself: too bad"),
         ("import os; os._exit(3)", "the process at main ended by itself: exit code 3"),
         ("def training(): return None", "only a test that returns a Training can be compared"),
+        ("import pytest\ndef training(): pytest.skip('no data')", "the test is skipped at main: no data"),
+        ("import pytest; pytest.skip('no data', allow_module_level=True)", "the test is skipped at main: no data"),
+        ("import sys; sys.exit('set DATA_DIR first')", "the test raises at main: SystemExit: set DATA_DIR first"),
+        ("def training(:", r"the test raises at main: SyntaxError: .*\(train.py, line 1\)"),
+        ("def training(): raise SystemExit(3)", "the test raises at main: SystemExit: 3"),
     ],
 )
 def test_a_training_that_is_not_to_be_had(start: Start, text: str, said: str) -> None:
@@ -86,13 +98,13 @@ def test_steps_that_raise(start: Start) -> None:
         with pytest.raises(CannotCompare, match="the test raises at main: RuntimeError: mat1 and mat2 shapes"):
             side.ask("losses", 2)
         with pytest.raises(CannotCompare, match="RuntimeError"):
-            side.steps(1)
+            side.steps(1, 1)
 
 
 def compared(repository: Repository, revision: str = "HEAD", seconds: float = 120) -> Comparison:
     asked = Asked(repository.folder / "train.py", repository.folder, "training")
     limits: dict[str, Any] = {"tolerance": 0.5, "deadline": time.monotonic() + seconds}
-    return compare(asked, revision, seed=0, threads=1, device=None, **limits)
+    return compare(asked, revision, seed=0, threads=1, device=None, promised=45, **limits)
 
 
 def test_a_slower_revision(repository: Repository) -> None:
@@ -153,7 +165,9 @@ def test_a_wrong_revision(repository: Repository) -> None:
 
 def test_no_repository_at_all(tmp_path: Path) -> None:
     asked = Asked(tmp_path / "train.py", tmp_path, "training")
-    found = compare(asked, "HEAD", seed=0, threads=1, device=None, tolerance=0.1, deadline=time.monotonic() + 60)
+    found = compare(
+        asked, "HEAD", seed=0, threads=1, device=None, promised=45, tolerance=0.1, deadline=time.monotonic() + 60
+    )
     assert found.reason.endswith("is not in a git repository")
 
 

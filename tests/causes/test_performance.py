@@ -25,6 +25,7 @@ from pytest_trainhealth.records.speed import (
     CallRecord,
     JoinedRecord,
     KeptGraph,
+    LineRecord,
     LoadingRecord,
     Phases,
     SpeedRecord,
@@ -68,14 +69,22 @@ def told(suspicion: Suspicion) -> list[str]:
 
 def test_waiting_says_where_a_batch_is_made() -> None:
     loading = LoadingRecord("Clips", 0, 16, item=0.002, collate=0.001, item_place=LINE)
-    suspicion = found("data-loading-bottleneck", made_up(wait=0.033, compute=0.01, loading=loading))
+    suspicion = found("data-loading-bottleneck", made_up(wait=0.033, compute=0.01, loading=loading, cores=16))
     assert told(suspicion) == [
-        "waiting 33 ms, computing 10 ms (medians of 20 steps)",
+        "waiting 33 ms, computing 10 ms a step (20 steps)",
         "making a batch: Clips.__getitem__ 32 ms for 16 samples, collate 1 ms",
         "there are no workers; to keep up with the steps takes 4",
     ]
     assert suspicion.places == (LINE,) and suspicion.fix is not None
     assert suspicion.fix.code == ("DataLoader(dataset, num_workers=4, persistent_workers=True)",)
+    assert suspicion.fix.instruction == "load in parallel, and do the work of __getitem__ once:"
+
+
+def test_no_more_workers_are_advised_than_there_are_processors() -> None:
+    loading = LoadingRecord("Clips", 0, 16, item=0.0001, collate=0.05, item_place=LINE)
+    suspicion = found("data-loading-bottleneck", made_up(wait=0.05, compute=0.01, loading=loading, cores=2))
+    assert suspicion.fix is not None and "num_workers=2," in suspicion.fix.code[0]
+    assert suspicion.fix.instruction == "do less in the collate function; 2 workers, on 2 processors, are not enough:"
 
 
 def test_a_collate_function_is_blamed_where_it_takes_longer() -> None:
@@ -84,6 +93,13 @@ def test_a_collate_function_is_blamed_where_it_takes_longer() -> None:
     suspicion = found("data-loading-bottleneck", made_up(wait=0.02, compute=0.01, loading=loading))
     assert suspicion.why.startswith("putting the samples of a batch together") and suspicion.places == (own,)
     assert told(suspicion)[-1] == "2 workers for that; to keep up with the steps takes 6"
+
+
+def test_nothing_is_blamed_that_is_fast_enough() -> None:
+    """A batch takes less than a step computes, and is late all the same: prefetching, or who knows what."""
+    loading = LoadingRecord("Clips", 4, 16, item=0.0001, collate=0.004, item_place=LINE, collate_place=LINE)
+    suspicion = found("data-loading-bottleneck", made_up(wait=0.03, compute=0.02, loading=loading))
+    assert suspicion.why == "the next batch is not there when a step is done"
 
 
 def test_moving_a_batch_is_told_from_making_it() -> None:
@@ -160,8 +176,69 @@ def test_no_line_is_named_where_none_stands_out(call: CallRecord) -> None:
     assert look("slow-operation", made_up(calls=[call])) is None
 
 
+def test_a_loop_that_takes_most_of_the_forward_pass() -> None:
+    place = Place("model.py", 20, "for t in range(x.shape[1]):")
+    trace = made_up(loop=LineRecord(96, 0.004, 0.71, place), line=LineRecord(96, 0.003, 0.65, LINE))
+    suspicion = found("slow-operation", trace)
+    assert suspicion.statement == "a loop of 96 rounds takes 71 % of the forward pass"
+    assert suspicion.places == (place,) and suspicion.cures == ()
+
+
+LINEARS, SVD = CallRecord("linear", 7, 0.006, 0.2, LINE), CallRecord("linalg_svd", 1, 0.008, 0.3, LINE)
+
+
+@pytest.mark.parametrize(
+    ("facts", "named"),
+    [
+        ({"loop": LineRecord(4, 0.004, 0.9, LINE)}, False),
+        ({"loop": LineRecord(96, 0.004, 0.5, LINE)}, False),
+        ({"line": LineRecord(1, 0.01, 0.9, LINE)}, True),  # operators, which are no calls
+        ({"line": LineRecord(1, 0.01, 0.5, LINE)}, False),
+        ({"line": LineRecord(1, 0.01, 0.9, LINE, modules=13), "calls": [LINEARS]}, False),
+        ({"line": LineRecord(1, 0.01, 0.9, LINE, modules=3), "calls": [SVD]}, True),
+        ({"line": LineRecord(1, 0.01, 0.9, LINE, modules=3), "calls": [SVD, LINEARS]}, False),
+    ],
+    ids=["few rounds", "half", "operators", "half a line", "a whole model", "one function", "two of them"],
+)
+def test_lines_and_loops_that_are_named(facts: dict[str, Any], named: bool) -> None:
+    suspicion = look("slow-operation", made_up(**facts))
+    assert (suspicion is not None) is named
+    if suspicion is not None:
+        assert suspicion.statement == "one line takes 90 % of the forward pass" and suspicion.cures
+
+
 def test_what_is_not_torch_cannot_be_remembered() -> None:
     assert found("slow-operation", made_up(calls=[CallRecord("sleep", 1, 0.018, 0.9, LINE)])).cures == ()
+
+
+def test_threads_beside_other_work() -> None:
+    assert look("thread-oversubscription", made_up(threads=2, cores=2, load=1.9)) is None
+    assert look("thread-oversubscription", made_up(threads=1, cores=2, load=9.0)) is None
+    suspicion = found("thread-oversubscription", made_up(threads=2, cores=2, load=4.2))
+    assert suspicion.statement == "torch uses 2 threads beside other work on 2 processors"
+    assert suspicion.fix is not None and suspicion.fix.code == ("torch.set_num_threads(1)",)  # not the 2 it has
+    assert told(suspicion)[1] == "load average 4.2: so many wanted a processor in the last minute"
+    assert suspicion.certainty == "possible" and suspicion.cures
+
+
+@pytest.mark.parametrize(
+    ("code", "mended"),
+    [
+        ("losses.append(loss)", "losses.append(loss.item())"),
+        (
+            "self.history.append(F.cross_entropy(model(x), y))",
+            "self.history.append(F.cross_entropy(model(x), y).item())",
+        ),
+        ("metrics.append(out)", "metrics.append(out.detach())"),
+        ("total += 0.5 * loss", "total += (0.5 * loss).item()"),
+        ('state["reg"] = state["reg"] + penalty', "loss.item()  # a number"),
+        ("for loss in losses:", "loss.item()  # a number"),
+    ],
+)
+def test_the_line_that_keeps_a_graph_mended(code: str, mended: str) -> None:
+    graph = kept(place=Place("train.py", 3, code))
+    suspicion = found("memory-growth", made_up(kept_graphs=[graph]), GROWS)
+    assert suspicion.fix is not None and suspicion.fix.code[0] == mended
 
 
 def test_waiting_for_the_device() -> None:
@@ -298,6 +375,9 @@ def hoarding(how: str) -> Training:
             HISTORY.append(metric)
         elif how == "an attribute":
             recorder.kept = metric if recorder.kept is None else recorder.kept + metric
+        elif how == "an attribute, in place":
+            recorder.kept = 0.0 if recorder.kept is None else recorder.kept
+            recorder.kept += metric
         elif how == "a total":
             total = total + metric
         elif how == "the last one":
@@ -323,6 +403,7 @@ def closely(training: Training) -> SpeedRecord:
         ("a deque", "the deque recent", "recent.append(metric)"),
         ("a module's list", "the list HISTORY", "HISTORY.append(metric)"),
         ("an attribute", "the attribute Recorder.kept", "recorder.kept = metric if recorder.kept is None else"),
+        ("an attribute, in place", "the attribute Recorder.kept", "recorder.kept += metric"),
         ("a total", "the variable total", "total = total + metric"),
     ],
 )
@@ -384,3 +465,53 @@ def test_a_remembered_result_still_lets_gradients_through() -> None:
     cured = program.record(Plan(longest=6, signals=("gradients",), cures=(cure,)))
     assert len(set(cured.losses[3:])) == 1 and len(set(cured.losses[:3])) == 3
     assert program.record(Plan(longest=6)).losses[:3] == cured.losses[:3]
+
+
+@pytest.mark.parametrize("at", ["before the forward pass", "after it", "before the update", "after it all"])
+def test_validation_losses_of_a_watched_test(at: str) -> None:
+    """Wherever the line stands: steps of a watched test may end in the middle of it, and of the loss of the next."""
+
+    def body() -> None:
+        model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 4))
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        history = []
+        for _ in range(60):
+            if at == "before the forward pass":
+                history.append(model(torch.ones(1024, 64)).mean())
+            loss = model(torch.ones(8, 64)).mean()
+            if at == "after it":
+                history.append(model(torch.ones(1024, 64)).mean())
+            optimizer.zero_grad()
+            loss.backward()
+            if at == "before the update":
+                history.append(model(torch.ones(1024, 64)).mean())
+            optimizer.step()
+            if at == "after it all":
+                history.append(model(torch.ones(1024, 64)).mean())
+
+    (verdict,) = diagnose(body, checks=["keeps_throughput"]).verdicts
+    assert verdict.failed, verdict.reason
+    finding = verdict.findings[0]
+    assert (finding.cause, finding.certainty) == ("memory-growth", "confirmed")
+    assert [place.code for place in finding.places] == ["history.append(model(torch.ones(1024, 64)).mean())"]
+
+
+@pytest.mark.parametrize("steps", [11, 15, 16, 17, 18, 20])
+def test_a_watched_test_that_is_over_soon_has_the_same_shares(steps: int) -> None:
+    def body() -> None:
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss = model(torch.ones(2, 4)).mean()
+            time.sleep(0.005)
+            time.sleep(0.015)
+            loss.backward()
+            optimizer.step()
+
+    seen = WatchedProgram(body, 0).record(Plan(longest=STEPS, signals=("slow_calls",), one_batch=False)).speed
+    shares = [call.share for call in seen.calls if call.name == "sleep"]
+    assert len(shares) == 2 and 0.5 < shares[0] < 1 and shares[1] < 0.45
+    assert seen.calls[0].calls == 1
+    if seen.line is not None:
+        assert seen.line.place.code == "time.sleep(0.015)"

@@ -38,3 +38,12 @@ def test_no_alarm(name: str) -> None:
     assert alarms == {}
     unjudged = {(name, v.check) for v in report.verdicts if not v.passed}
     assert unjudged <= NOT_JUDGED, [v.reason for v in report.verdicts if not v.passed]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_none_is_slow(name: str) -> None:
+    """Most of them are toys beside which any loader looks slow."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (verdict,) = diagnose(PROGRAMS[name], checks=["keeps_throughput"]).verdicts
+    assert verdict.passed, verdict.headline or verdict.reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from torch import nn
@@ -10,7 +12,6 @@ from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.checks import CouldNotJudge, Doubtful, Passed
 from pytest_trainhealth.facts import Cure, Rerun, Symptom
 from pytest_trainhealth.observe.recording import TrainingProgram
-from pytest_trainhealth.trace import Trace
 from pytest_trainhealth.trials import Trials
 
 
@@ -84,6 +85,9 @@ def test_an_error_that_no_cause_explains_is_raised_as_it_is() -> None:
         diagnose(factory)
 
 
+STUCK = Symptom("stuck", "not learning", 2.3, 0.2, "high", "stuck")
+
+
 class FakeExamination:
     """Heals when exactly the cures of one set are there."""
 
@@ -92,15 +96,10 @@ class FakeExamination:
         self.program = self
         self.repeatable = True
 
-    def with_cures(self, *cures: Cure) -> tuple[Trace, bool]:
+    def rerun(self, cures: Sequence[Cure], symptom: Symptom) -> tuple[str, bool, bool]:
         self.steps_spent += 100
-        return Trace(), self.heals <= {cure.label for cure in cures}
-
-    def clearly_better(self, trace: Trace) -> bool:
-        return False
-
-    def result(self, trace: Trace) -> str:
-        return "1 -> 0"
+        healthy = self.heals <= {cure.label for cure in cures}
+        return "1 -> 0", healthy, healthy
 
 
 def cures(*labels: str) -> list[tuple[str, Cure]]:
@@ -109,13 +108,13 @@ def cures(*labels: str) -> list[tuple[str, Cure]]:
 
 def test_a_cure_is_tried_once() -> None:
     examination = FakeExamination({"a"})
-    trials = Trials(examination, steps=100)
+    trials = Trials(examination, 100, STUCK)
     assert trials(cures("a")[0][1]) == trials(cures("a")[0][1]) == Rerun("a", "1 -> 0", healthy=True)
     assert examination.steps_spent == 100
 
 
 def test_beyond_ten_times_the_check_nothing_is_tried_and_that_is_said() -> None:
-    trials = Trials(FakeExamination(set("xyz")), steps=100)
+    trials = Trials(FakeExamination(set("xyz")), 100, STUCK)
     alone = [Cure("learning_rate", f"cure {index}", {}) for index in range(10)]
     for cure in alone:
         trials(cure)
@@ -128,9 +127,9 @@ def test_beyond_ten_times_the_check_nothing_is_tried_and_that_is_said() -> None:
 
 
 def test_of_three_cures_the_two_that_are_needed() -> None:
-    found = Trials(FakeExamination({"a", "c"}), steps=100).smallest_that_heals(cures("a", "b", "c"))
+    found = Trials(FakeExamination({"a", "c"}), 100, STUCK).smallest_that_heals(cures("a", "b", "c"))
     assert found == ({"a", "c"}, Rerun("a, c", "1 -> 0", healthy=True))
-    assert Trials(FakeExamination({"d"}), steps=100).smallest_that_heals(cures("a", "b")) is None
+    assert Trials(FakeExamination({"d"}), 100, STUCK).smallest_that_heals(cures("a", "b")) is None
 
 
 def test_a_doubt_is_an_alarm_only_with_a_confirmed_cause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -365,3 +365,15 @@ def test_an_action_is_not_to_be_seen_beside_its_observation():
     (found,) = probe(training(causal=False)).leaks
     assert (found.name, found.shift, found.module) == ("action", 0, "attention")
     assert probe(training(causal=True)).leaks == []
+
+
+def test_no_trace_is_left_in_torchs_tables() -> None:
+    """`remove()` of a hook with keywords forgets one of them, and torch.compile warns of global hooks ever after."""
+    from torch.nn.modules import module as tables
+
+    before = dict(tables._global_forward_hooks_with_kwargs)
+    model = nn.Linear(3, 2)
+    batch = torch.randn(4, 3), torch.randint(2, (4,))
+    training = Training(model, torch.optim.SGD(model.parameters(), 0.1), criterion=nn.CrossEntropyLoss(), data=batch)
+    diagnose(training, checks=["uses_its_input"])
+    assert tables._global_forward_hooks_with_kwargs == before

@@ -140,3 +140,42 @@ def test_what_a_step_computes_before_it_calls_the_model_goes_under_the_microscop
     assert finding.statement == "log makes inf"
     assert finding.places[0].code.strip() == "weight = torch.log(x.sum(1))"
     assert "at step 8" in finding.evidence[0].text
+
+
+def test_tokens_of_a_script_are_counted() -> None:
+    """The step after the first begins while its model is about to be called, hooks and all."""
+
+    def script_of_words() -> None:
+        embedding, head = nn.Embedding(20, 8), nn.Linear(8, 2)
+        model = nn.Sequential(embedding, nn.Flatten(0, 1), head)
+        optimizer = torch.optim.SGD(model.parameters(), 0.05)
+        for _ in range(30):
+            loss = F.cross_entropy(model(torch.randint(20, (4, 6))), torch.randint(2, (24,)))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    verdict = examined(script_of_words, "keeps_throughput")
+    assert verdict.passed, verdict
+    assert verdict.figures["tokens_per_second"] == pytest.approx(24 / verdict.figures["step_seconds"])
+
+
+def test_samples_of_accumulated_batches() -> None:
+    """Four batches of eight for each update, and a validation now and then that reads many more."""
+
+    def accumulating() -> None:
+        data = TensorDataset(torch.randn(64, 4), torch.randint(3, (64,)))
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), 0.05)
+        for _ in range(10):
+            for number, (x, y) in enumerate(DataLoader(data, batch_size=8)):
+                (F.cross_entropy(model(x), y) / 4).backward()
+                if number % 4 == 3:
+                    optimizer.step()
+                    optimizer.zero_grad()
+            with torch.no_grad():
+                for x, _ in DataLoader(data, batch_size=2):
+                    model(x)
+
+    known = examined(accumulating, "keeps_throughput").figures
+    assert known["samples_per_second"] == pytest.approx(32 / known["step_seconds"])

@@ -50,6 +50,11 @@ def test_where_it_cannot_measure(benchmarks: Project, option: str, reason: str) 
     result.stdout.no_fnmatch_line("*Benchmark fixture was not used*")
 
 
+def test_enabled_over_the_configuration(benchmarks: Project) -> None:
+    benchmarks.makeini("[pytest]\naddopts = --benchmark-disable")
+    benchmarks.runpytest("--trainhealth", "--benchmark-enable").assert_outcomes(passed=2)
+
+
 def test_where_it_is_disabled_for_reasons_of_its_own(benchmarks: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw7")
     result = benchmarks.runpytest("--trainhealth", "-rs")
@@ -84,6 +89,32 @@ def test_through_the_fixture(benchmarks: Project) -> None:
 
         def test_it(trainhealth):
             assert trainhealth.keeps_throughput(Training(), max_data_wait=0.9).passed
+    """)
+    result = benchmarks.runpytest("--trainhealth")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*benchmark: 1 tests*"])
+
+
+@pytest.mark.parametrize("options", [("-n", "1"), ("--benchmark-disable",)])
+def test_a_test_that_breaks_is_noticed_where_nothing_is_measured(benchmarks: Project, options: tuple[str, ...]) -> None:
+    benchmarks.makepyfile("""
+        import pytest
+
+        @pytest.mark.keeps_throughput
+        def test_it():
+            assert 1 == 2
+    """)
+    benchmarks.runpytest("--trainhealth", *options).assert_outcomes(failed=1)
+
+
+def test_twice_in_one_test(benchmarks: Project) -> None:
+    """The fixture measures once: the second training is timed without it."""
+    benchmarks.makepyfile("""
+        from pytest_trainhealth import Training
+
+        def test_it(trainhealth):
+            for _ in range(2):
+                assert trainhealth.keeps_throughput(Training()).passed
     """)
     result = benchmarks.runpytest("--trainhealth")
     result.assert_outcomes(passed=1)

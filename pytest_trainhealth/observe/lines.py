@@ -1,0 +1,150 @@
+"""How long each line of the user's own takes, whatever it does: operators, loops, pure Python, functions of any kind.
+
+Python's tracing hook tells when a line begins. A line's time is its own and that of the libraries it calls; what other
+functions of the user take is put down to their lines. Backward passes and updates are nobody's. Being told takes time,
+too, and in a loop of plain Python more than the loop itself: as many steps are timed as a whole, and what they take
+less is taken off again, line by line.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from types import FrameType, TracebackType
+from typing import Any
+
+from torch import nn
+
+from ..records.speed import LineRecord
+from .loops import loops_around
+from .origin import is_library_file
+from .places import place_of
+
+#: A file and a line of it.
+Line = tuple[str, int]
+#: What is done by nobody's line, and what does not count at all.
+_NOWHERE: Line = ("", 0)
+_ASIDE: Line = ("", -1)
+_CALLS_A_MODULE = nn.Module._call_impl.__code__
+
+
+class LineTimes:
+    """Of this thread, and of functions that are called while it is open. Not `traced`: all in one, for comparison."""
+
+    def __init__(self, *, traced: bool = True) -> None:
+        self._traced = traced
+        self.seconds: dict[Line, float] = {}
+        #: How often a line was begun.
+        self.rounds: Counter[Line] = Counter()
+        #: How many modules each line called, and the modules in them.
+        self.modules: Counter[Line] = Counter()
+        #: Where a backward pass or an update was called from, through however many functions.
+        self.whole_steps: set[Line] = set()
+        self._stack: list[Line] = [_NOWHERE]
+        self._since = 0.0
+        self._before: Any = None
+        self._open = False
+
+    def __enter__(self) -> LineTimes:
+        self._before = sys.gettrace()
+        self._stack, self._since = [_NOWHERE], time.perf_counter()
+        self._open = True
+        if self._traced:
+            sys.settrace(self._called)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._traced:
+            sys.settrace(self._before)
+        self._charge()
+        self._open = False
+
+    def phase_begins(self) -> None:
+        if not self._open:
+            return
+        self._charge()
+        self.whole_steps.update(self._stack)
+        self._stack.append(_ASIDE)
+
+    def phase_ends(self) -> None:
+        if not self._open:
+            return
+        self._charge()
+        if len(self._stack) > 1:
+            self._stack.pop()
+
+    @property
+    def total(self) -> float:
+        return sum(seconds for line, seconds in self.seconds.items() if line != _ASIDE)
+
+    def own(self, untraced: LineTimes) -> dict[Line, float]:
+        """Seconds of each line, and of what belongs to none, without what being told of each line took."""
+        cost = max(self.total - untraced.total, 0.0) / max(sum(self.rounds.values()), 1)
+        counted = ((line, seconds) for line, seconds in self.seconds.items() if line != _ASIDE)
+        return {line: max(seconds - cost * self.rounds[line], 0.0) for line, seconds in counted}
+
+    def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
+        self._charge()
+        file = frame.f_code.co_filename
+        told = None
+        if not is_library_file(file):
+            self._stack.append((file, frame.f_lineno))
+            told = self._went_on
+        elif frame.f_code is _CALLS_A_MODULE:
+            self.modules[self._stack[-1]] += 1
+        self._since = time.perf_counter()
+        return told
+
+    def _went_on(self, frame: FrameType, event: str, argument: Any) -> Any:
+        self._charge()
+        if event == "line":
+            line = self._stack[-1] = (frame.f_code.co_filename, frame.f_lineno)
+            self.rounds[line] += 1
+        elif event == "return" and len(self._stack) > 1:
+            self._stack.pop()
+        self._since = time.perf_counter()
+        return self._went_on
+
+    def _charge(self) -> None:
+        now = time.perf_counter()
+        line = self._stack[-1]
+        self.seconds[line] = self.seconds.get(line, 0.0) + now - self._since
+        self._since = now
+
+
+def dearest_line(times: LineTimes, untraced: LineTimes, steps: int) -> LineRecord | None:
+    every = times.own(untraced)
+    own = {line: seconds for line, seconds in every.items() if line != _NOWHERE}
+    if not own:
+        return None
+    line = max(own, key=own.__getitem__)
+    return replace(_record(line, own[line], every, steps, times.rounds[line]), modules=times.modules[line] // steps)
+
+
+def dearest_loop(times: LineTimes, untraced: LineTimes, steps: int) -> LineRecord | None:
+    """The outermost loop around each line that does not go through whole steps, and of these the dearest."""
+    every = times.own(untraced)
+    seconds: dict[tuple[str, range], float] = {}
+    rounds: dict[tuple[str, range], int] = {}
+    for (file, number), own in every.items():
+        around = [loop for loop in loops_around(file, number) if not _goes_through_steps(times, file, loop)]
+        if around:
+            key = file, around[0]
+            seconds[key] = seconds.get(key, 0.0) + own
+            if number != around[0].start or len(around[0]) == 1:  # which is run once more, to find its end
+                rounds[key] = max(rounds.get(key, 0), times.rounds[file, number])
+    if not seconds:
+        return None
+    file, loop = key = max(seconds, key=seconds.__getitem__)
+    return _record((file, loop.start), seconds[key], every, steps, rounds.get(key, 0))
+
+
+def _goes_through_steps(times: LineTimes, file: str, loop: range) -> bool:
+    return any(known == file and number in loop for known, number in times.whole_steps)
+
+
+def _record(line: Line, seconds: float, every: dict[Line, float], steps: int, rounds: int) -> LineRecord:
+    share = seconds / max(sum(every.values()), 1e-12)
+    return LineRecord(rounds // steps, seconds / steps, share, place_of(*line))
