@@ -3,7 +3,7 @@
 Python's tracing hook tells when a line begins. A line's time is its own and that of the libraries it calls; what other
 functions of the user take is put down to their lines. Backward passes and updates are nobody's. Being told takes time,
 too, and in a loop of plain Python more than the loop itself: as many steps are timed as a whole, and what they take
-less is taken off again, line by line.
+less is taken off again, line by line. Of several steps the middle one counts: other work on the machine interrupts one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import replace
+from statistics import median
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -31,13 +32,19 @@ _CALLS_A_MODULE = nn.Module._call_impl.__code__
 
 
 class LineTimes:
-    """Of this thread, and of functions that are called while it is open. Not `traced`: all in one, for comparison."""
+    """Of this thread, and of functions that are called while it is open: once for each step.
+
+    Not `traced`: all in one, for comparison.
+    """
 
     def __init__(self, *, traced: bool = True) -> None:
         self._traced = traced
-        self.seconds: dict[Line, float] = {}
+        #: Of each step the seconds of each line.
+        self.steps: list[dict[Line, float]] = []
         #: How often a line was begun.
         self.rounds: Counter[Line] = Counter()
+        #: How often something was told while a line was at work: its rounds, and the functions that libraries called.
+        self.told: Counter[Line] = Counter()
         #: How many modules each line called, and the modules in them.
         self.modules: Counter[Line] = Counter()
         #: Where a backward pass or an update was called from, through however many functions.
@@ -49,6 +56,7 @@ class LineTimes:
 
     def __enter__(self) -> LineTimes:
         self._before = sys.gettrace()
+        self.steps.append({})
         self._stack, self._since = [_NOWHERE], time.perf_counter()
         self._open = True
         if self._traced:
@@ -76,17 +84,25 @@ class LineTimes:
             self._stack.pop()
 
     @property
+    def whole(self) -> float:
+        """Seconds of a step with everything in it."""
+        return median(sum(step.values()) for step in self.steps)
+
+    @property
     def total(self) -> float:
-        return sum(seconds for line, seconds in self.seconds.items() if line != _ASIDE)
+        """Seconds of a step without backward passes and updates."""
+        return median(sum(step.values()) - step.get(_ASIDE, 0.0) for step in self.steps)
 
     def own(self, untraced: LineTimes) -> dict[Line, float]:
-        """Seconds of each line, and of what belongs to none, without what being told of each line took."""
-        cost = max(self.total - untraced.total, 0.0) / max(sum(self.rounds.values()), 1)
-        counted = ((line, seconds) for line, seconds in self.seconds.items() if line != _ASIDE)
-        return {line: max(seconds - cost * self.rounds[line], 0.0) for line, seconds in counted}
+        """Seconds in a step of each line, and of what belongs to none, without what being told of it took."""
+        cost = max(self.total - untraced.total, 0.0) / max(self.told.total() - self.told[_ASIDE], 1)
+        lines = {line for step in self.steps for line in step if line != _ASIDE}
+        taken = {line: median(step.get(line, 0.0) for step in self.steps) for line in lines}
+        return {line: max(seconds - cost * self.told[line], 0.0) for line, seconds in taken.items()}
 
     def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
         self._charge()
+        self.told[self._stack[-1]] += 1
         file = frame.f_code.co_filename
         told = None
         if not is_library_file(file):
@@ -102,6 +118,7 @@ class LineTimes:
         if event == "line":
             line = self._stack[-1] = (frame.f_code.co_filename, frame.f_lineno)
             self.rounds[line] += 1
+            self.told[line] += 1
         elif event == "return" and len(self._stack) > 1:
             self._stack.pop()
         self._since = time.perf_counter()
@@ -110,20 +127,22 @@ class LineTimes:
     def _charge(self) -> None:
         now = time.perf_counter()
         line = self._stack[-1]
-        self.seconds[line] = self.seconds.get(line, 0.0) + now - self._since
+        step = self.steps[-1]
+        step[line] = step.get(line, 0.0) + now - self._since
         self._since = now
 
 
-def dearest_line(times: LineTimes, untraced: LineTimes, steps: int) -> LineRecord | None:
+def dearest_line(times: LineTimes, untraced: LineTimes) -> LineRecord | None:
     every = times.own(untraced)
     own = {line: seconds for line, seconds in every.items() if line != _NOWHERE}
     if not own:
         return None
     line = max(own, key=own.__getitem__)
-    return replace(_record(line, own[line], every, steps, times.rounds[line]), modules=times.modules[line] // steps)
+    modules = times.modules[line] // len(times.steps)
+    return replace(_record(times, line, own[line], every, times.rounds[line]), modules=modules)
 
 
-def dearest_loop(times: LineTimes, untraced: LineTimes, steps: int) -> LineRecord | None:
+def dearest_loop(times: LineTimes, untraced: LineTimes) -> LineRecord | None:
     """The outermost loop around each line that does not go through whole steps, and of these the dearest."""
     every = times.own(untraced)
     seconds: dict[tuple[str, range], float] = {}
@@ -138,13 +157,13 @@ def dearest_loop(times: LineTimes, untraced: LineTimes, steps: int) -> LineRecor
     if not seconds:
         return None
     file, loop = key = max(seconds, key=seconds.__getitem__)
-    return _record((file, loop.start), seconds[key], every, steps, rounds.get(key, 0))
+    return _record(times, (file, loop.start), seconds[key], every, rounds.get(key, 0))
 
 
 def _goes_through_steps(times: LineTimes, file: str, loop: range) -> bool:
     return any(known == file and number in loop for known, number in times.whole_steps)
 
 
-def _record(line: Line, seconds: float, every: dict[Line, float], steps: int, rounds: int) -> LineRecord:
+def _record(times: LineTimes, line: Line, seconds: float, every: dict[Line, float], rounds: int) -> LineRecord:
     share = seconds / max(sum(every.values()), 1e-12)
-    return LineRecord(rounds // steps, seconds / steps, share, place_of(*line))
+    return LineRecord(rounds // len(times.steps), seconds, share, place_of(*line))

@@ -98,12 +98,12 @@ class SlowCalls:
         self._open.close()
         speed = self._run.trace.speed
         # being profiled makes a step longer, so the share is that of a step that was not
-        whole = sum(self._untraced.seconds.values()) / len(UNTRACED) if self._complete(UNTRACED) else None
+        whole = self._untraced.whole if self._complete(UNTRACED) else None
         if self._complete(CALLS):
             speed.calls = self._times.records(steps=len(CALLS), whole=whole)
         if self._complete(UNTRACED):  # else it is not known what being told of lines took
-            speed.line = dearest_line(self._lines, self._untraced, len(LINES))
-            speed.loop = dearest_loop(self._lines, self._untraced, len(LINES))
+            speed.line = dearest_line(self._lines, self._untraced)
+            speed.loop = dearest_loop(self._lines, self._untraced)
         if self._profile is not None:
             speed.operators = _dearest(self._profile.key_averages())
             self._profile = None
