@@ -22,7 +22,7 @@ _JOINED_SAMPLES, _MOST_JOINED = 64, 64
 def looked_at_closely(examination: Examination, trace: Trace, symptom: Symptom) -> Trace:
     """The run as it was timed, with what the closer look showed. Nothing of that look is timed."""
     plan = replace(examination.plan, drive=None, enough=lambda trace: False, keeps_crash=True)
-    seen = examination.record(replace(plan, longest=STEPS, signals=_LOOKS)).speed
+    seen = examination.record(replace(plan, longest=STEPS, signals=_LOOKS, from_forward=True)).speed
     speed = trace.speed
     speed.load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     speed.loading, speed.kept_graphs = seen.loading, seen.kept_graphs

@@ -32,7 +32,8 @@ class Feed:
         # A step of the user's own moves its batches itself, as in its real loop.
         where = device or (training.device if training.step is None else None)
         self._device = None if where is None or where.type == "cpu" else where  # batches are made on the CPU
-        self._own = is_one_batch(self._data) or isinstance(self._data, list)
+        self._single = is_one_batch(self._data)
+        self._own = self._single or isinstance(self._data, list)
         self._unharmed = Unharmed()
         self._ready: set[int] = set()
         self._first: Any = None
@@ -68,7 +69,7 @@ class Feed:
 
     def keep_ahead(self, steps: int) -> None:
         """What would be copied when it is first taken is copied now, so that no step's time and memory show it."""
-        if is_one_batch(self._data):
+        if self._single:
             self._unharmed.keep(self._data)
         elif isinstance(self._data, list):
             for batch in islice(list.__iter__(self._data), 1 if self._one_batch else steps * self._count):
@@ -97,7 +98,7 @@ class Feed:
     @property
     def count(self) -> int | None:
         """How many batches there are, where the data say so."""
-        if is_one_batch(self._data):
+        if self._single:
             return 1
         try:
             return len(self._data)
@@ -113,7 +114,8 @@ class Feed:
         batches = [self._next() for _ in range(count)]
         self.close()
         self._data, self.position, self._own, self._join = batches, -1, True, None
-        self._found = None
+        self._single, self._found = False, None
+        self._ready.clear()  # other batches may take the place of those in memory
 
     def _next(self) -> Any:
         if self._join is None:
@@ -128,7 +130,7 @@ class Feed:
         return self._first
 
     def _one(self) -> Any:
-        if is_one_batch(self._data):
+        if self._single:
             return self._data
         if self._one_batch and self._first is not None:
             return self._first
@@ -143,7 +145,7 @@ class Feed:
                 raise NoData(f"Training: data is empty ({type(self._data).__name__} gave no batch)") from None
             self._iterator, self.position = None, -1
             return self._one()
-        if next(tensors(batch), None) is None:
+        if id(batch) not in self._ready and next(tensors(batch), None) is None:
             raise NoData(f"Training: batch {self.position} of data has no tensor in it ({type(batch).__name__})")
         if self._one_batch:
             self._first = batch

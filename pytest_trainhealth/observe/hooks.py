@@ -17,21 +17,37 @@ from .run import Run
 
 @contextmanager
 def listening(run: Run) -> Iterator[None]:
-    """backward(), optimizer steps and zero_grad() reach the run while this is open, and never after."""
+    """backward(), optimizer steps and zero_grad() reach the run while this is open, and never after.
+
+    All of this is passed through in every step, right after something else has filled the processor's caches, so that
+    a call costs a microsecond: as few of them as can be.
+    """
     with ExitStack() as stack:
-        before = register_optimizer_step_pre_hook(
-            lambda o, args, kwargs: run.tell("update_begins", o, _closure(args, kwargs))
-        )
-        stack.callback(before.remove)
-        after = register_optimizer_step_post_hook(
-            lambda o, args, kwargs: run.tell("update_ends", o, _closure(args, kwargs))
-        )
-        stack.callback(after.remove)
+        stack.enter_context(_updates_told(run))
         stack.enter_context(_backward_told(run))
-        stack.enter_context(_skips_told(run))
         stack.enter_context(_zero_grad_told(run, Optimizer))
         stack.enter_context(_zero_grad_told(run, nn.Module))
         yield
+
+
+@contextmanager
+def _updates_told(run: Run) -> Iterator[None]:
+    stepped: set[int] = set()
+
+    def begins(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        stepped.add(id(optimizer))
+        run.tell("update_begins", optimizer, bool(kwargs or len(args) > 1) and _closure(args, kwargs))
+
+    def ends(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        run.tell("update_ends", optimizer, bool(kwargs or len(args) > 1) and _closure(args, kwargs))
+
+    before, after = register_optimizer_step_pre_hook(begins), register_optimizer_step_post_hook(ends)
+    try:
+        with _skips_told(run, stepped):
+            yield
+    finally:
+        before.remove()
+        after.remove()
 
 
 def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -42,13 +58,12 @@ def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 @contextmanager
 def _backward_told(run: Run) -> Iterator[None]:
     # The method goes on to the function, but through torch's function modes, which listeners cannot close from inside.
-    function, method = torch.autograd.backward, Tensor.backward
+    function: Callable[..., None] = torch.autograd.backward
+    method: Callable[..., None] = Tensor.backward
     depth = 0
 
     def told(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         nonlocal depth
-        if depth:  # the method's own call, or gradient checkpointing, which calls it from inside itself
-            return backward(*args, **kwargs)
         run.tell("backward_begins", roots)
         depth += 1
         try:
@@ -57,10 +72,15 @@ def _backward_told(run: Run) -> Iterator[None]:
             depth -= 1
         run.tell("backward_ends")
 
+    # Inside of it: the method's own call, or gradient checkpointing, which calls it from inside itself.
     def told_by_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
+        if depth:
+            return function(tensors, *args, **kwargs)
         told([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
 
     def told_by_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
+        if depth:
+            return method(self, *args, **kwargs)
         told([self], method, self, *args, **kwargs)
 
     torch.autograd.backward = told_by_function
@@ -73,11 +93,9 @@ def _backward_told(run: Run) -> Iterator[None]:
 
 
 @contextmanager
-def _skips_told(run: Run) -> Iterator[None]:
+def _skips_told(run: Run, stepped: set[int]) -> Iterator[None]:
     """A loss scaler does not say that it skips an update: it just does not call the optimizer."""
     original = GradScaler.step
-    stepped: set[int] = set()
-    hook = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: stepped.add(id(optimizer)))
 
     def told(self: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         stepped.discard(id(optimizer))
@@ -91,7 +109,6 @@ def _skips_told(run: Run) -> Iterator[None]:
         yield
     finally:
         GradScaler.step = original  # type: ignore[method-assign]
-        hook.remove()
 
 
 @contextmanager
@@ -99,7 +116,7 @@ def _zero_grad_told(run: Run, kind: Any) -> Iterator[None]:
     original = kind.zero_grad
 
     def told(self: Any, *args: Any, **kwargs: Any) -> None:
-        if run.keeps_gradients(self):
+        if run.refuses_clearing is not None and run.refuses_clearing(self):
             return
         run.tell("gradients_clearing", self)
         original(self, *args, **kwargs)

@@ -33,6 +33,12 @@ class Stepper:
         half = training.precision == torch.float16
         self._scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
         self._optimizers = list(training.optimizers.values())
+        #: What a loss that is none came from.
+        self._asked = (
+            "loss(model, batch)" if training.loss is not None
+            else "criterion" if training.criterion is not None
+            else "model(batch)"
+        )  # fmt: skip
         self._needs_closure = any(isinstance(optimizer, LBFGS) for optimizer in self._optimizers)
         if training.step is None:
             for module in training.modules.values():
@@ -92,26 +98,28 @@ class Stepper:
 
     def _loss(self, batch: Any) -> tuple[Tensor, float]:
         """With its value, read once: on an accelerator each reading waits for the device."""
-        training = self._training
-        with self._autocast():
-            if training.loss is not None:
-                asked = "loss(model, batch)"
-                found = _loss_in(training.loss(training.model, batch), asked)
-            elif training.criterion is not None:
-                inputs, target = _pair(batch)
-                asked = "criterion"
-                found = _loss_in(training.criterion(_output(training.model, inputs), target), asked)
-            else:
-                asked = "model(batch)"
-                found = _loss_in(_output(training.model, batch), asked, carried=True)
+        if self._training.precision is None:
+            found = self._forward(batch)
+        else:
+            with self._autocast():
+                found = self._forward(batch)
         if not isinstance(found, Tensor):
             raise BadLoss(
-                f"{asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
+                f"{self._asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
             )
-        value = as_number(found, asked)
+        value = as_number(found, self._asked)
         if not found.requires_grad:
             raise NotConnected
         return found, value
+
+    def _forward(self, batch: Any) -> Any:
+        training = self._training
+        if training.loss is not None:
+            return _loss_in(training.loss(training.model, batch), self._asked)
+        if training.criterion is not None:
+            inputs, target = _pair(batch)
+            return _loss_in(training.criterion(_output(training.model, inputs), target), self._asked)
+        return _loss_in(_output(training.model, batch), self._asked, carried=True)
 
     def _schedule(self, loss: float) -> None:
         for scheduler in self._training.schedulers:
@@ -127,7 +135,9 @@ class Stepper:
 
 
 def _output(model: Any, inputs: Any) -> Any:
-    return model(**inputs) if isinstance(inputs, Mapping) and _takes_keywords(model, inputs) else model(inputs)
+    if isinstance(inputs, Tensor) or not isinstance(inputs, Mapping) or not _takes_keywords(model, inputs):
+        return model(inputs)
+    return model(**inputs)
 
 
 def _takes_keywords(model: Any, inputs: Mapping[str, Any]) -> bool:

@@ -51,6 +51,9 @@ class Plan:
     device: torch.device | None = None
     #: Look at all parameters after every step, to know at which one they turned bad.
     every_step: bool = False
+    #: Every step of a watched test begins with its forward pass, so that each is as long as the others. Otherwise only
+    #: sampled ones do: it takes a hook on every module.
+    from_forward: bool = False
     #: Keep an exception of the user's code in the trace instead of raising it.
     keeps_crash: bool = False
     #: Look closely at this step too.
@@ -144,9 +147,11 @@ class _Loop:
         if self.over:
             return None
         run, plan, trace = self._run, self._plan, self._run.trace
-        began, aside = time.perf_counter(), trace.speed.aside
+        began = time.perf_counter()
         batch = run.feed.take() if plan.resumes is None else plan.resumes(run)
-        trace.waits.append(time.perf_counter() - began - run.feed.moving)
+        moved: float = run.feed.moving
+        waited = time.perf_counter() - began - moved
+        trace.waits.append(waited)
         if run.feed.starting:
             trace.speed.worker_starts.append(run.step)
         if not run.step or plan.resumes is not None:
@@ -154,16 +159,17 @@ class _Loop:
         for change in run.batch_changes if plan.resumes is None else ():  # what was kept has been changed already
             batch = change(batch)
         run.batch = batch
-        if not _take(run, self._stepper, batch, plan):
+        took = _take(run, self._stepper, batch, plan)
+        if took is None:
             self.over = True
             return None
-        trace.computes.append(time.perf_counter() - began - trace.waits[-1] - (trace.speed.aside - aside))
+        trace.computes.append(moved + took)
         trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.every_step)
         if time.monotonic() > plan.deadline:
             trace.cut_short = f"the time budget was used up at step {run.step}"
         self.over = bool(trace.nonfinite or plan.enough(trace) or trace.cut_short or run.step + 1 >= plan.longest)
         run.step += 1
-        return trace.waits[-1] + trace.computes[-1]
+        return waited + trace.computes[-1]
 
     def finish(self) -> None:
         self._run.trace.nonfinite = self._run.trace.nonfinite or self._run.finiteness.of_state()
@@ -174,9 +180,13 @@ def _drive(once: Callable[[], object], most: int) -> None:
         once()
 
 
-def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> bool:
-    """One step. False when the run ends here: the loss reaches no parameter, or a cure does not agree with the code."""
+def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> float | None:
+    """One step, and the seconds of it that are its own: neither listening nor putting batches right is.
+
+    None when the run ends here: the loss reaches no parameter, or a cure does not agree with the code.
+    """
     trace = run.trace
+    began, aside = time.perf_counter(), trace.speed.aside
     run.tell("step_begins", batch)
     try:
         around = plan.at_step.get(run.step)
@@ -188,22 +198,24 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> bool:
                 loss = stepper.take(batch)
     except NotConnected:
         trace.loss_connected = False
-        return False
+        return None
     except Exception as error:
         if not trace.loss_connected:  # backward() said so itself
-            return False
+            return None
         if plan.cures or plan.keeps_crash:
             trace.crash = Crash(
                 type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
             )
-            return False
+            return None
         error.add_note(f"raised in step {run.step} of {plan.purpose or 'a training health check'}")
         raise
     finally:
+        taken = time.perf_counter()
         run.feed.give_back()
+        trace.speed.aside += time.perf_counter() - taken
     trace.losses.append(loss)
-    run.tell("step_ends")
-    return True
+    run.tell("step_ends")  # which waits for a device that is still at work: that time is the step's
+    return time.perf_counter() - began - (trace.speed.aside - aside)
 
 
 def add_places(run: Run, made: MadeAt) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -75,27 +75,24 @@ class Run:
 
     def tell(self, event: str, *facts: Any) -> None:
         """What listening takes is noted, so that it is not taken for the training's own time."""
+        began = perf_counter()
         methods = self._listeners.get(event)
         if methods is None:
             return
-        began, outermost = time.perf_counter(), not self._telling
-        self._telling = True
+        outermost, self._telling = not self._telling, True
         try:
             for method in methods:
                 method(*facts)
         finally:
             if outermost:
                 self._telling = False
-                self.trace.speed.aside += time.perf_counter() - began
+                self.trace.speed.aside += perf_counter() - began
 
     def end(self) -> None:
         """Each listener hears it, also where another raises: it may have hooks to take off."""
         with ExitStack() as every:
             for method in reversed(self._listeners.get("run_ends", ())):
                 every.callback(method)
-
-    def keeps_gradients(self, holder: Any) -> bool:
-        return self.refuses_clearing is not None and self.refuses_clearing(holder)
 
     @property
     def sampled(self) -> bool:

@@ -88,17 +88,18 @@ class Split:
         phases = self._phases
         if phases is None:
             return
-        now = self._now()
+        now = self._now() if self._accelerated else time.perf_counter()
         if self._doing != _OPEN:
             setattr(phases, self._doing, getattr(phases, self._doing) + now - self._since)
         self._doing, self._since = phase, now
 
     def _now(self) -> float:
-        if self._accelerated:
-            began = time.perf_counter()
-            torch.accelerator.synchronize()
-            self._run.trace.speed.aside -= time.perf_counter() - began  # the training's own work, though we wait for it
-        return time.perf_counter()
+        """Once the accelerator is done."""
+        began = time.perf_counter()
+        torch.accelerator.synchronize()
+        ended = time.perf_counter()
+        self._run.trace.speed.aside -= ended - began  # the training's own work, though we wait for it
+        return ended
 
     def _seen(self, move: Any) -> Any:
         """A batch that the user's own step moves is transfer, wherever in the step that happens."""

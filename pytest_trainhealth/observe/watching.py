@@ -57,8 +57,8 @@ class _Steps:
 
     def _look_for_forward_passes(self) -> None:
         """A hook on every module call would cost too much at every step; it is needed around the sampled ones."""
-        step = self._run.step
-        if step < 3 or is_sampled(step) or is_sampled(step + 1) or self._plan.every_step:
+        step, always = self._run.step, self._plan.every_step or self._plan.from_forward
+        if always or step < 3 or is_sampled(step) or is_sampled(step + 1):
             self._handle = self._handle or register_module_forward_pre_hook(self._forward_begins)
         else:
             self._stop_looking()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth.examine import NotATraining, examine
 from pytest_trainhealth.facts import Verdict
-from pytest_trainhealth.observe.watching import watch
+from pytest_trainhealth.observe.recording import Plan
+from pytest_trainhealth.observe.watching import WatchedProgram, watch
 
 
 def script(*, zero: bool = True, step: bool = True, steps: int = 12, accumulate: int = 1, scale: float = 1.0) -> None:
@@ -179,3 +181,24 @@ def test_samples_of_accumulated_batches() -> None:
 
     known = examined(accumulating, "keeps_throughput").figures
     assert known["samples_per_second"] == pytest.approx(32 / known["step_seconds"])
+
+
+def test_steps_that_all_begin_with_the_forward_pass_are_of_one_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks: list[None] = []
+    monkeypatch.setattr(time, "perf_counter", ticks.__len__)
+
+    def body() -> None:
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        for _ in range(20):
+            loss = model(torch.ones(2, 4)).mean()
+            ticks.extend([None] * 100)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    def lengths(plan: Plan) -> list[int]:
+        return [round(seconds) for seconds in WatchedProgram(body, 0).record(plan).computes]
+
+    assert set(lengths(Plan(longest=20, from_forward=True))) == {100}
+    assert set(lengths(Plan(longest=20))) == {0, 100, 200}  # around sampled steps
