@@ -83,16 +83,26 @@ def _mended(code: str) -> str:
         (line,) = ast.parse(code).body
     except (SyntaxError, ValueError):
         return ""
-    if isinstance(line, ast.AugAssign):
-        return f"{ast.unparse(line.target)} += {_valued(line.value)}" if isinstance(line.op, ast.Add) else ""
-    call = line.value if isinstance(line, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1:
-        return ""
-    return f"{ast.unparse(call.func)}({_valued(call.args[0])})" if call.func.attr in _ADDING else ""
+    match line:
+        case ast.AugAssign(target, ast.Add(), added):
+            before, after = f"{ast.unparse(target)} += ", ""
+        case ast.Assign([target], ast.BinOp(left, ast.Add(), added)) if ast.unparse(target) == ast.unparse(left):
+            before, after = f"{ast.unparse(target)} = {ast.unparse(left)} + ", ""
+        case ast.Expr(ast.Call(ast.Attribute(attr=method) as called, [added], [])) if method in _ADDING:
+            before, after = f"{ast.unparse(called)}(", ")"
+        case _:
+            return ""
+    valued = _valued(added)
+    return f"{before}{valued}{after}" if valued else ""
 
 
 def _valued(kept: ast.expr) -> str:
-    """A loss is one number; of anything else that is not known."""
+    """A loss is one number; of anything else that is not known. Nothing where there may be more than tensors in it."""
+    if isinstance(kept, ast.List) and len(kept.elts) == 1:
+        return f"[{_valued(kept.elts[0])}]" if _valued(kept.elts[0]) else ""
     code = ast.unparse(kept)
-    whole = code if isinstance(kept, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)) else f"({code})"
-    return f"{whole}.item()" if "loss" in code or "cross_entropy" in code else f"{whole}.detach()"
+    if isinstance(kept, (ast.BinOp, ast.UnaryOp)):
+        code = f"({code})"
+    elif not isinstance(kept, (ast.Name, ast.Call, ast.Attribute, ast.Subscript)):
+        return ""
+    return f"{code}.item()" if "loss" in code or "cross_entropy" in code else f"{code}.detach()"
