@@ -119,6 +119,8 @@ def finish(items: list[pytest.Item]) -> None:
             # By name and in time, for `--benchmark-only` looks at these names; and in a list of its own, for the one
             # that it has is shared with the items of the other checks.
             item.fixturenames = [*dict.fromkeys((*item.fixturenames, "benchmark"))]
+            # where a test raises, or a revision does not exist, that is the news
+            item.add_marker(pytest.mark.filterwarnings("ignore:Benchmark fixture was not used"))
 
 
 def _keep_marker(item: pytest.Function, check: str) -> None:

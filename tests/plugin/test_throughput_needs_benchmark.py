@@ -50,6 +50,19 @@ def test_where_it_cannot_measure(benchmarks: Project, option: str, reason: str) 
     result.stdout.no_fnmatch_line("*Benchmark fixture was not used*")
 
 
+def test_a_test_that_raises_has_used_no_benchmark_and_that_is_no_news(project: Project) -> None:
+    project.makepyfile("""
+        import pytest
+
+        @pytest.mark.keeps_throughput
+        def test_it():
+            raise ValueError("no such file")
+    """)
+    result = project.runpytest("--trainhealth")
+    result.assert_outcomes(failed=1, warnings=0)
+    result.stdout.fnmatch_lines(["*ValueError: no such file*"])
+
+
 def test_enabled_over_the_configuration(benchmarks: Project) -> None:
     benchmarks.makeini("[pytest]\naddopts = --benchmark-disable")
     benchmarks.runpytest("--trainhealth", "--benchmark-enable").assert_outcomes(passed=2)
