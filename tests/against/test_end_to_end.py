@@ -1,4 +1,8 @@
-"""As users have it: a repository, a marked test, `--trainhealth-against`."""
+"""As users have it: a repository, a marked test, `--trainhealth-against`.
+
+What runs with every other test is what no other work on the machine can change: a step of several times the work, and
+answers that come before anything is timed.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,6 @@ import pytest
 
 from .conftest import processes, running
 from .repository import TEST, Repository
-
-pytestmark = pytest.mark.timing
 
 
 @pytest.fixture
@@ -66,6 +68,7 @@ FIXTURE = """
 """
 
 
+@pytest.mark.timing
 def test_through_the_fixture_from_a_src_layout(pytester: pytest.Pytester, project: Repository) -> None:
     """The checkout's src/ is on the path, as with an editable install; the other revision's comes first there."""
     project.train(work=100, test=FIXTURE)
@@ -128,6 +131,7 @@ def test_a_conftest_that_does_not_go_well_there(
     result.stdout.fnmatch_lines([f"SKIPPED * keeps_throughput could not judge: not compared with HEAD: {reason}"])
 
 
+@pytest.mark.timing
 def test_a_script_that_is_called_like_a_module_of_python(
     pytester: pytest.Pytester, project: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +147,7 @@ def test_a_script_that_is_called_like_a_module_of_python(
     against(pytester).assert_outcomes(passed=1)
 
 
+@pytest.mark.timing
 def test_a_run_of_what_is_left_out_by_default(pytester: pytest.Pytester, project: Repository) -> None:
     """`addopts` says which tests are not for every run, and `-m` that this one is."""
     project.write("pytest.ini", "[pytest]\naddopts = -m 'not slow'\nmarkers = slow\n")
@@ -167,12 +172,16 @@ def test_no_such_revision(pytester: pytest.Pytester, project: Repository, given:
     result.stdout.fnmatch_lines([f"against: {said}"])
 
 
+#: Who is started in the background of a script, as these tests may be, does not.
+_HEARS_CTRL_C = "import signal, pytest; signal.signal(2, signal.default_int_handler); raise SystemExit(pytest.main())"
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_stopped(pytester: pytest.Pytester, project: Repository, how: signal.Signals) -> None:
     """By Ctrl-C, by a CI that ends its job, or by force: then the sides clear up before they go."""
     project.train(work=20)
     project.commit()
-    command = [sys.executable, "-m", "pytest", "--trainhealth", "--trainhealth-against=HEAD"]
+    command = [sys.executable, "-c", _HEARS_CTRL_C, "--trainhealth", "--trainhealth-against=HEAD"]
     run = subprocess.Popen(command, cwd=project.folder, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         _until(lambda: len(project.worktrees) == 2 and len(_children(run.pid)) == 2)
