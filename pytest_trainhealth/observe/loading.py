@@ -17,6 +17,7 @@ from ..facts import Place
 from ..records.speed import CallRecord, LoadingRecord
 from .calling import CallTimes
 from .lines import LineTimes
+from .origin import is_library_file
 from .places import place_of
 from .run import Run
 
@@ -192,6 +193,4 @@ def _defined_at(function: Callable[..., Any] | None) -> Place | None:
         file, line = inspect.getsourcefile(function), inspect.getsourcelines(function)[1]  # type: ignore[arg-type]
     except (OSError, TypeError):
         return None
-    from .origin import is_library_file
-
     return None if file is None or is_library_file(file) else place_of(file, line)
