@@ -36,7 +36,8 @@ class Clock:
         stack.callback(setattr, _BaseDataLoaderIter, "__next__", original)
 
     def step_begins(self, batch: object) -> None:
-        now, aside = time.perf_counter(), self._run.trace.speed.aside
+        now = time.perf_counter()
+        aside = self._run.aside_until(now)
         batches, samples = self._run.handed_out.counted()
         if self._began is not None:
             self._run.trace.speed.loader_batches.append(batches)

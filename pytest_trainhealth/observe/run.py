@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from time import perf_counter
 from typing import Any
 
 import torch
@@ -63,7 +63,8 @@ class Run:
         self.wrapped = 0
         self._holders: dict[int, tuple[str, ...]] = {}
         self._listeners: dict[str, list[Callable[..., None]]] = {}
-        self._telling = False
+        #: When the outermost telling began that is still going on.
+        self._telling_since: float | None = None
 
     # -- listeners -----------------------------------------------------------------------------------
 
@@ -75,18 +76,26 @@ class Run:
 
     def tell(self, event: str, *facts: Any) -> None:
         """What listening takes is noted, so that it is not taken for the training's own time."""
-        began = perf_counter()
+        began = time.perf_counter()
         methods = self._listeners.get(event)
         if methods is None:
             return
-        outermost, self._telling = not self._telling, True
+        if self._telling_since is not None:  # a listener tells something: its time is part of that
+            for method in methods:
+                method(*facts)
+            return
+        self._telling_since = began
         try:
             for method in methods:
                 method(*facts)
         finally:
-            if outermost:
-                self._telling = False
-                self.trace.speed.aside += perf_counter() - began
+            self._telling_since = None
+            self.trace.speed.aside += time.perf_counter() - began
+
+    def aside_until(self, now: float) -> float:
+        """Seconds that listening has taken by now, what is being told right now included."""
+        since = self._telling_since
+        return self.trace.speed.aside + (0.0 if since is None else now - since)
 
     def end(self) -> None:
         """Each listener hears it, also where another raises: it may have hooks to take off."""

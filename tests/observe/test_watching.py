@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth.examine import NotATraining, examine
 from pytest_trainhealth.facts import Verdict
+from pytest_trainhealth.observe.memory import Memory
 from pytest_trainhealth.observe.recording import Plan
 from pytest_trainhealth.observe.watching import WatchedProgram, watch
 
@@ -202,3 +203,22 @@ def test_steps_that_all_begin_with_the_forward_pass_are_of_one_length(monkeypatc
 
     assert set(lengths(Plan(longest=20, from_forward=True))) == {100}
     assert set(lengths(Plan(longest=20))) == {0, 100, 200}  # around sampled steps
+
+
+def test_what_listeners_take_between_two_steps_is_no_steps_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a second of collecting garbage had been added to one step and taken off the next."""
+    ticks: list[None] = []
+    monkeypatch.setattr(time, "perf_counter", ticks.__len__)
+    monkeypatch.setattr(Memory, "step_ends", lambda memory: ticks.extend([None] * 5000))
+
+    def body() -> None:
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        for _ in range(20):
+            optimizer.zero_grad()
+            loss = model(torch.ones(2, 4)).mean()
+            loss.backward()
+            ticks.extend([None] * 100)
+            optimizer.step()
+
+    assert WatchedProgram(body, 0).record(Plan(longest=20, signals=("memory",))).computes == [100] * 19
