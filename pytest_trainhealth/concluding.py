@@ -64,9 +64,11 @@ def second_look(examination: Examination, symptom: Symptom) -> Judgement:
     if symptom.category == EXPLOSION or not examination.program.repeatable:
         return symptom
     _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED, drive=None))
+    of_the_machine = symptom.category in (PERFORMANCE, MEMORY)
     if isinstance(judgement, Passed):
-        return replace(judgement, notes=(*judgement.notes, f"with one seed of two: {symptom.summary}"))
-    if isinstance(judgement, CouldNotJudge) and symptom.category in (PERFORMANCE, MEMORY):
+        seen = "in one run of two" if of_the_machine else "with one seed of two"
+        return replace(judgement, notes=(*judgement.notes, f"{seen}: {symptom.summary}"))
+    if isinstance(judgement, CouldNotJudge) and of_the_machine:
         return replace(judgement, reason=f"{symptom.summary}; not seen twice: {judgement.reason}")
     return judgement if isinstance(judgement, Doubtful) else symptom
 

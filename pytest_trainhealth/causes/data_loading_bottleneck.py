@@ -110,7 +110,7 @@ def _fix(loading: LoadingRecord | None, computing: float, moving: bool, cores: i
         return Fix("make each batch once, or load in parallel:", (_with_workers(4),))
     if loading.iterable:
         return _iterable_fix(loading)
-    work = "do less in the collate function" if _collates(loading) else "do the work of __getitem__ once"
+    work = "do less in the collate function" if _collates(loading) else "do the fixed part of __getitem__ once"
     needed, useful = _needed(loading, computing), _useful_workers(loading, cores)
     if needed <= loading.workers:  # on average they keep up: a few samples that take longer, or busy processors
         return Fix(f"load in parallel, and {work}:", (_with_workers(loading.workers + 1),))
@@ -122,7 +122,7 @@ def _fix(loading: LoadingRecord | None, computing: float, moving: bool, cores: i
         return Fix(f"{work}; {enough}{':' if stored else ''}", stored)
     if _computes(loading):
         processors = figures.plural(cores, "processor")
-        return Fix(f"{work}; {useful} workers, on {processors}, are not enough:", (_with_workers(useful),))
+        return Fix(f"{work}; {useful} workers, on {processors}, only shorten the wait:", (_with_workers(useful),))
     return Fix(f"{work}; {useful} workers shorten the wait, {needed:,} would end it:", (_with_workers(useful),))
 
 

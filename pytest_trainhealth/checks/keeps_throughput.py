@@ -173,8 +173,18 @@ def result(trace: Trace, sick: Sick | None = None) -> str:
         before, growth = measured(sick.trace)["memory_growth_mb"], known["memory_growth_mb"]
         if before is not None and growth is not None:
             return f"{figures.short(before)} -> {figures.short(max(growth, 0.0))} MB a step"
+    if sick is not None and speed_up(trace, sick.trace) >= CLEARLY_FASTER:
+        return _faster(trace, sick.trace)
     speed, step = known["samples_per_second"], known["step_seconds"]
     assert step is not None
-    told = f"{figures.short(speed)} samples/s" if speed else f"{figures.short(1e3 * step)} ms a step"
-    factor = 0.0 if sick is None else speed_up(trace, sick.trace)
-    return f"{told}, {factor:.1f} x faster" if factor >= CLEARLY_FASTER else told
+    return f"{figures.short(speed)} samples/s" if speed else f"{figures.short(1e3 * step)} ms a step"
+
+
+def _faster(trace: Trace, uncured: Trace) -> str:
+    """'1,390 -> 22,700 samples/s, 16.3 x faster': by the quiet steps of both, which the factor goes by."""
+    each = [(pace.samples_a_step(run), pace.quiet_step(run) or 1e-12) for run in (uncured, trace)]
+    if all(samples for samples, _ in each):
+        told = " -> ".join(figures.short((samples or 0.0) / seconds) for samples, seconds in each) + " samples/s"
+    else:
+        told = " -> ".join(figures.short(1e3 * seconds) for _, seconds in each) + " ms a step"
+    return f"{told}, {speed_up(trace, uncured):.1f} x faster"

@@ -21,9 +21,10 @@ from .origin import is_library_file
 #: Of one look; larger graphs are counted up to here.
 _MOST_NODES = 50_000
 _OURS = __name__.partition(".")[0]
-#: Tuples in tuples.
+#: Tuples in tuples, dicts in lists.
 _DEEPEST = 3
-#: A thing, what kind of thing it is to its user, and its name.
+_CONTAINERS = (list, deque, set, dict)
+#: A thing, what kind of thing it is to its user, and its name. That of a container takes a while to find: `name_of`.
 Holder = tuple[Any, str, str]
 Held = tuple[Holder, list[Tensor]]
 
@@ -73,29 +74,40 @@ def nodes_of(tensors: Iterable[Tensor]) -> int:
 
 
 def holders(tensors: list[Tensor]) -> list[Held]:
-    """What keeps them, and which of them. A tuple is looked through: something holds that in turn."""
+    """What keeps them, and which of them. Something holds a tuple in turn, and may hold a container."""
     found = [((frame, "the variable", name), [value]) for frame, name, value in _variables() if _is_one(value, tensors)]
     things: list[Any] = tensors
-    seen = {id(tensors), id(found)}
+    seen = {id(tensors), id(found), *(id(frame.f_locals) for frame in _running())}
     for _ in range(_DEEPEST):
-        tuples: list[Any] = []
-        seen |= {id(things), id(tuples)}
-        for referrer in gc.get_referrers(*things):
+        inner: list[Any] = []
+        referrers = gc.get_referrers(*things)
+        seen |= {id(things), id(inner), id(referrers)}
+        owners = _owners([each for each in referrers if isinstance(each, dict) and id(each) not in seen])
+        for referrer in referrers:
             if id(referrer) in seen:
                 continue
             seen.add(id(referrer))
             if isinstance(referrer, tuple):
-                tuples.append(referrer)
-            else:
-                found += _held_by(referrer, things, tensors)
-        if not tuples:
+                inner.append(referrer)
+                continue
+            held = _held_by(referrer, owners.get(id(referrer)), things, tensors)
+            if held and held[0][0][0] is referrer and isinstance(referrer, _CONTAINERS):
+                inner.append(referrer)
+            # what holds a container, and nothing else, is no other holder
+            found += held if things is tensors else [each for each in held if not _is_known(each, found)]
+        if not inner:
             break
-        things = tuples
+        things = inner
     return found
 
 
-def _held_by(holder: Any, things: list[Any], tensors: list[Tensor]) -> list[Held]:
-    """`things` are the tensors, or tuples with tensors in them."""
+def _is_known(held: Held, found: list[Held]) -> bool:
+    own = {id(tensor) for tensor in held[1]}
+    return any(own == {id(tensor) for tensor in known} for _, known in found)
+
+
+def _held_by(holder: Any, owner: Any, things: list[Any], tensors: list[Tensor]) -> list[Held]:
+    """`things` are the tensors, or tuples and containers with tensors in them."""
     if isinstance(holder, (FrameType, FunctionType, type)):
         return []
     if isinstance(holder, CellType):
@@ -104,12 +116,11 @@ def _held_by(holder: Any, things: list[Any], tensors: list[Tensor]) -> list[Held
     if isinstance(holder, dict) and _is_of_a_module(holder):
         return _named(holder, holder, "the variable", "", things, tensors)
     # An object may refer to its attributes itself or through a dict, and change that in between: it is the holder.
-    owner = _owner(holder) if isinstance(holder, dict) else holder if _is_object(holder) else None
+    owner = owner if isinstance(holder, dict) else holder if _is_object(holder) else None
     if owner is not None:
         return _named(owner, vars(owner), "the attribute", f"{type(owner).__name__}.", things, tensors)
-    if isinstance(holder, (list, deque, set, dict)):
-        every = holder.values() if isinstance(holder, dict) else holder
-        return [((holder, f"the {type(holder).__name__}", name_of(holder)), _tensors_in(tuple(every), tensors))]
+    if isinstance(holder, _CONTAINERS):
+        return [((holder, f"the {type(holder).__name__}", ""), _tensors_in(holder, tensors))]
     return []
 
 
@@ -125,9 +136,11 @@ def _is_one(value: object, things: list[Any]) -> bool:
     return any(value is each for each in things)
 
 
-def _tensors_in(value: object, tensors: list[Tensor]) -> list[Tensor]:
-    if isinstance(value, tuple):
-        return [found for each in value for found in _tensors_in(each, tensors)]
+def _tensors_in(value: object, tensors: list[Tensor], depth: int = 0) -> list[Tensor]:
+    if isinstance(value, (tuple, *_CONTAINERS)):
+        every = value.values() if isinstance(value, dict) else value
+        inside = depth <= _DEEPEST  # what contains itself has no end
+        return [found for each in tuple(every) for found in _tensors_in(each, tensors, depth + 1)] if inside else []
     return [value] if isinstance(value, Tensor) and _is_one(value, tensors) else []
 
 
@@ -144,7 +157,7 @@ def name_of(container: object, depth: int = 0) -> str:
             key = _key_of(referrer, container)
             if key and _is_of_a_module(referrer):
                 return key
-            if key and (owner := _owner(referrer)) is not None:
+            if key and (owner := _owners([referrer]).get(id(referrer))) is not None:
                 return f"{type(owner).__name__}.{key}"
             holder = name_of(referrer, depth + 1) if key and depth < _DEEPEST and not inside else ""
             inside = f"{holder}[{key!r}]" if holder else inside
@@ -155,11 +168,16 @@ def name_of(container: object, depth: int = 0) -> str:
 
 def _variables() -> Iterator[tuple[FrameType, str, Any]]:
     """Local variables of the user's functions that are running: a watched test keeps its things there."""
+    for frame in _running():
+        for name, value in list(frame.f_locals.items()):
+            yield frame, name, value
+
+
+def _running() -> Iterator[FrameType]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not is_library_file(frame.f_code.co_filename):
-            for name, value in list(frame.f_locals.items()):
-                yield frame, name, value
+            yield frame
         frame = frame.f_back
 
 
@@ -167,12 +185,11 @@ def _is_of_a_module(mapping: dict[Any, Any]) -> bool:
     return "__name__" in mapping and "__builtins__" in mapping
 
 
-def _owner(mapping: dict[Any, Any]) -> Any:
-    """The object whose attributes these are. None for a plain dict."""
-    for referrer in gc.get_referrers(mapping):
-        if _is_object(referrer) and vars(referrer) is mapping:
-            return referrer
-    return None
+def _owners(mappings: list[dict[Any, Any]]) -> dict[int, Any]:
+    """The objects whose attributes these are, by the identity of the mapping. Plain dicts have none."""
+    known = {id(mapping) for mapping in mappings}
+    objects = [each for each in gc.get_referrers(*mappings) if _is_object(each)] if mappings else []
+    return {id(vars(each)): each for each in objects if id(vars(each)) in known}
 
 
 def _key_of(mapping: dict[Any, Any], value: object) -> str:

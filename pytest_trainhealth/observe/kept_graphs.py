@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..facts import Place
 from ..records.speed import KeptGraph
-from .graphs import Holder, Since, holders, nodes_of
+from .graphs import Holder, Since, holders, name_of, nodes_of
 from .origin import is_library_file
 from .places import place_of
 from .run import Run
@@ -61,9 +61,10 @@ class KeptGraphs:
             for later, count_now, nodes_now in now:
                 if later[0] is holder[0] and later[2] == holder[2]:
                     place = self._place if index == 0 else None
-                    self._run.trace.speed.kept_graphs.append(
-                        KeptGraph(holder[1], holder[2], count, count_now, nodes, nodes_now, LAST - FIRST + 1, place)
-                    )
+                    kept = KeptGraph(holder[1], holder[2], count, count_now, nodes, nodes_now, LAST - FIRST + 1, place)
+                    if kept.grows and not kept.name:
+                        kept.name = name_of(holder[0])
+                    self._run.trace.speed.kept_graphs.append(kept)
 
     def _holders(self) -> list[tuple[Holder, int, int]]:
         """Who holds tensors with graphs, how many, and how many nodes these have; the largest first."""

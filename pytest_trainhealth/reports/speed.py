@@ -19,7 +19,7 @@ def speed_lines(measured: Sequence[tuple[str, Verdict]]) -> Iterator[str]:
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     for (label, speed, step, bar, told), (_, verdict) in zip(rows, known, strict=True):
         yield f"{label:<{widths[0]}}   {speed:>{widths[1]}}   {step:>{widths[2]}}   {bar}  {told}"
-        if verdict.passed and "against_ratio" in verdict.figures:
+        if verdict.passed:
             yield from (f"{'':<{widths[0]}}   {note}" for note in verdict.notes)
 
 

@@ -36,12 +36,16 @@ def fix(suspicion: Suspicion) -> Fix:
 @pytest.mark.parametrize(
     ("facts", "workers", "said"),
     [
-        ({"computing": 0.04, "busy": 0.1}, 4, "load in parallel, and do the work of __getitem__ once:"),
-        ({"computing": 0.04, "cores": 4}, 4, "load in parallel, and do the work of __getitem__ once:"),
-        ({"busy": 0.1}, 8, "do the work of __getitem__ once; 8 workers shorten the wait, 16 would end it:"),
-        ({"busy": 0.9}, 2, "do the work of __getitem__ once; 2 workers, on 2 processors, are not enough:"),
-        ({"cores": 1}, 2, "do the work of __getitem__ once; 2 workers, on 1 processor, are not enough:"),
-        ({"cores": 64}, 8, "do the work of __getitem__ once; 8 workers, on 64 processors, are not enough:"),
+        ({"computing": 0.04, "busy": 0.1}, 4, "load in parallel, and do the fixed part of __getitem__ once:"),
+        ({"computing": 0.04, "cores": 4}, 4, "load in parallel, and do the fixed part of __getitem__ once:"),
+        ({"busy": 0.1}, 8, "do the fixed part of __getitem__ once; 8 workers shorten the wait, 16 would end it:"),
+        ({"busy": 0.9}, 2, "do the fixed part of __getitem__ once; 2 workers, on 2 processors, only shorten the wait:"),
+        ({"cores": 1}, 2, "do the fixed part of __getitem__ once; 2 workers, on 1 processor, only shorten the wait:"),
+        (
+            {"cores": 64},
+            8,
+            "do the fixed part of __getitem__ once; 8 workers, on 64 processors, only shorten the wait:",
+        ),
     ],
     ids=["wait", "compute", "wait for long", "more than processors", "one processor", "many processors"],
 )
@@ -54,8 +58,8 @@ def test_workers_that_wait_need_no_processor_of_their_own(facts: dict[str, Any],
 @pytest.mark.parametrize(
     ("busy", "workers", "said"),
     [
-        (0.9, 2, "do the work of __getitem__ once; more workers want more processors:"),
-        (0.1, 8, "do the work of __getitem__ once; to keep up takes 16 workers:"),
+        (0.9, 2, "do the fixed part of __getitem__ once; more workers want more processors:"),
+        (0.1, 8, "do the fixed part of __getitem__ once; to keep up takes 16 workers:"),
     ],
 )
 def test_where_more_workers_are_no_help_none_are_advised(busy: float, workers: int, said: str) -> None:

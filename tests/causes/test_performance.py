@@ -77,14 +77,17 @@ def test_waiting_says_where_a_batch_is_made() -> None:
     ]
     assert suspicion.places == (LINE,) and suspicion.fix is not None
     assert suspicion.fix.code == ("DataLoader(dataset, num_workers=4, persistent_workers=True)",)
-    assert suspicion.fix.instruction == "load in parallel, and do the work of __getitem__ once:"
+    assert suspicion.fix.instruction == "load in parallel, and do the fixed part of __getitem__ once:"
 
 
 def test_no_more_workers_are_advised_than_there_are_processors() -> None:
     loading = LoadingRecord("Clips", 0, 16, item=0.0001, collate=0.05, item_place=LINE)
     suspicion = found("data-loading-bottleneck", made_up(wait=0.05, compute=0.01, loading=loading, cores=2))
     assert suspicion.fix is not None and "num_workers=2," in suspicion.fix.code[0]
-    assert suspicion.fix.instruction == "do less in the collate function; 2 workers, on 2 processors, are not enough:"
+    assert (
+        suspicion.fix.instruction
+        == "do less in the collate function; 2 workers, on 2 processors, only shorten the wait:"
+    )
 
 
 def test_a_collate_function_is_blamed_where_it_takes_longer() -> None:
@@ -373,6 +376,10 @@ def hoarding(how: str) -> Training:
             losses.append(metric)
         elif how == "a tuple in a list":
             losses.append((metric, 1))
+        elif how == "a dict in a list":
+            losses.append({"metric": metric, "epoch": 1})
+        elif how == "dicts in a tuple":
+            losses.append(({"metric": metric}, {"again": metric * 2}))
         elif how == "a list in a dict":
             logs["loss"].append(metric)
         elif how == "a deque":
@@ -405,6 +412,8 @@ def closely(training: Training) -> SpeedRecord:
     [
         ("a list", "the list losses", "losses.append(metric)"),
         ("a tuple in a list", "the list losses", "losses.append((metric, 1))"),
+        ("a dict in a list", "the list losses", 'losses.append({"metric": metric, "epoch": 1})'),
+        ("dicts in a tuple", "the list losses", 'losses.append(({"metric": metric}, {"again": metric * 2}))'),
         ("a list in a dict", "the list logs['loss']", 'logs["loss"].append(metric)'),
         ("a deque", "the deque recent", "recent.append(metric)"),
         ("a module's list", "the list HISTORY", "HISTORY.append(metric)"),

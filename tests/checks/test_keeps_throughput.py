@@ -234,7 +234,7 @@ def test_absolute_gates_have_no_default() -> None:
 
 def test_a_cured_run_tells_its_factor() -> None:
     slow, fast = Sick(made_up(step=0.034, wait=0.024), symptom(PERFORMANCE)), made_up(step=0.01)
-    assert result(fast, slow) == "1,600 samples/s, 3.4 x faster"
+    assert result(fast, slow) == "471 -> 1,600 samples/s, 3.4 x faster"
     assert clearly_better(fast, slow)
     assert result(made_up(step=0.03), slow) == "533 samples/s" and not clearly_better(made_up(step=0.03), slow)
     assert result(made_up(growth=0.0), Sick(made_up(growth=8.0), symptom(MEMORY))) == "8 -> 0 MB a step"

@@ -9,9 +9,18 @@ KNOWN = {"step_seconds": 0.01, "samples_per_second": 1600.0, "forward_ms": 4.0, 
 
 
 def test_one_line_for_each_training() -> None:
-    verdict = Verdict("keeps_throughput", "test_it", "passed", figures=KNOWN, notes=("with one seed of two: slow",))
+    verdict = Verdict("keeps_throughput", "test_it", "passed", figures=KNOWN)
     assert list(speed_lines([("test_it", verdict)])) == [
         "test_it   1,600 samples/s   10 ms a step   |ffffffffffbbbbbbbbbbbbbb|  forward 40 %, backward 60 %"
+    ]
+
+
+def test_what_one_run_of_two_showed_is_told() -> None:
+    """Else a test passes beside a bar that shows what it is to fail for."""
+    notes = ("in one run of two: 66 % of a step is waiting for data",)
+    verdict = Verdict("keeps_throughput", "test_it", "passed", figures=KNOWN, notes=notes)
+    assert list(speed_lines([("test_it", verdict)]))[1:] == [
+        "          in one run of two: 66 % of a step is waiting for data"
     ]
 
 
