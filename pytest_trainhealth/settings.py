@@ -35,6 +35,7 @@ class Setting(NamedTuple):
     checks: tuple[str, ...] = ()
     metavar: str | None = None
     least: float | None = None
+    most: float | None = None
     #: The only names that it takes.
     possible: tuple[str, ...] = ()
 
@@ -59,6 +60,8 @@ class Setting(NamedTuple):
         several = parsed if isinstance(parsed, tuple) else (parsed,)
         if self.least is not None and any(each < self.least for each in several):
             raise WrongSetting(f"{given}: {value!r} is too small, at least {self.least:g} is needed")
+        if self.most is not None and any(each > self.most for each in several):
+            raise WrongSetting(f"{given}: {value!r} is too large, {self.most:g} is the most there can be")
         return parsed
 
 
@@ -324,6 +327,7 @@ SETTINGS: tuple[Setting, ...] = (
         option=False,
         ini=False,
         least=0.0,
+        most=1.0,
         checks=(SPEED,),
     ),
     Setting(

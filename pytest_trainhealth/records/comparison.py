@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 #: What the profiler lists beside the operators, and takes time to call them.
-NO_OPERATORS = ("Optimizer.", "autograd::engine", "ProfilerStep")
+NO_OPERATORS = ("Optimizer.", "autograd::engine", "ProfilerStep", "enumerate(DataLoader)")
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def test_operators() -> None:
         "Optimizer.step#SGD.step": 5.0,
     }
     here["Optimizer.step#SGD.step"] = 5.0  # as the engine: calls operators, and is none
+    here["enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"] = 9.0
     there = {"aten::mm": 2.0, "aten::add": 1.0, "aten::faster": 3.0}
     interrupted = {**here, "aten::add": 50.0}
     found = grown_operators([here, interrupted, interrupted], [there, there, there])
