@@ -20,7 +20,7 @@ def listening(run: Run) -> Iterator[None]:
     """backward(), optimizer steps and zero_grad() reach the run while this is open, and never after.
 
     All of this is passed through in every step, right after something else has filled the processor's caches, so that
-    a call costs a microsecond: as few of them as can be.
+    each call costs about a microsecond.
     """
     with ExitStack() as stack:
         stack.enter_context(_updates_told(run))
@@ -36,10 +36,10 @@ def _updates_told(run: Run) -> Iterator[None]:
 
     def begins(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         stepped.add(id(optimizer))
-        run.tell("update_begins", optimizer, bool(kwargs or len(args) > 1) and _closure(args, kwargs))
+        run.tell("update_begins", optimizer, _closure(args, kwargs))
 
     def ends(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        run.tell("update_ends", optimizer, bool(kwargs or len(args) > 1) and _closure(args, kwargs))
+        run.tell("update_ends", optimizer, _closure(args, kwargs))
 
     before, after = register_optimizer_step_pre_hook(begins), register_optimizer_step_post_hook(ends)
     try:
@@ -58,12 +58,13 @@ def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 @contextmanager
 def _backward_told(run: Run) -> Iterator[None]:
     # The method goes on to the function, but through torch's function modes, which listeners cannot close from inside.
-    function: Callable[..., None] = torch.autograd.backward
-    method: Callable[..., None] = Tensor.backward
+    function, method = torch.autograd.backward, Tensor.backward
     depth = 0
 
     def told(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         nonlocal depth
+        if depth:  # the method's own call, or gradient checkpointing, which calls it from inside itself
+            return backward(*args, **kwargs)
         run.tell("backward_begins", roots)
         depth += 1
         try:
@@ -72,15 +73,10 @@ def _backward_told(run: Run) -> Iterator[None]:
             depth -= 1
         run.tell("backward_ends")
 
-    # Inside of it: the method's own call, or gradient checkpointing, which calls it from inside itself.
     def told_by_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
-        if depth:
-            return function(tensors, *args, **kwargs)
         told([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
 
     def told_by_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
-        if depth:
-            return method(self, *args, **kwargs)
         told([self], method, self, *args, **kwargs)
 
     torch.autograd.backward = told_by_function

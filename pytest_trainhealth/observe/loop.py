@@ -98,11 +98,8 @@ class Stepper:
 
     def _loss(self, batch: Any) -> tuple[Tensor, float]:
         """With its value, read once: on an accelerator each reading waits for the device."""
-        if self._training.precision is None:
+        with self._autocast():
             found = self._forward(batch)
-        else:
-            with self._autocast():
-                found = self._forward(batch)
         if not isinstance(found, Tensor):
             raise BadLoss(
                 f"{self._asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
