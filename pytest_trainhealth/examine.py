@@ -21,6 +21,7 @@ from .errand import Errand, current, sent_on
 from .facts import Report, Verdict
 from .judging import Examination, Program
 from .keeping import kept
+from .observe.engine_frames import engine_frame
 from .observe.flops import count_flops
 from .observe.recording import Plan, TrainingProgram
 from .observe.watching import WatchedProgram, watching
@@ -118,6 +119,7 @@ def _plan(check: str, name: str, values: Mapping[str, Any], benchmark: Any) -> P
 
 
 @contextmanager
+@engine_frame
 def _program(
     subject: Training | Callable[[], object], plan: Plan, check: str, seed: int
 ) -> Iterator[tuple[Program, Trace | None]]:

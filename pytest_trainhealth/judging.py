@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from .checks import UNCURED, Check, Judgement, NeedsControl, Passed, Sick
 from .checks import check as find_check
 from .facts import Cure, Symptom
+from .observe.engine_frames import engine_frame
 from .observe.recording import Plan, never
 from .pace import quiet_step
 from .symptoms import PERFORMANCE
@@ -48,6 +49,7 @@ class Examination:
     def check(self) -> Check:
         return find_check(self.check_name)
 
+    @engine_frame
     def record(self, plan: Plan) -> Trace:
         trace = self.program.record(plan)
         self.steps_spent += trace.steps

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch.nn.parameter import is_lazy
 
+from .observe.engine_frames import engine_frame
 from .observe.feed import Feed
 from .observe.places import MadeAt, noting_places
 from .snapshot import Snapshot
@@ -92,6 +93,7 @@ class Start:
         return "the step reads from " + " and ".join(self._snapshot.one_way) + ", which cannot be rewound"
 
 
+@engine_frame
 def build(factory: Callable[[], object], seed: int) -> tuple[object, MadeAt]:
     """What the factory returns under the seed, and where it made things."""
     seed_everything(seed)

@@ -11,8 +11,9 @@ from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 from ..records.speed import CallRecord
+from .engine_frames import is_engine_frame
 from .origin import is_library_file
-from .places import _runs_the_training, place_of
+from .places import place_of
 
 _Key = tuple[str, str, int, bool]
 
@@ -84,7 +85,7 @@ def _name(function: Any) -> str:
 
 
 def _innermost(frame: FrameType | None) -> tuple[str, int]:
-    while frame is not None and not _runs_the_training(frame):
+    while frame is not None and not is_engine_frame(frame):
         if not is_library_file(frame.f_code.co_filename):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back

@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader
 
 from ..batches import fresh_containers, tensors, to_device
 from ..training import Training, is_one_batch
+from .engine_frames import engine_frame
 from .unharmed import Unharmed
 
 
@@ -48,6 +49,7 @@ class Feed:
         #: The latest batch had to wait until worker processes were at work.
         self.starting = False
 
+    @engine_frame
     def take(self) -> Any:
         """The next batch, ready for a step."""
         self.starting = False

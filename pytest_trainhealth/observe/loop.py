@@ -13,6 +13,7 @@ from torch.optim import LBFGS
 
 from ..batches import fresh_containers
 from ..training import Training
+from .engine_frames import engine_frame
 
 _AS_IT_IS = nullcontext()
 
@@ -48,6 +49,7 @@ class Stepper:
                     if type(each).train is not nn.Module.train:  # it may keep frozen parts in eval mode
                         each.train(each.training)
 
+    @engine_frame
     def take(self, batch: Any) -> float:
         training = self._training
         if training.step is not None:
@@ -96,6 +98,7 @@ class Stepper:
         scaled.backward()  # type: ignore[no-untyped-call]
         return value
 
+    @engine_frame
     def _loss(self, batch: Any) -> tuple[Tensor, float]:
         """With its value, read once: on an accelerator each reading waits for the device."""
         with self._autocast():

@@ -17,9 +17,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from ..facts import Place
-from .origin import PACKAGE_ROOT, is_library_file
-
-_BOUNDARIES = {"take", "_loss", "record", "_program", "build"}
+from .engine_frames import is_engine_frame
+from .origin import is_library_file
 
 
 def place_of(file: str, line: int) -> Place:
@@ -30,16 +29,11 @@ def place_of(file: str, line: int) -> Place:
 def user_place(frame: FrameType | None = None) -> Place | None:
     """The innermost line of the user's own on the stack, inside the training: who called us is not to blame."""
     frame = frame or sys._getframe(1)
-    while frame is not None and not _runs_the_training(frame):
+    while frame is not None and not is_engine_frame(frame):
         if not is_library_file(frame.f_code.co_filename):
             return place_of(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return None
-
-
-def _runs_the_training(frame: FrameType) -> bool:
-    """Ours, with nothing of the training below it on the stack: the built-in step, a run, a factory's caller."""
-    return frame.f_code.co_name in _BOUNDARIES and frame.f_code.co_filename.startswith(PACKAGE_ROOT)
 
 
 def raised_at(trace: TracebackType | None) -> Place | None:

@@ -19,6 +19,7 @@ from ..records.numbers import Crash
 from ..starting import Start
 from ..trace import Trace
 from ..training import Training
+from .engine_frames import engine_frame
 from .feed import Feed
 from .finiteness import Finiteness
 from .hooks import listening
@@ -97,6 +98,7 @@ class TrainingProgram:
     def training(self) -> Training:
         return self.start.training
 
+    @engine_frame
     def record(self, plan: Plan) -> Trace:
         training = self.start.begin(plan.shift)
         with recorded(training, plan, self.start.made) as run:

@@ -24,6 +24,7 @@ from ..records.numbers import Crash, NonFinite
 from ..trace import Trace
 from ..undisturbed import seed_everything
 from .clock import Clock
+from .engine_frames import engine_frame
 from .finiteness import Finiteness
 from .hooks import listening
 from .places import MadeAt, noting_places, raised_at
@@ -173,6 +174,7 @@ class WatchedProgram:
         self.repeatable = True
         self.why_not = ""
 
+    @engine_frame
     def record(self, plan: Plan) -> Trace:
         seed_everything(self._seed + plan.shift)
         with watching(plan) as run:
