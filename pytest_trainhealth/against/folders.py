@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest_trainhealth
+
 _INSTALLED = {"site-packages", "dist-packages"}
 _OF_PYTHON = {name: sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
 _STANDARD = {*_OF_PYTHON.values(), *(str(Path(folder, "lib-dynload")) for folder in _OF_PYTHON.values())}
 #: The same plugin serves on both sides, whatever is tested: also where it is this one's own repository.
-_THE_PLUGIN = "pytest_trainhealth"
+_THE_PLUGIN = pytest_trainhealth.__name__
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest_trainhealth
+
+from . import child
 from .complaints import last_line, with_hint
 from .git import CannotCompare, OutOfTime
 from .in_step import Pace, Taken
 from .talking import Caller, Ended, Message, Silence
 
 #: The plugin is this very one on both sides: found by its folder, whatever the import path is going to be.
-_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from pytest_trainhealth.against.child import main; main()"
-_PACKAGES = Path(__file__).resolve().parents[2]
+_START = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from {child.__name__} import main; main()"
+_PACKAGES = Path(pytest_trainhealth.__file__).resolve().parent.parent
 _UNTIL_READY = 240.0
 #: Until a process that is told to quit is killed. After a whole comparison on a busy machine 3 s were not enough, and
 #: the temporary folder of its workers was left; but whoever has pressed Ctrl-C does not want to wait.

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from torch import nn
 
-PACKAGE_ROOT = str(Path(__file__).resolve().parent.parent)
+import pytest_trainhealth
+
+PACKAGE_ROOT = str(Path(pytest_trainhealth.__file__).resolve().parent)
 _LIBRARIES = tuple(
     {str(Path(sysconfig.get_path(key)).resolve()) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {str(Path(sysconfig.get_path("stdlib")).parent.resolve() / "python3" / "dist-packages")}
