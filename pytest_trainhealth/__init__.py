@@ -15,6 +15,7 @@ are looked up on first use, so that pytest's start-up never imports torch.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,6 +55,12 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def if_imported(name: str) -> Any:
+    """One of the names above where its module was imported already, and None otherwise: to ask costs no import."""
+    module = sys.modules.get(f"{__name__}.{_HOMES[name]}")
+    return None if module is None else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from . import measuring
+from . import if_imported, measuring
 from .collecting import Plan, check_of, plan
 from .facts import Verdict
 from .failure import NOT_ENFORCED, NotJudged, Unhealthy
@@ -75,8 +74,8 @@ def leave_unenforced(body: Callable[[], object]) -> None:
     if returned is None:
         return
     # A Training can only exist once its module, and torch with it, was imported by the user.
-    module = sys.modules.get("pytest_trainhealth.training")
-    if module is not None and isinstance(returned, module.Training):
+    kind_of_training = if_imported("Training")
+    if kind_of_training is not None and isinstance(returned, kind_of_training):
         raise NotJudged(NOT_ENFORCED)
     kind = type(returned).__name__
     pytest.fail(f"a test with a training health marker returns a Training or nothing, not {kind}", pytrace=False)

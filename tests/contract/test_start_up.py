@@ -11,6 +11,9 @@ from ast import literal_eval
 
 import pytest
 
+import pytest_trainhealth
+from pytest_trainhealth import chosen, examine, gathering, plugin, settings, stash
+
 LOOK_AT_THE_END = """
 import atexit, sys
 
@@ -20,14 +23,7 @@ def look():
     print("OURS", sorted(name for name in sys.modules if name.startswith("pytest_trainhealth")))
 """
 #: The few modules that a run without training tests may load.
-AT_START = {
-    "pytest_trainhealth",
-    "pytest_trainhealth.chosen",
-    "pytest_trainhealth.gathering",
-    "pytest_trainhealth.plugin",
-    "pytest_trainhealth.settings",
-    "pytest_trainhealth.stash",
-}
+AT_START = {module.__name__ for module in (pytest_trainhealth, chosen, gathering, plugin, settings, stash)}
 
 
 def run(pytester: pytest.Pytester, *options: str) -> tuple[list[str], list[str]]:
@@ -53,7 +49,7 @@ def test_nothing_heavy_without_training_tests(plain: pytest.Pytester) -> None:
 def test_no_torch_beside_other_plugins(plain: pytest.Pytester) -> None:
     heavy, ours = run(plain, "--trainhealth")
     assert "torch" not in heavy
-    assert "pytest_trainhealth.examine" not in ours
+    assert examine.__name__ not in ours
 
 
 def test_no_torch_for_a_marked_test_that_is_not_enforced(pytester: pytest.Pytester) -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from pytest_trainhealth.observe import memory_in_use
+from pytest_trainhealth.observe import memory, memory_in_use
 from pytest_trainhealth.observe.memory import Memory
 from pytest_trainhealth.observe.memory_in_use import reader_for
 from pytest_trainhealth.observe.run import Run
@@ -86,7 +86,7 @@ def test_an_accelerator_that_the_model_is_not_on_is_not_asked(monkeypatch: pytes
 
 
 def test_without_a_reading_there_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_trainhealth.observe.memory.reader_for", lambda device: None)
+    monkeypatch.setattr(memory, "reader_for", lambda device: None)
     run = Run()
     signal = Memory(run)
     signal.step_ends()
@@ -96,6 +96,6 @@ def test_without_a_reading_there_is_no_figure(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such module")
 def test_the_most_a_process_ever_used() -> None:
-    code = "from pytest_trainhealth.observe.memory_in_use import _peak; print(_peak())"
+    code = f"from {memory_in_use.__name__} import _peak; print(_peak())"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(said) > 50e6  # torch alone

@@ -10,6 +10,7 @@ import sys
 import types
 from typing import Any
 
+import pytest_trainhealth
 from pytest_trainhealth.facts import Evidence, Finding, Report, Rerun, Symptom, Verdict
 
 
@@ -66,10 +67,12 @@ FINDING = Finding(
 
 
 def _stand_in(name: str, **content: Any) -> None:
-    module = types.ModuleType(f"pytest_trainhealth.{name}")
+    module = _MADE.setdefault(name, types.ModuleType(f"{pytest_trainhealth.__name__}.{name}"))
     vars(module).update(content)
     sys.modules[module.__name__] = module
 
 
-_stand_in("examine", examine=examine, diagnose=diagnose, NotATraining=NotATraining)
-_stand_in("training", Training=Training)
+_MADE: dict[str, types.ModuleType] = {}
+_stand_in("examine", examine=examine, NotATraining=NotATraining)
+for public in (diagnose, Training):  # the package knows where these are
+    _stand_in(pytest_trainhealth._HOMES[public.__name__], **{public.__name__: public})
