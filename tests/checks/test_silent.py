@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from pytest_trainhealth.facts import Symptom
+from pytest_trainhealth.facts import Place, Symptom
 from pytest_trainhealth.records.data import SampleChange, SpoiltBatch
-from pytest_trainhealth.records.wiring import DoubleUpdate, Draw, FrozenChange, ModeRecord, ParameterRecord, TiedPair
+from pytest_trainhealth.records.wiring import (
+    Alliance,
+    DoubleUpdate,
+    Draw,
+    FrozenChange,
+    GradientPath,
+    ModeRecord,
+    ParameterRecord,
+    TiedPair,
+)
 from pytest_trainhealth.silent import begins_later, silently_wrong, wrong_mode
 from pytest_trainhealth.symptoms import SILENT
 from pytest_trainhealth.trace import Trace
@@ -117,3 +128,33 @@ def test_what_begins_later_than_a_closer_look_sees_is_passed_over() -> None:
     trace.frozen_changes["w"].steps.insert(0, 7)
     found = begins_later(trace, 56)
     assert found is not None and found.headline == "w is frozen, but moved"
+
+
+def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
+    """The order of the chain, from the first to the last: each is told once those before it are gone."""
+    trace = in_modes(evaluated=[0, 1, 2])
+    trace.double_updates["w"] = DoubleUpdate("w", ("SGD[0]", "SGD[1]"), [0, 1])
+    trace.frozen_changes["w"] = FrozenChange("w", "AdamW", [1, 2, 3])
+    trace.parameters, trace.tied_pairs = with_pair().parameters, with_pair().tied_pairs
+    trace.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5))
+    trace.spoilt_batch = SpoiltBatch("['image']", [0.2, 0.16])
+    trace.draws["here"] = Draw(penalty_only=True, steps=[0, 1, 2])
+    place = Place("train.py", 7, "clip_grad_norm_(model.parameters(), 1.0)")
+    trace.gradient_paths.append(GradientPath(0, "SGD", 8.0, at_update=8.0, left=1.0, changed_later_at=place))
+    trace.alliances["critic"] = Alliance("critic", "maker", steps=[0, 1, 2, 3])
+    faults: list[tuple[str, Callable[[], object]]] = [
+        ("Net is trained in eval mode", trace.modes.clear),
+        ("w is updated twice per step", trace.double_updates.clear),
+        ("w is frozen, but moved", trace.frozen_changes.clear),
+        ("embed.w and head.w are not tied", trace.tied_pairs.clear),
+        ("sample 0 of Digits is another one each time that it is read", lambda: setattr(trace, "sample_change", None)),
+        ("the step blanks values of batch['image']", lambda: setattr(trace, "spoilt_batch", None)),
+        ("nothing but a pull to 0 reaches the mean", trace.draws.clear),
+        ("gradients are clipped after SGD has stepped with them", trace.gradient_paths.clear),
+        ("maker helps critic", trace.alliances.clear),
+    ]
+    for headline, mend in faults:
+        symptom = silently_wrong(trace)
+        assert symptom is not None and symptom.headline.startswith(headline)
+        mend()
+    assert silently_wrong(trace) is None
