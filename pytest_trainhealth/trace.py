@@ -60,8 +60,6 @@ class Trace:
     sample_change: SampleChange | None = None
     spoilt_batch: SpoiltBatch | None = None
     kept_tensors: dict[str, KeptTensor] = field(default_factory=dict)
-    #: Steps at which a loss scaler skipped an update.
-    skipped_updates: list[int] = field(default_factory=list)
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
     fields: dict[int, list[FieldRecord]] = field(default_factory=dict)

@@ -37,7 +37,6 @@ class Finiteness:
 
     def update_skipped(self, optimizer: Optimizer) -> None:
         self._skipped_in_a_row += 1
-        self._run.trace.skipped_updates.append(self._run.step)
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._skipped_in_a_row = 0

@@ -29,12 +29,10 @@ def given_by(tensor: Tensor, dim: int | None = None) -> Given:
         given.std = float(values.double().std(correction=0))
     given.whole = not few.is_floating_point() or bool((few == few.round()).all())
     given.distinct = torch.unique(few).numel()
-    if dim is not None and values.is_floating_point() and values.ndim and values.shape[dim] > 1 and isfinite(high):
-        if low >= 0 and high <= 1 + 1e-4:
-            sums = values.double().sum(dim)
-            given.probabilities, given.row_sums = _all_one(sums), (float(sums.min()), float(sums.max()))
-        elif high <= 1e-4:
-            given.log_probabilities = _all_one(values.double().exp().sum(dim))
+    has_rows = dim is not None and values.is_floating_point() and values.ndim and values.shape[dim] > 1
+    if has_rows and low >= 0 and high <= 1 + 1e-4:
+        sums = values.double().sum(dim)
+        given.probabilities, given.row_sums = _all_one(sums), (float(sums.min()), float(sums.max()))
     return given
 
 
@@ -42,7 +40,7 @@ def _all_one(sums: Tensor) -> bool:
     return bool(((sums - 1).abs() < 1e-2).all())
 
 
-def terms(call: Call, record: LossCall, input: Tensor, target: Tensor) -> int:
+def terms(record: LossCall, input: Tensor, target: Tensor) -> int:
     if record.classes is not None:
         return target.numel() if not target.is_floating_point() else max(input.numel() // max(record.classes, 1), 1)
     try:
@@ -51,7 +49,7 @@ def terms(call: Call, record: LossCall, input: Tensor, target: Tensor) -> int:
         return target.numel()
 
 
-def count_invalid(call: Call, record: LossCall, input: Tensor, target: Tensor) -> None:
+def count_invalid(call: Call, record: LossCall, target: Tensor) -> None:
     if record.classes is not None and not target.is_floating_point():
         ignored = target == int(call.kwargs.get("ignore_index", -100))
         record.ignored = float(ignored.float().mean())

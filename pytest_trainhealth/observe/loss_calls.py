@@ -135,8 +135,8 @@ class LossCalls(CloseSteps):
         elif call.name not in ("kl_div",):
             dim = -1
         record.input, record.target = given_by(input, dim), given_by(target, dim)
-        record.terms = terms(call, record, input, target)
-        count_invalid(call, record, input, target)
+        record.terms = terms(record, input, target)
+        count_invalid(call, record, target)
         self._add(call, record, self._outputs.made(input), target)
 
     def _by_hand(self, call: Call) -> None:

@@ -213,7 +213,7 @@ def _located(repeater: Repeater, changes: Values, found: MixingRecord, run: Run)
         if one.name in _ROUTING or square:
             return None, f"samples are compared with each other on purpose ({one.name})"
         if _mixes(one, other, found.sample, found.samples):
-            why = _meant(one, found.samples)
+            why = _meant(one)
             if why:
                 return None, why
             found.operation, found.module, found.place = one.name, one.module, one.place
@@ -243,7 +243,7 @@ def _mixes(one: Step, other: Step, sample: int, samples: int) -> bool:
     return False
 
 
-def _meant(step: Step, samples: int) -> str:
+def _meant(step: Step) -> str:
     shape = tuple(step.given[0].shape) if step.given else ()
     if step.name in ("batch_norm", "instance_norm"):
         return "BatchNorm without running statistics"

@@ -55,8 +55,7 @@ class Schedulers:
         if record is None:
             optimizer = getattr(scheduler, "optimizer", None)
             label = next((name for name, each in run.optimizers.items() if each is optimizer), "")
-            updates = run.trace.optimizers[label].steps if label else 0
-            record = SchedulerRecord(type(scheduler).__name__, label, 0, updates, user_place())
+            record = SchedulerRecord(type(scheduler).__name__, label, place=user_place())
             run.schedulers.append((scheduler, record))
             run.trace.schedulers.append(record)
         record.calls += 1

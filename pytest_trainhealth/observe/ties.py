@@ -32,8 +32,8 @@ class Ties:
 
     def run_ends(self) -> None:
         for pair, one, other in self._pairs:
-            pair.drifted = not torch.equal(one.detach(), other.detach().t() if pair.how == "transposed" else other)
-            if pair.drifted or pair.how == "memory":
+            drifted = not torch.equal(one.detach(), other.detach().t() if pair.how == "transposed" else other)
+            if drifted or pair.how == "memory":
                 self._run.trace.tied_pairs.append(pair)
         self._pairs.clear()
 
@@ -44,14 +44,14 @@ class Ties:
                 how = _relation(one, other)
                 if how:
                     names = [".".join(p for p in (prefix, path, "weight") if p) for path in (one_path, other_path)]
-                    pair = TiedPair(names[0], names[1], type(one).__name__, type(other).__name__, how)
+                    pair = TiedPair(names[0], names[1], how)
                     self._pairs.append((pair, _weight(one), _weight(other)))
             for path, bare in _bare(model):
                 for layer_path, layer in layers:
                     if isinstance(layer, nn.Linear) and _is_transposed(_weight(layer).detach(), bare.detach()):
                         first = ".".join(p for p in (prefix, layer_path, "weight") if p)
                         second = f"{prefix}.{path}" if prefix else path
-                        pair = TiedPair(first, second, "Linear", "Parameter", "transposed")
+                        pair = TiedPair(first, second, "transposed")
                         self._pairs.append((pair, _weight(layer), bare))
         self._known = len(self._run.models)
 

@@ -19,11 +19,10 @@ class Given:
     #: Whole numbers only, and how many different ones among the first thousand.
     whole: bool = False
     distinct: int = 0
-    #: Its rows (along the classes) are probabilities that sum to one; the logarithms of such.
+    #: Its rows (along the classes) are probabilities that sum to one.
     probabilities: bool = False
     #: Between what its rows (along the classes) sum up to, of values from 0 to 1.
     row_sums: tuple[float, float] | None = None
-    log_probabilities: bool = False
 
 
 @dataclass

@@ -103,9 +103,7 @@ class SchedulerRecord:
 
     kind: str
     optimizer: str
-    #: How often, and by which update of the optimizer the first time.
     calls: int = 0
-    first_at: int = 0
     #: Where step() was called, and where the scheduler was made.
     place: Place | None = None
     made_at: Place | None = None
@@ -170,10 +168,7 @@ class TiedPair:
 
     first: str
     second: str
-    first_kind: str
-    second_kind: str
     how: str
-    drifted: bool = False
 
 
 @dataclass

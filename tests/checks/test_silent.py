@@ -38,7 +38,7 @@ def in_modes(**facts: object) -> Trace:
 def with_pair(how: str = "values", made_by: str = "user", *, gradient: float | None = 1.0) -> Trace:
     both = [ParameterRecord(n, (9, 4), 36, made_by=made_by, gradients={0: gradient}) for n in ("embed.w", "head.w")]
     trace = Trace.of([1.0] * 4, both)
-    trace.tied_pairs.append(TiedPair("embed.w", "head.w", "Embedding", "Linear", how, drifted=True))
+    trace.tied_pairs.append(TiedPair("embed.w", "head.w", how))
     return trace
 
 

@@ -57,7 +57,7 @@ def test_the_activation_that_made_the_input_is_followed_through_changes_of_shape
     call = first(net(1, nn.Sigmoid()), lambda o, y: F.mse_loss(o.squeeze(1).reshape(-1), y), torch.full((N,), 2.0))
     assert (call.activation, call.activation_module, call.unreachable) == ("sigmoid", "2", 1.0)
     call = first(net(3, nn.Softmax(1)), lambda o, y: F.nll_loss(torch.log(o), y), LABELS)
-    assert (call.activation, call.over, call.input.log_probabilities) == ("log_softmax", 3, True)
+    assert (call.activation, call.over) == ("log_softmax", 3)
 
 
 def test_what_is_scaled_after_an_activation_is_no_longer_bounded_by_it() -> None:
