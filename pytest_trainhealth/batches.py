@@ -14,6 +14,28 @@ from torch.nn.utils.rnn import PackedSequence
 
 #: Deeper than any batch; stops at structures that contain themselves.
 _DEEPEST = 12
+#: Words in the names of arguments and fields that are no inputs. What the loss compares with:
+_TARGETS = ("label", "target")
+#: What says how much of the inputs counts, and is no data itself. Zeros there would hide everything, or leave nothing
+#: of the loss; other values would make sequences longer than they are.
+_EXTENTS = ("mask", "length", "weight")
+#: Kept for the books: which sample it is, how far the training has come, in which form to answer. A model may rightly
+#: leave it alone; but one that looks up users by their index has no other input.
+_BOOKS = ("index", "len", "meta", "epoch", "return")
+
+
+def is_input_name(name: str) -> bool:
+    """Whether what is called so may be given other values in place of its own, or none: it is data to learn from."""
+    return not _has_word(name, (*_TARGETS, *_EXTENTS))
+
+
+def has_to_matter(name: str) -> bool:
+    """Whether an output has to follow what is called so: an input, and not one that is there for the books."""
+    return is_input_name(name) and not _has_word(name, _BOOKS)
+
+
+def _has_word(name: str, words: tuple[str, ...]) -> bool:
+    return any(word in name.lower() for word in words)
 
 
 def tensors(batch: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Tensor]]:

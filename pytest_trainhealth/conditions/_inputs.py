@@ -8,11 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..batches import map_tensors
+from ..batches import is_input_name, map_tensors
 from ..observe.run import Run
-
-#: Arguments that are no inputs: what the loss compares with, and what says how much of the inputs counts.
-_KEPT = ("label", "target", "mask", "length", "weight")
 
 
 class AtTheInputs:
@@ -44,7 +41,7 @@ class AtTheInputs:
         self._depth += 1
         if self._depth > 1:
             return args, kwargs  # one model inside another: what it gets was made of changed inputs
-        given = {k: v if is_no_input(k) else map_tensors(self._change, v) for k, v in kwargs.items()}
+        given = {k: map_tensors(self._change, v) if is_input_name(k) else v for k, v in kwargs.items()}
         return map_tensors(self._change, args), given
 
     def _after(self, module: nn.Module, args: Any, output: Any) -> None:
@@ -52,10 +49,6 @@ class AtTheInputs:
 
     def _change(self, name: str, tensor: Tensor) -> Tensor:
         # what carries a graph was made by another model, not read from the data
-        if not tensor.is_floating_point() or not tensor.ndim or tensor.grad_fn is not None or is_no_input(name):
+        if not tensor.is_floating_point() or not tensor.ndim or tensor.grad_fn is not None or not is_input_name(name):
             return tensor
         return self.changed(tensor)
-
-
-def is_no_input(name: str) -> bool:
-    return any(word in name.lower() for word in _KEPT)

@@ -11,11 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..batches import map_tensors
+from ..batches import is_input_name, map_tensors
 from ..observe.run import Run
-
-#: Arguments that are no inputs: what the loss compares with, and masks, whose zero would hide everything.
-_KEPT = ("label", "target", "mask", "length")
 
 
 class listener:
@@ -28,7 +25,7 @@ class listener:
 
     def _zero(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         self._called = True
-        zeroed = {k: v if any(w in k.lower() for w in _KEPT) else map_tensors(_zeros, v) for k, v in kwargs.items()}
+        zeroed = {k: map_tensors(_zeros, v) if is_input_name(k) else v for k, v in kwargs.items()}
         return map_tensors(_zeros, args), zeroed
 
     def run_ends(self) -> None:
@@ -37,6 +34,6 @@ class listener:
 
 
 def _zeros(name: str, tensor: Tensor) -> Tensor:
-    if tensor.dtype == torch.bool or any(word in name.lower() for word in _KEPT):
+    if tensor.dtype == torch.bool or not is_input_name(name):
         return tensor
     return torch.zeros_like(tensor, requires_grad=tensor.requires_grad)

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..batches import tensors
-from ..conditions._inputs import is_no_input
+from ..batches import is_input_name, tensors
 
 
 def same_values(batch: Any) -> dict[str, str]:
@@ -18,7 +17,7 @@ def same_values(batch: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     usable = {name: t for name, t in tensors(batch) if t.is_floating_point() and t.layout == torch.strided and t.ndim}
     for name, tensor in usable.items():
-        if tensor.numel() and not is_no_input(name):
+        if tensor.numel() and is_input_name(name):
             same = (first for first in found.values() if torch.equal(usable[first], tensor))
             found[name] = next(same, name)
     return found
@@ -41,7 +40,7 @@ def note_inputs(leaves: Mapping[str, Tensor], reached: set[str]) -> Any:
         given = {**{names[i] if i < len(names) else "": value for i, value in enumerate(args)}, **kwargs}
         for argument, value in given.items():
             for name, tensor in tensors(value):
-                if argument != "y" and not is_no_input(argument + name):
+                if argument != "y" and is_input_name(argument + name):
                     reached.update(_made_of(tensor, leaves))
 
     return before

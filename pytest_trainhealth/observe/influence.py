@@ -8,14 +8,13 @@ import re
 import torch
 from torch import Tensor, nn
 
+from ..batches import has_to_matter
 from ..facts import Place
 from ..records.probes import InputRecord
 from .origin import is_library_file
 from .places import place_of
 from .repeating import Leaf, NotRepeatable, Repeater
 
-#: Labels are for the loss, and names and weights of samples for the books: no output has to follow them.
-_NOT_INPUTS = ("label", "target", "weight", "index", "length", "len", "meta", "epoch", "mask", "return")
 _LABELS = ("y", "tgt", "idx")
 _SEEDS = (0, 1, 2)
 _MOST_CHANNELS = 16
@@ -66,7 +65,7 @@ def _is_number(tensor: Tensor) -> bool:
 def _is_input(leaf: Leaf, leaves: list[Leaf]) -> bool:
     if is_mask(leaf, leaves) or is_constant(leaf.tensor):
         return False
-    if any(word in leaf.name.lower() for word in _NOT_INPUTS):
+    if not has_to_matter(leaf.name):
         return False
     return leaf.direct or not set(re.split(r"[^a-z0-9]+", leaf.name.lower())) & set(_LABELS)
 
