@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from math import log
 
+from .loss_functions import BINARY, WITH_CLASSES
 from .records.losses import LossCall
 from .trace import Trace
 
 _SQUARES = {"mse_loss", "squared difference"}
 _SIZES = {"l1_loss", "absolute difference"}
-_CLASSES = {"cross_entropy", "nll_loss", "log-likelihood"}
-_BINARY = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
+_CLASSES = {*WITH_CLASSES, "log-likelihood"}
 #: A first loss this many times that of a guess: a tenth of it may still be no better than guessing.
 _FAR_ABOVE = 3.0
 #: Of the loss of a guess: what has learnt something is below.
@@ -36,7 +36,7 @@ def guess(trace: Trace) -> float | None:
 def _of(call: LossCall) -> float | None:
     if call.function in _CLASSES and call.classes and call.classes > 1 and "float" not in call.target.dtype:
         return log(call.classes)
-    if call.function in _BINARY:
+    if call.function in BINARY:
         return log(2)
     if call.target.std:
         if call.function in _SQUARES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import figures, objective
 from .facts import Symptom
+from .loss_functions import APPLIES
 from .records.losses import Imitation, LossCall
 from .symptoms import SILENT
 from .trace import Trace
@@ -20,9 +21,7 @@ def given_to_adversaries(trace: Trace) -> Symptom | None:
 
 def _squashed_twice(trace: Trace) -> Symptom:
     call = next(filter(objective.squashed_twice, trace.loss_calls))
-    said = (
-        f"{call.function} is given what {call.activation} made, and applies {objective.APPLIES[call.function]} itself"
-    )
+    said = f"{call.function} is given what {call.activation} made, and applies {APPLIES[call.function]} itself"
     return Symptom(said, SILENT, 2.0, 1.0, "high", said)
 
 

@@ -7,17 +7,15 @@ from math import isfinite, log
 
 from . import figures
 from .facts import Place
+from .loss_functions import APPLIES, BINARY, BOUNDED, DIFFERENCES, WITH_CLASSES
 from .records.losses import Imitation, LossCall
 from .trace import Trace
 
 #: Whatever they are rightly given, their value is at least 0.
-NEVER_NEGATIVE = {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
-REGRESSIONS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "squared difference", "absolute difference"}
-#: They take raw scores.
-_OF_SCORES = {"cross_entropy", "binary_cross_entropy_with_logits", "softmax", "log_softmax"}
+NEVER_NEGATIVE = {*WITH_CLASSES, *BINARY}
+REGRESSIONS = {*DIFFERENCES, "squared difference", "absolute difference"}
 #: Share of the data far outside of what a generator can give: 38 % of a circle for a sigmoid, 0 for a tanh.
 _FAR_FROM_THE_DATA = 0.1
-BOUNDED = {"softmax", "sigmoid", "hardsigmoid", "tanh", "softsign", "relu", "relu6"}
 #: Measured noise (audio that clips, a rounded 1.0001) lies outside too: one target in fifty is no accident.
 OUT_OF_REACH = 0.02
 #: To be made small, all of them. (A likelihood of density may be on either side of 0.)
@@ -25,13 +23,6 @@ _TO_BE_SMALL = {*NEVER_NEGATIVE, *REGRESSIONS, "log-likelihood"}
 DIVERGENCE = "KL divergence"
 #: With fewer samples a sum is not far from a mean.
 _FEWEST_SAMPLES = 8
-#: The function, and what it applies itself.
-APPLIES = {
-    "cross_entropy": "softmax",
-    "log_softmax": "softmax",
-    "softmax": "softmax",
-    "binary_cross_entropy_with_logits": "sigmoid",
-}
 _WITHOUT_BOUND = 100.0
 #: A Gaussian or any other density has logarithms above 0; probabilities do not.
 _ABOVE_ZERO = 1e-3
@@ -80,7 +71,7 @@ def bounded(trace: Trace) -> bool:
     """What a loss was given has a floor of its own: scores out of a bounded function, targets out of reach."""
     return any(
         (call.function in REGRESSIONS and call.unreachable > OUT_OF_REACH)
-        or (call.function in _OF_SCORES and call.activation in BOUNDED)
+        or (call.function in APPLIES and call.activation in BOUNDED)
         or (call.invalid and call.function not in NEVER_NEGATIVE)
         or shares_one(call)
         for call in trace.loss_calls

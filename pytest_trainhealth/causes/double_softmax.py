@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from .. import objective
 from ..facts import Cure, Evidence, Fix, Symptom
+from ..loss_functions import APPLIES
 from ..records.losses import LossCall
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
@@ -36,7 +37,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     call = next((c for c in trace.loss_calls if objective.squashed_twice(c)), None)
     if call is None:
         return None
-    made, applied = objective.made_at(call, trace), objective.APPLIES[call.function]
+    made, applied = objective.made_at(call, trace), APPLIES[call.function]
     where = f" in {call.activation_module}" if call.activation_module else ""
     again = f"a {applied} of a {call.activation}"
     return Suspicion(

@@ -23,8 +23,11 @@ When this is wrong
 
 from __future__ import annotations
 
+from math import inf
+
 from .. import figures, objective
 from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..loss_functions import BOUNDED, RANGES
 from ..records.losses import Imitation, LossCall
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
@@ -33,11 +36,14 @@ from . import Suspicion
 RANK = 10
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
-_GIVES = {
-    "relu": "nothing below 0", "softplus": "nothing below 0", "sigmoid": "only 0 to 1", "softmax": "only 0 to 1",
-    "hardsigmoid": "only 0 to 1", "tanh": "only -1 to 1", "softsign": "only -1 to 1", "relu6": "only 0 to 6",
-    "log_softmax": "nothing above 0", "log_sigmoid": "nothing above 0",
-}  # fmt: skip
+
+def _gives(low: float, high: float) -> str:
+    if high == inf:
+        return f"nothing below {low:g}"
+    return f"nothing above {high:g}" if low == -inf else f"only {low:g} to {high:g}"
+
+
+_GIVES = {name: _gives(*values) for name, values in RANGES.items()}
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -52,11 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             and call.activation in _GIVES
         ):
             return _out_of_reach(trace, call)
-        if (
-            call.function == "cross_entropy"
-            and call.activation in objective.BOUNDED - {"softmax"}
-            and call.classes != 1
-        ):
+        if call.function == "cross_entropy" and call.activation in BOUNDED - {"softmax"} and call.classes != 1:
             return _scores(trace, call)
         if call.function == "binary_cross_entropy_with_logits" and call.activation in ("relu", "tanh", "softsign"):
             return _scores(trace, call)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from ..loss_functions import RANGES
 from ..observe.calls import Call, function_name
-from ..observe.outputs import RANGES, Outputs
+from ..observe.outputs import Outputs
 from ..observe.run import Run
 
 

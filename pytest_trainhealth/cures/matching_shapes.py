@@ -6,11 +6,12 @@ from contextlib import ExitStack
 
 from torch import Tensor
 
+from ..loss_functions import DIFFERENCES
 from ..observe.calls import Call
 from ..observe.run import Run
 from ._at_the_loss import AtTheLoss
 
-_FUNCTIONS = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "sub", "mul"}
+_FUNCTIONS = {*DIFFERENCES, "sub", "mul"}
 
 
 class listener(AtTheLoss):

@@ -15,6 +15,7 @@ from torch.utils.hooks import RemovableHandle
 
 from ..batches import batch_size, tensors
 from ..facts import Place
+from ..loss_functions import SAMPLE_BY_SAMPLE
 from ..records.data import Alignment
 from ..undisturbed import remember_random_numbers
 from .calls import Call, CloseSteps
@@ -23,10 +24,6 @@ from .places import user_place
 from .run import Run
 from .telling import Teller, chance
 
-_LOSSES = {
-    *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
-    *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"),
-}
 #: Samples looked at, the fewest that say anything, and the steps it may take to see them.
 _SAMPLES = 256
 _FEWEST = 48
@@ -111,7 +108,7 @@ class Alignments(CloseSteps):
 
     def called(self, call: Call) -> None:
         given = call.args[1] if len(call.args) > 1 else call.kwargs.get("target")
-        if call.name not in _LOSSES or self._target is not None or not isinstance(given, Tensor) or call.error:
+        if call.name not in SAMPLE_BY_SAMPLE or self._target is not None or not isinstance(given, Tensor) or call.error:
             return
         target = given.detach().cpu()
         if target.numel() and self._size and target.numel() % self._size == 0:

@@ -7,13 +7,10 @@ from math import isfinite, prod
 import torch
 from torch import Tensor
 
+from ..loss_functions import BINARY, SIGNED
 from ..records.losses import Given, LossCall
 from .calls import Call
 
-WITH_CLASSES = {"cross_entropy", "nll_loss"}
-BINARY = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
-#: Their targets are 1 or -1; the position of the target among the arguments.
-SIGNED = {"soft_margin_loss": 1, "hinge_embedding_loss": 1, "margin_ranking_loss": 2, "cosine_embedding_loss": 2}
 _LOOKED_AT = 1000
 
 

@@ -14,10 +14,11 @@ from torch import Tensor, nn
 
 from ..batches import tensors
 from ..facts import Place
+from ..loss_functions import RANGES
 from ..records.losses import Imitation
 from .calls import Call
 from .memory_of import memory_of
-from .outputs import RANGES, Made, Outputs
+from .outputs import Made, Outputs
 from .places import user_place
 from .run import Run
 

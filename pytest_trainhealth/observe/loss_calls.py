@@ -9,22 +9,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..loss_functions import DIFFERENCES, NAMES, RANGES, SOFTMAXES, TARGET_AT, WITH_CLASSES
 from ..records.losses import LossCall
 from .calls import Call, CloseSteps
 from .divergence import Divergences
-from .given import BINARY, SIGNED, WITH_CLASSES, count_invalid, given_by, terms
+from .given import count_invalid, given_by, terms
 from .imitations import Imitations
-from .outputs import RANGES, Made, Outputs
+from .outputs import Made, Outputs
 from .places import user_place
 from .rewards import is_rewarded
 from .run import Run
 
-_FUNCTIONS = {
-    *WITH_CLASSES, *BINARY, *SIGNED, "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
-    "multi_margin_loss", "multilabel_soft_margin_loss", "poisson_nll_loss", "gaussian_nll_loss",
-}  # fmt: skip
-_SYMMETRIC = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
-_SOFTMAXES = {"softmax", "log_softmax"}
 #: More than this in one step tells nothing new.
 _MOST = 64
 
@@ -108,10 +103,10 @@ class LossCalls(CloseSteps):
         if not torch.is_grad_enabled() or self._count >= _MOST:
             return
         with torch.no_grad():
-            if call.name in _FUNCTIONS:
+            if call.name in NAMES:
                 self._function(call)
             elif call.error is None and isinstance(call.result, Tensor) and call.result.requires_grad:
-                if call.module not in self._inside or call.name in _SOFTMAXES:
+                if call.module not in self._inside or call.name in SOFTMAXES:
                     self._by_hand(call)  # a layer has differences and products of its own
                 self._imitations.note(call)
                 if not isinstance(call.args[0], nn.Parameter):
@@ -119,12 +114,12 @@ class LossCalls(CloseSteps):
                 self._divergence(call)
 
     def _function(self, call: Call) -> None:
-        where = SIGNED.get(call.name, 1)
+        where = TARGET_AT[call.name]
         given = [*call.args, *([call.kwargs["target"]] if "target" in call.kwargs else [])]
         if len(given) <= where or not isinstance(given[where], Tensor):
             return
         input, target = given[0], given[where]
-        if call.name in _SYMMETRIC and target.requires_grad and not input.requires_grad:
+        if call.name in DIFFERENCES and target.requires_grad and not input.requires_grad:
             input, target = target, input
         if not input.requires_grad or not input.is_floating_point() or not input.numel() or not target.numel():
             return
@@ -143,7 +138,7 @@ class LossCalls(CloseSteps):
         """Differences that broadcast, their squares, chosen log-probabilities, and a softmax of a softmax."""
         first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
         made = self._outputs.made(first)
-        if call.name in _SOFTMAXES and made is not None and made.activation in ("softmax", "sigmoid"):
+        if call.name in SOFTMAXES and made is not None and made.activation in ("softmax", "sigmoid"):
             record = LossCall(call.name, input=given_by(first, -1), reduction="none")
             self._add(call, record, made)
         elif call.name in ("sub", "mul", "__rsub__") and isinstance(second, Tensor):

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..facts import Place
+from ..loss_functions import RANGES, SOFTMAXES
 from .calls import Call
 
-#: The values that each can give.
-RANGES: dict[str, tuple[float, float]] = {
-    "softmax": (0, 1), "sigmoid": (0, 1), "hardsigmoid": (0, 1), "log_softmax": (-inf, 0), "log_sigmoid": (-inf, 0),
-    "tanh": (-1, 1), "softsign": (-1, 1), "relu": (0, inf), "softplus": (0, inf), "relu6": (0, 6),
-}  # fmt: skip
 _MOVES = {
     "squeeze", "unsqueeze", "view", "reshape", "flatten", "unflatten", "transpose", "permute", "contiguous", "clone",
     "float", "double", "half", "bfloat16", "to", "type", "type_as", "T", "mT", "swapaxes", "movedim", "view_as",
@@ -87,7 +82,7 @@ class Outputs:
 
 
 def _dim(call: Call, result: Tensor) -> int | None:
-    if call.name not in ("softmax", "log_softmax"):
+    if call.name not in SOFTMAXES:
         return None
     dim = call.kwargs.get("dim", call.args[1] if len(call.args) > 1 else -1)
     return dim % max(result.ndim, 1) if isinstance(dim, int) else None

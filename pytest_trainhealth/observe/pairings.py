@@ -22,15 +22,12 @@ from torch.utils.hooks import RemovableHandle
 
 from ..batches import tensors
 from ..facts import Place
+from ..loss_functions import SAMPLE_BY_SAMPLE
 from ..records.data import Repaired
 from .orders import holds_order, keeps_order, same_rows
 from .places import user_place
 from .run import Run
 
-_LOSSES = (
-    *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
-    *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"),
-)
 #: Samples of an epoch: fewer may be the same by accident, more are not waited for.
 _FEWEST = 48
 _MOST = 4096
@@ -56,7 +53,7 @@ class Pairings:
         self._place: Place | None = None
 
     def run_begins(self) -> None:
-        for name in _LOSSES:
+        for name in SAMPLE_BY_SAMPLE:
             original = getattr(nn.functional, name)
             self._patched.callback(setattr, nn.functional, name, original)
             setattr(nn.functional, name, self._told(original))

@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader, default_collate
 from torch.utils.hooks import RemovableHandle
 
 from ..batches import tensors
+from ..loss_functions import SAMPLE_BY_SAMPLE
 from ..records.probes import InputRecord, ProbeRecord
 from . import calls
 from .calls import CloseSteps
@@ -30,10 +31,6 @@ from .run import Run
 
 #: Early for the short training of a watched test; later for branches that begin at zero.
 _STEPS = (2, 8)
-_LOSSES = {
-    *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss"),
-    *("l1_loss", "smooth_l1_loss", "huber_loss"),
-}
 #: Modules looked at, and calls of each: the first and the last.
 _MOST_MODULES = 4
 
@@ -84,7 +81,7 @@ class Probes(CloseSteps):
         self._calls.append(_Made(module, args, kwargs, torch.is_grad_enabled()))
 
     def called(self, call: calls.Call) -> None:
-        if call.name in _LOSSES and call.error is None:
+        if call.name in SAMPLE_BY_SAMPLE and call.error is None:
             target = call.args[1] if len(call.args) > 1 else call.kwargs.get("target")
             if isinstance(target, Tensor) and not is_functorch_wrapped_tensor(target):
                 self._targets.append(target.detach())

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..batches import tensors
+from ..loss_functions import DIFFERENCES
 from ..records.data import ScaleRecord
 from .calls import CloseSteps
 from .places import user_place
@@ -20,9 +21,7 @@ WEIGHING = {
     "rnn_tanh_cell", "rnn_relu_cell", "multi_head_attention_forward", "einsum",
 }  # fmt: skip
 #: Functions that compare an output with its target.
-COMPARING = {
-    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "gaussian_nll_loss", "sub", "__sub__", "rsub", "__rsub__",
-}  # fmt: skip
+COMPARING = {*DIFFERENCES, "gaussian_nll_loss", "sub", "__sub__", "rsub", "__rsub__"}
 #: A sample this many times as large as the median one: at most 11 in 257 healthy programs.
 _OUTLYING = 30.0
 

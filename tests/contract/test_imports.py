@@ -14,7 +14,7 @@ PACKAGE = Path(pytest_trainhealth.__file__).parent
 WITHOUT_TORCH = (
     *("checks", "causes", "records", "reports"),
     *("__init__", "facts", "trace", "settings", "symptoms", "figures"),
-    *("breakdown", "curve", "guessing", "misgiven", "objective", "pace", "rates", "silent", "wiring"),
+    *("breakdown", "curve", "guessing", "loss_functions", "misgiven", "objective", "pace", "rates", "silent", "wiring"),
     *("plugin", "chosen", "stash", "collecting", "running", "sending", "gathering", "failure", "fixture", "measuring"),
     *("named_training", "replay_run", "errand"),
 )

@@ -19,9 +19,7 @@ def test_inputs(name: str) -> None:
     assert is_input_name(name) and has_to_matter(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["labels", "Target", "attention_mask", "['lengths']", "sample_weight", ".edge_weight"]
-)
+@pytest.mark.parametrize("name", ["labels", "Target", "attention_mask", "['lengths']", "sample_weight", ".edge_weight"])
 def test_what_the_loss_or_the_padding_needs_is_none(name: str) -> None:
     assert not is_input_name(name) and not has_to_matter(name)
 
