@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 
 from .batches import map_tensors, tensors
+from .module_paths import full_path
 from .observe.recording import TrainingRun
 from .observe.run import Run
 from .settings import WrongSetting
@@ -57,7 +58,7 @@ def copied(run: TrainingRun) -> dict[str, Any]:
 def _named_buffers(run: Run) -> Iterator[tuple[str, Tensor]]:
     for prefix, model in run.models.items():
         for name, buffer in model.named_buffers():
-            yield f"{prefix}.{name}" if prefix else name, buffer
+            yield full_path(prefix, name), buffer
 
 
 def _batch(batch: Any, copy: _Copies) -> dict[str, Any]:

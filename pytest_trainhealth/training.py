@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
 from .batches import tensors
+from .module_paths import full_path
 
 _PRECISIONS = {"bfloat16": torch.bfloat16, "bf16": torch.bfloat16, "float16": torch.float16, "fp16": torch.float16}
 
@@ -70,7 +71,7 @@ class Training:
             for name, parameter in module.named_parameters():
                 if id(parameter) not in seen:
                     seen.add(id(parameter))
-                    found[f"{prefix}.{name}" if prefix else name] = parameter
+                    found[full_path(prefix, name)] = parameter
         return found
 
     @property

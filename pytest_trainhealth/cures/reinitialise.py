@@ -15,6 +15,7 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 from torch.utils.hooks import RemovableHandle
 
+from ..module_paths import full_path
 from ..observe.run import Run
 
 
@@ -50,7 +51,7 @@ class listener:
                 reset()
                 continue
             for name, parameter in own:
-                if ".".join(part for part in (prefix, path, name) if part) in self._names and parameter.ndim > 1:
+                if full_path(prefix, path, name) in self._names and parameter.ndim > 1:
                     nn.init.xavier_normal_(parameter)
 
     def _draw(self, module: nn.Module) -> None:

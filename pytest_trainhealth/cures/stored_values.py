@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..batches import map_tensors
+from ..module_paths import full_path
 from ..observe.run import Run
 from ..observe.stored import Stored, dataset_of, kept_by, stored_in
 
@@ -30,7 +31,7 @@ class listener:
     def step_begins(self, batch: object) -> None:
         for prefix, model in self._run.models.items():
             for name, tensor in kept_by(model):
-                full = ".".join(part for part in (prefix, name) if part)
+                full = full_path(prefix, name)
                 if full in self._names and full not in self._kept:
                     self._kept[full] = (tensor, tensor.detach().clone())
         with torch.no_grad():

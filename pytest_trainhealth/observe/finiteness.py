@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
+from ..module_paths import full_path
 from ..records.numbers import NonFinite
 from .norms import norms
 from .run import Run
@@ -83,7 +84,7 @@ class Finiteness:
         for prefix, model in self._run.models.items():
             for name, buffer in model.named_buffers():
                 if buffer.is_floating_point() and not is_lazy(buffer) and buffer.layout == torch.strided:
-                    yield (f"{prefix}.{name}" if prefix else name), buffer
+                    yield full_path(prefix, name), buffer
 
     def _of_gradients(self) -> str:
         gradients = [p.grad for p in self._run.parameters.values() if p.grad is not None]

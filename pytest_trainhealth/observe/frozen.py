@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import Optimizer
 
+from ..module_paths import full_path
 from ..records.wiring import FrozenChange
 from .run import Run
 
@@ -97,7 +98,7 @@ class Frozen:
     def _meet_models(self) -> None:
         for prefix, model in list(self._run.models.items())[self._known :]:
             for path, norm in _frozen_norms(model):
-                full = ".".join(part for part in (prefix, path) if part)
+                full = full_path(prefix, path)
                 if not self._has_twin(full):
                     self._norms[full] = norm
         self._known = len(self._run.models)

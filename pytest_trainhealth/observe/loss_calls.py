@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..loss_functions import DIFFERENCES, NAMES, RANGES, SOFTMAXES, TARGET_AT, WITH_CLASSES
+from ..module_paths import full_path
 from ..records.losses import LossCall
 from .calls import Call, CloseSteps
 from .divergence import Divergences
@@ -79,7 +80,7 @@ class LossCalls(CloseSteps):
         self._imitations.step_begins(batch)
         if self._open is not None:
             self._inside = {
-                ".".join(part for part in (prefix, path) if part)
+                full_path(prefix, path)
                 for prefix, model in self._run.models.items()
                 for path, _ in model.named_modules()
                 if path

@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..batches import tensors
 from ..facts import Place
+from ..module_paths import full_path
 from ..records.probes import MixingRecord
 from .calls import function_name
 from .module_stack import ModuleStack
@@ -258,7 +259,7 @@ def _meant(step: Step) -> str:
 def _class_of(path: str, run: Run) -> str:
     for prefix, model in run.models.items():
         for name, module in model.named_modules():
-            if path and ".".join(part for part in (prefix, name) if part) == path:
+            if path and full_path(prefix, name) == path:
                 return describe(module)
     return ""
 

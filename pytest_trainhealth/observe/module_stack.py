@@ -9,11 +9,13 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
+from ..module_paths import full_path
+
 
 class ModuleStack:
     def __init__(self, models: Mapping[str, nn.Module]) -> None:
         self._paths = {
-            id(module): ".".join(part for part in (prefix, path) if part) or type(model).__name__
+            id(module): full_path(prefix, path) or type(model).__name__
             for prefix, model in models.items()
             for path, module in model.named_modules()
         }

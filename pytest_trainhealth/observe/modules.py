@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 from torch.utils.hooks import RemovableHandle
 
+from ..module_paths import full_path
 from ..records.wiring import ModuleRecord
 from .origin import made_by
 from .run import Run
@@ -40,7 +41,7 @@ class Modules:
         for prefix, model in self._run.models.items():
             modules = dict(model.named_modules())
             for path, module in modules.items():
-                full = ".".join(part for part in (prefix, path) if part)
+                full = full_path(prefix, path)
                 self._paths[id(module)] = full
                 self._run.trace.modules[full] = ModuleRecord(full, type(module).__name__, made_by(path, modules))
 

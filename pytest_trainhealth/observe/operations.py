@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..module_paths import full_path
 from .calls import CloseSteps
 from .run import Run
 
@@ -19,7 +20,7 @@ class Operations(CloseSteps):
     def step_begins(self, batch: object) -> None:
         if self.wanted():  # a criterion is a module too, but none of the model's
             for prefix, model in self._run.models.items():
-                paths = (".".join(part for part in (prefix, path) if part) for path, _ in model.named_modules())
+                paths = (full_path(prefix, path) for path, _ in model.named_modules())
                 self._paths.update(path or type(model).__name__ for path in paths)
         super().step_begins(batch)
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..module_paths import full_path
 from ..records.wiring import Alliance
 from .memory_of import memory_of
 from .places import user_place
@@ -67,7 +68,7 @@ class Opponents:
                 holders = {self._run.held_by(p) for p in module.parameters() if p.requires_grad}
                 if len(holders) == 1 and len(next(iter(holders))) == 1:
                     found.append(path)
-                    yield ".".join(part for part in (prefix, path) if part), module
+                    yield full_path(prefix, path), module
 
     def _listen(self, name: str) -> Any:
         def called(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:

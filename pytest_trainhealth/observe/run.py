@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
+from ..module_paths import full_path
 from ..records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
 from ..trace import Trace
 from .handed_out import HandedOut
@@ -116,7 +117,7 @@ class Run:
             self.models[prefix] = model
             modules = dict(model.named_modules(remove_duplicate=False))
             for name, parameter in model.named_parameters():
-                full = f"{prefix}.{name}" if prefix else name
+                full = full_path(prefix, name)
                 if any(parameter is known for known in self.parameters.values()):
                     continue
                 self.parameters[full] = parameter
@@ -126,7 +127,7 @@ class Run:
 
     def _add_unregistered(self, prefix: str, model: nn.Module) -> None:
         for name, store, owner, parameter in unregistered(model):
-            full, kept_in = (f"{prefix}.{each}" if prefix else each for each in (name, store))
+            full, kept_in = (full_path(prefix, each) for each in (name, store))
             if full in self.parameters or any(parameter is known for known in self.parameters.values()):
                 continue
             self.parameters[full] = parameter
@@ -156,7 +157,7 @@ class Run:
         """Of all models, under the paths that records have."""
         for prefix, model in self.models.items():
             for path, module in model.named_modules():
-                yield ".".join(part for part in (prefix, path) if part), module
+                yield full_path(prefix, path), module
 
     def held_by(self, parameter: torch.Tensor) -> tuple[str, ...]:
         return self._holders.get(id(parameter), ())

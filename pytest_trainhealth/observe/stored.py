@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, IterableDataset, Subset
 
 from ..batches import tensors
 from ..facts import Place
+from ..module_paths import full_path
 from ..records.data import KeptTensor, SampleChange
 from .memory_of import memory_of
 from .norms import norms
@@ -246,7 +247,7 @@ class KeptTensors:
     def _meet_models(self) -> None:
         for prefix, model in list(self._run.models.items())[self._known :]:
             for name, tensor in kept_by(model):
-                full = ".".join(part for part in (prefix, name) if part)
+                full = full_path(prefix, name)
                 self._kept[full] = (tensor, tensor.detach().clone())
         self._known = len(self._run.models)
 
@@ -258,7 +259,7 @@ def kept_by(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
             continue
         for name, held in (*module._buffers.items(), *vars(module).items()):
             if isinstance(held, Tensor) and _is_kept(held):
-                yield (f"{path}.{name}" if path else name), held
+                yield full_path(path, name), held
 
 
 def _is_kept(tensor: Tensor) -> bool:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.nn.utils.parametrize import is_parametrized
 
+from ..module_paths import full_path
 from ..records.wiring import TiedPair
 from .origin import package_of
 from .run import Run
@@ -43,14 +44,14 @@ class Ties:
             for (one_path, one), (other_path, other) in combinations(layers, 2):
                 how = _relation(one, other)
                 if how:
-                    names = [".".join(p for p in (prefix, path, "weight") if p) for path in (one_path, other_path)]
+                    names = [full_path(prefix, path, "weight") for path in (one_path, other_path)]
                     pair = TiedPair(names[0], names[1], how)
                     self._pairs.append((pair, _weight(one), _weight(other)))
             for path, bare in _bare(model):
                 for layer_path, layer in layers:
                     if isinstance(layer, nn.Linear) and _is_transposed(_weight(layer).detach(), bare.detach()):
-                        first = ".".join(p for p in (prefix, layer_path, "weight") if p)
-                        second = f"{prefix}.{path}" if prefix else path
+                        first = full_path(prefix, layer_path, "weight")
+                        second = full_path(prefix, path)
                         pair = TiedPair(first, second, "transposed")
                         self._pairs.append((pair, _weight(layer), bare))
         self._known = len(self._run.models)
@@ -92,7 +93,7 @@ def _relation(one: nn.Module, other: nn.Module) -> str:
 def _bare(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
     """Matrices that classes of the user's own register themselves."""
     return [
-        (f"{path}.{name}" if path else name, parameter)
+        (full_path(path, name), parameter)
         for path, module in model.named_modules()
         if package_of(type(module)) == "user" and not is_parametrized(module)
         for name, parameter in module.named_parameters(recurse=False)

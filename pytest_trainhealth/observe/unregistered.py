@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 from torch.nn.parameter import is_lazy
 
+from ..module_paths import full_path
 from .origin import package_of
 
 #: A single module in a list is hidden there on purpose: a teacher or a feature network that is not to be saved.
@@ -26,7 +27,7 @@ def unregistered(model: nn.Module) -> Iterator[tuple[str, str, nn.Module | None,
         for attribute, held in vars(module).items():
             if attribute.startswith("__") or attribute in ("_modules", "_parameters", "_buffers"):
                 continue
-            store = f"{path}.{attribute}" if path else attribute
+            store = full_path(path, attribute)
             members = [(key, each) for key, each in _members(held) if id(each) not in known]
             if len(members) < _SEVERAL:
                 continue
@@ -56,4 +57,4 @@ def _parameters(each: Any) -> Iterator[tuple[str, nn.Module | None, nn.Parameter
     for path, module in each.named_modules():
         if module.training:
             for name, parameter in module.named_parameters(recurse=False):
-                yield (f"{path}.{name}" if path else name), module, parameter
+                yield full_path(path, name), module, parameter
