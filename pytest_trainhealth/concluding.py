@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from .against.judged import beside, comparison_figures
 from .breakdown import crashed
-from .checks import CouldNotJudge, Doubtful, Judgement, Passed
 from .diagnosis import Diagnosis, Known, explain_crash, find_causes
 from .facts import Symptom, Verdict
 from .judging import Examination
 from .records.comparison import Comparison
+from .records.judgement import CouldNotJudge, Doubtful, Judgement, Passed
 from .settings import NAN
 from .standing_out import told_operators
 from .stress import stressed

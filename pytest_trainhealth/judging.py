@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from .checks import UNCURED, Check, Judgement, NeedsControl, Passed, Sick
+from .checks import Check
 from .checks import check as find_check
 from .facts import Cure, Symptom
 from .observe.recording import Plan, never
 from .pace import quiet_step
+from .records.judgement import UNCURED, Judgement, NeedsControl, Passed, Sick
 from .symptoms import PERFORMANCE
 from .trace import Trace
 

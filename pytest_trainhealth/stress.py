@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 from . import figures
 from .breakdown import broke_down
-from .checks import CouldNotJudge, Judgement, Passed
 from .circumstances import Asked, Circumstances
 from .facts import Symptom
 from .judging import Examination
@@ -14,6 +13,7 @@ from .margin import Margin, margins
 from .observe.recording import TrainingProgram
 from .observe.searching import Searched, search
 from .precisions import usable
+from .records.judgement import CouldNotJudge, Judgement, Passed
 from .records.numbers import Found
 from .sweep import Sweep, under
 from .trace import Trace

@@ -28,10 +28,10 @@ from typing import Any
 from .. import figures, silent, wiring
 from ..breakdown import broke_down
 from ..facts import Symptom
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 from ..records.wiring import ParameterRecord
 from ..symptoms import INSTABILITY, NOT_LEARNING
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 
 SIGNALS = (
     *("first_gradients", "moves", "stale", "modules"),

@@ -34,9 +34,9 @@ from .. import figures, pace
 from ..breakdown import broke_down
 from ..facts import Symptom
 from ..pace import measured as measured
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, Doubtful, Judgement, Passed, Sick
 from ..symptoms import MEMORY, PERFORMANCE
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Doubtful, Judgement, Passed, Sick
 
 SIGNALS: tuple[str, ...] = ("split", "memory", "tokens", "threads", "compilations")
 ONE_BATCH = False

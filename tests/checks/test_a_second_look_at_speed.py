@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_trainhealth.checks import Passed
 from pytest_trainhealth.checks.keeps_throughput import judge
 from pytest_trainhealth.concluding import second_look, verdict_on
 from pytest_trainhealth.diagnosis import Known, find_causes
@@ -16,6 +15,7 @@ from pytest_trainhealth.facts import Cure, Finding, Symptom
 from pytest_trainhealth.judging import Examination
 from pytest_trainhealth.observe.recording import Plan
 from pytest_trainhealth.records.comparison import Comparison
+from pytest_trainhealth.records.judgement import Passed
 from pytest_trainhealth.throughput import measured_by, note_speed
 from pytest_trainhealth.trace import Trace
 

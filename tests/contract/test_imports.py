@@ -25,7 +25,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "figures": set(),
     "settings": set(),
     "symptoms": {"facts"},
-    "records": {"facts"},
+    "records": {"facts", "trace"},  # a judgement holds the trace that it is about
     "trace": {"facts", "records"},
 }
 PYTEST_SIDE = {
