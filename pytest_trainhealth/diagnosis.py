@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from .breakdown import crashed
 from .causes import Cause, Suspicion, all_causes
 from .causes import cause as find_cause
-from .facts import Cure, Finding, Rerun, Symptom
+from .facts import Finding, Rerun, Symptom
 from .judging import Examination
 from .observe.microscope import under_the_microscope
 from .observe.signals import CLOSER_LOOK
+from .records.intervention import Cure
 from .slow_training import looked_at_closely
 from .symptoms import EXPLOSION, INSTABILITY, MEMORY, PERFORMANCE
 from .trace import Trace

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 from .checks import Check
 from .checks import check as find_check
-from .facts import Cure, Symptom
+from .facts import Symptom
 from .observe.recording import Plan, never
 from .pace import quiet_step
+from .records.intervention import Cure
 from .records.judgement import UNCURED, Judgement, NeedsControl, Passed, Sick
 from .symptoms import PERFORMANCE
 from .trace import Trace

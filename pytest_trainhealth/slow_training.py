@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from .facts import Cure, Symptom
+from .facts import Symptom
 from .judging import Examination
 from .observe.slow_calls import STEPS
 from .pace import LEAST_WARM_UP, too_few_samples
+from .records.intervention import Cure
 from .records.speed import JoinedRecord
 from .symptoms import PERFORMANCE
 from .trace import Trace

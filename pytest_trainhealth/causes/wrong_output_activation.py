@@ -24,7 +24,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, objective
-from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..facts import Evidence, Fix, Place, Symptom
+from ..records.intervention import Cure
 from ..records.losses import Imitation, LossCall
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace

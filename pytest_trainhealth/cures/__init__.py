@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..facts import Cure
+from ..records.intervention import Cure
 
 if TYPE_CHECKING:
     from ..observe.run import Run

@@ -14,7 +14,7 @@ import torch
 from ..batches import batch_size
 from ..conditions import impose
 from ..cures import install
-from ..facts import Condition, Cure
+from ..records.intervention import Condition, Cure
 from ..records.numbers import Crash
 from ..starting import Start
 from ..trace import Trace

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..batches import tensors
-from ..facts import Condition
+from ..records.intervention import Condition
 from ..records.numbers import Found
 from ..trace import Trace
 from .aiming import Aim, AimedStep

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..facts import Cure, Symptom
+from ..facts import Symptom
 from ..trace import Trace
+from .intervention import Cure
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.facts import Cure
 from pytest_trainhealth.observe.places import MadeAt
 from pytest_trainhealth.observe.recording import Plan, _Loop, recorded
+from pytest_trainhealth.records.intervention import Cure
 
 CURE = Cure("larger_batches", "4 batches joined into one", {"count": 4})
 
