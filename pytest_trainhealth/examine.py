@@ -16,7 +16,7 @@ from .against.asked import Asked
 from .against.comparing import compared
 from .casebook import Casebook
 from .checks import check as find_check
-from .concluding import verdict_on
+from .concluding import FollowUp, verdict_on
 from .errand import Errand, current, sent_on
 from .facts import Report, Verdict
 from .judging import Examination, Program
@@ -33,6 +33,7 @@ from .settings import (
     DATA,
     FLOW,
     INPUT,
+    NAN,
     OVERFIT,
     SPEED,
     WrongSetting,
@@ -44,6 +45,7 @@ from .settings import (
 )
 from .starting import NotATraining as NotATraining
 from .starting import Start
+from .stress import stressed
 from .throughput import measured_by, note_speed
 from .trace import Trace
 from .training import Training
@@ -52,6 +54,9 @@ from .undisturbed import seed_everything, undisturbed
 #: What these find explains the others: a wiring fault must not be taken for a matter of learning rates. And the run
 #: of `learns_from_data` is one that `trains_without_nan` can judge.
 _TURNS = (FLOW, INPUT, OVERFIT, DATA)
+
+#: What comes after a check that passed.
+FOLLOW_UPS: dict[str, FollowUp] = {NAN: stressed}
 
 
 def examine(
@@ -88,7 +93,7 @@ def examine(
             examination = Examination(program, check, values, plan)
             if isinstance(program, TrainingProgram):
                 trace = casebook.run_for(examination.check, values)
-            verdict = verdict_on(examination, trace, name, casebook.known, comparison)
+            verdict = verdict_on(examination, trace, name, casebook.known, comparison, FOLLOW_UPS.get(check))
             if isinstance(program, TrainingProgram) and examination.first is not None:
                 casebook.keep(examination.check, examination.first)
             if check == SPEED and examination.first is not None:
