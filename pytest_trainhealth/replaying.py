@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
 from .causes import cause as find_cause
-from .errand import Errand, sent_on
 from .facts import Evidence, Finding, Place, Symptom, Verdict
 from .judging import Program
 from .observe.microscope import under_the_microscope
 from .observe.recording import Plan, TrainingProgram, TrainingRun
 from .records.numbers import GuiltyOperation, NonFinite
-from .reproducer import Reproducer, read
+from .reproducer import Reproducer
 from .step_state import DoesNotFit, put_back
 from .symptoms import EXPLOSION
 from .trace import Trace
-from .training import Training
 
 #: What makes two guilty operations the same one; lines above may have come or gone since.
 _SAME = ("operation", "phase", "value", "module", "code")
-
-
-def replay(file: str | os.PathLike[str], subject: Training | Callable[[], object]) -> Verdict:
-    """The step that a reproducer holds, on a training (best: the function that makes it). Prints as its chart."""
-    from .examine import examine  # which asks this module to replay what the errand says
-
-    saved = read(file)
-    with sent_on(Errand(replays=replace(saved, call=0))):
-        return examine(subject, saved.check, name=saved.training, seed=saved.seed, values={})
 
 
 def again(saved: Reproducer, plan: Plan) -> Plan:

@@ -71,5 +71,6 @@ def _stand_in(name: str, **content: Any) -> None:
     sys.modules[module.__name__] = module
 
 
-_stand_in("examine", examine=examine, diagnose=diagnose, NotATraining=NotATraining)
+_stand_in("examine", examine=examine, NotATraining=NotATraining)
+_stand_in("api", diagnose=diagnose)
 _stand_in("training", Training=Training)
