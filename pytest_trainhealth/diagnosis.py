@@ -169,7 +169,7 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, sympto
             if healed is not None:
                 break
         certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, trials)
-        yield Known(_finding(cause, suspicion, symptom, certainty, reruns, healed), healed)
+        yield Known(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
         if healed is not None:
             return
         structural = structural or (cause.rank < _STRUCTURE and certainty == "likely")
@@ -196,9 +196,15 @@ def _together(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding]
     return findings
 
 
-def _finding(
-    cause: Cause, suspicion: Suspicion, symptom: Symptom, certainty: str, reruns: list[Rerun], healed: Cure | None
+def finding_of(
+    cause: Cause,
+    suspicion: Suspicion,
+    symptom: Symptom,
+    certainty: str,
+    reruns: Sequence[Rerun] = (),
+    healed: Cure | None = None,
 ) -> Finding:
+    """A suspicion together with what came of it."""
     return Finding(
         cause=cause.name,
         statement=suspicion.statement,
