@@ -17,14 +17,16 @@ from .checks import check as find_check
 from .concluding import FollowUp, verdict_on
 from .errand import current
 from .facts import Verdict
-from .judging import Examination, Program
+from .judging import Examination
 from .keeping import kept
 from .observe.flops import count_flops
-from .observe.recording import Plan, TrainingProgram
+from .observe.recording import TrainingProgram
 from .observe.watching import WatchedProgram, watching
 from .pace import operations
+from .program import Program
 from .replaying import replayed
 from .reproducer import Keeper
+from .run_plan import Plan
 from .settings import NAN, SPEED, WrongSetting, setting
 from .starting import NotATraining as NotATraining
 from .starting import Start

@@ -10,11 +10,12 @@ from .breakdown import not_finite
 from .causes import cause as find_cause
 from .diagnosis import finding_of
 from .facts import Evidence, Finding, Place, Verdict
-from .judging import Program
 from .observe.microscope import under_the_microscope
-from .observe.recording import Plan, TrainingProgram, TrainingRun
+from .observe.recording import TrainingProgram, TrainingRun
+from .program import Program
 from .records.numbers import GuiltyOperation, NonFinite
 from .reproducer import Reproducer
+from .run_plan import Plan
 from .step_state import DoesNotFit, put_back
 from .trace import Trace
 

@@ -21,13 +21,14 @@ from ..batches import batch_size
 from ..conditions import impose
 from ..cures import install
 from ..records.numbers import Crash, NonFinite
+from ..run_plan import Plan
 from ..trace import Trace
 from ..undisturbed import seed_everything
 from .clock import Clock
 from .finiteness import Finiteness
 from .hooks import listening
 from .places import MadeAt, noting_places, raised_at
-from .recording import Plan, add_places
+from .recording import add_places
 from .run import Run
 from .schedule import is_sampled
 from .signals import make_signals
