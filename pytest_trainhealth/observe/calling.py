@@ -12,7 +12,7 @@ from typing import Any
 
 from ..records.speed import CallRecord
 from .origin import is_library_file
-from .places import _runs_the_training, place_of
+from .places import place_of, runs_the_training
 
 _Key = tuple[str, str, int, bool]
 
@@ -84,7 +84,7 @@ def _name(function: Any) -> str:
 
 
 def _innermost(frame: FrameType | None) -> tuple[str, int]:
-    while frame is not None and not _runs_the_training(frame):
+    while frame is not None and not runs_the_training(frame):
         if not is_library_file(frame.f_code.co_filename):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back

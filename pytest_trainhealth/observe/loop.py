@@ -31,7 +31,7 @@ class Stepper:
     def __init__(self, training: Training) -> None:
         self._training = training
         half = training.precision == torch.float16
-        self._scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
+        self.scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
         self._optimizers = list(training.optimizers.values())
         #: What a loss that is none came from.
         self._asked = (
@@ -60,12 +60,12 @@ class Stepper:
             optimizer.zero_grad()
         loss = self._backward(batch)
         for optimizer in self._optimizers:
-            if self._scaler is None:
+            if self.scaler is None:
                 optimizer.step()
             else:
-                self._scaler.step(optimizer)
-        if self._scaler is not None:
-            self._scaler.update()
+                self.scaler.step(optimizer)
+        if self.scaler is not None:
+            self.scaler.update()
         self._schedule(loss)
         return loss
 
@@ -92,7 +92,7 @@ class Stepper:
 
     def _backward(self, batch: Any) -> float:
         loss, value = self._loss(batch)
-        scaled = loss if self._scaler is None else self._scaler.scale(loss)
+        scaled = loss if self.scaler is None else self.scaler.scale(loss)
         scaled.backward()  # type: ignore[no-untyped-call]
         return value
 

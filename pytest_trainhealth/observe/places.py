@@ -30,14 +30,14 @@ def place_of(file: str, line: int) -> Place:
 def user_place(frame: FrameType | None = None) -> Place | None:
     """The innermost line of the user's own on the stack, inside the training: who called us is not to blame."""
     frame = frame or sys._getframe(1)
-    while frame is not None and not _runs_the_training(frame):
+    while frame is not None and not runs_the_training(frame):
         if not is_library_file(frame.f_code.co_filename):
             return place_of(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return None
 
 
-def _runs_the_training(frame: FrameType) -> bool:
+def runs_the_training(frame: FrameType) -> bool:
     """Ours, with nothing of the training below it on the stack: the built-in step, a run, a factory's caller."""
     return frame.f_code.co_name in _BOUNDARIES and frame.f_code.co_filename.startswith(PACKAGE_ROOT)
 
