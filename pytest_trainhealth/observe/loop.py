@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.optim import LBFGS
 
 from ..batches import fresh_containers
+from ..figures import with_article
 from ..training import Training
 
 _AS_IT_IS = nullcontext()
@@ -187,6 +188,4 @@ def as_number(loss: Any, asked: str) -> float:
 
 
 def _kind(value: Any) -> str:
-    name = type(value).__name__
-    article = "an" if name[0].lower() in "aeiou" else "a"
-    return f"{article} {name}"
+    return with_article(type(value).__name__)
