@@ -55,3 +55,8 @@ class Plan:
     keeps: Callable[[Callable[[Run], Any]], Callable[[Run], Any]] | None = None
     #: Puts a new run right before a step of an earlier one, and gives the batch of that step.
     resumes: Callable[[TrainingRun], Any] | None = None
+
+    @property
+    def interventions(self) -> tuple[Condition | Cure, ...]:
+        """In the order in which they are installed: a cure acts on what the conditions make of a run."""
+        return (*self.conditions, *self.cures)

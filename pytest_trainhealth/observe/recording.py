@@ -8,8 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ..batches import batch_size
-from ..conditions import impose
-from ..cures import install
+from ..installing import install
 from ..records.numbers import Crash
 from ..run_plan import Plan
 from ..starting import Start
@@ -73,10 +72,8 @@ def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[TrainingR
     run.trace.batches = run.feed.count
     run.trace.cured = bool(plan.cures)
     with ExitStack() as stack:
-        for condition in plan.conditions:
-            run.listen(impose(condition, run, stack))
-        for cure in plan.cures:
-            run.listen(install(cure, run, stack))
+        for intervention in plan.interventions:
+            run.listen(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
         for signal in (run.finiteness, *make_signals(run, plan.signals)):
             run.listen(signal)

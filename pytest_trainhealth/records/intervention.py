@@ -24,7 +24,7 @@ class Cure:
 
 @dataclass(frozen=True)
 class Condition:
-    """One thing about a run that is other than usual. `kind` names the file in `conditions/` that knows how."""
+    """One thing about a run that is other than usual. `kind` names a file of `conditions/` or `cures/`."""
 
     kind: str
     label: str
