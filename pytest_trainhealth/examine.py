@@ -24,6 +24,7 @@ from .observe.recording import TrainingProgram
 from .observe.watching import WatchedProgram, watching
 from .pace import operations
 from .program import Program
+from .pytest_benchmark import measured_by, note_speed
 from .replaying import replayed
 from .reproducer import Keeper
 from .run_plan import Plan
@@ -31,7 +32,6 @@ from .settings import NAN, SPEED, WrongSetting, setting
 from .starting import NotATraining as NotATraining
 from .starting import Start
 from .stress import stressed
-from .throughput import measured_by, note_speed
 from .trace import Trace
 from .training import Training
 from .undisturbed import seed_everything, undisturbed

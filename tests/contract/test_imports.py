@@ -15,8 +15,8 @@ WITHOUT_TORCH = (
     *("checks", "causes", "records", "reports"),
     *("__init__", "facts", "trace", "settings", "symptoms", "figures"),
     *("breakdown", "curve", "guessing", "misgiven", "objective", "pace", "rates", "silent", "wiring"),
-    *("plugin", "chosen", "stash", "collecting", "running", "sending", "gathering", "failure", "fixture", "measuring"),
-    *("named_training", "replay_run", "errand"),
+    *("plugin", "chosen", "stash", "collecting", "running", "sending", "gathering", "failure", "fixture"),
+    *("named_training", "replay_run", "errand", "pytest_benchmark"),
 )
 HEAVY = {"torch", "numpy", "hypothesis", "lightning", "transformers"}
 #: Records know next to nothing. Lazy imports count too, but for the one of `facts`, whose reason stands beside it.
