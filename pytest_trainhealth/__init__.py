@@ -8,9 +8,9 @@ The flow, one way::
 
 Where things are: `training.py` is what users hand in, `observe/` records it, `checks/` judge the record,
 `causes/` explain a symptom, `cures/` are tried on a re-run, `reports/` word the outcome; `examine.py` is the
-pipeline and `concluding.py` its last part, `against/` compares with another revision, `plugin.py` is what pytest
-loads, `settings.py` the one table of settings, `facts.py`, `trace.py` and `records/` are the records. The names below
-are looked up on first use, so that pytest's start-up never imports torch.
+pipeline and `concluding.py` its last part, `api.py` what users call outside of pytest, `against/` compares with another
+revision, `plugin.py` is what pytest loads, `settings.py` the one table of settings, `facts.py`, `trace.py` and
+`records/` are the records. The names below are looked up on first use, so that pytest's start-up never imports torch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .examine import diagnose as diagnose
+    from .api import diagnose as diagnose
+    from .api import replay as replay
     from .facts import Evidence as Evidence
     from .facts import Finding as Finding
     from .facts import Place as Place
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from .facts import Symptom as Symptom
     from .facts import Verdict as Verdict
     from .fixture import TrainHealth as TrainHealth
-    from .replaying import replay as replay
     from .trace import Trace as Trace
     from .training import Training as Training
 
@@ -35,8 +35,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Training": "training",
-    "diagnose": "examine",
-    "replay": "replaying",
+    "diagnose": "api",
+    "replay": "api",
     "TrainHealth": "fixture",
     "Trace": "trace",
     "Report": "facts",

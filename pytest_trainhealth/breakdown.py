@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import figures
 from .facts import Symptom
-from .records.numbers import Crash
+from .records.numbers import Crash, NonFinite
 from .symptoms import CRASH, EXPLOSION, NOT_LEARNING
 from .trace import Trace
 
@@ -28,17 +28,14 @@ def _not_connected() -> Symptom:
 
 
 def _exploded(trace: Trace) -> Symptom:
-    found = trace.nonfinite
-    where, value, step = (found.where, found.value, found.step) if found else ("the loss", "nan", len(trace.losses) - 1)
-    course = f" (from {figures.loss(trace.losses[0])})" if step and trace.losses else ""
-    return Symptom(
-        f"{where} is {value} at step {step}{course}",
-        EXPLOSION,
-        float(value),
-        0.0,
-        "critical",
-        f"{where} is {value} at step {step}",
-    )
+    found = trace.nonfinite or NonFinite(len(trace.losses) - 1, "the loss", "nan")
+    course = f" (from {figures.loss(trace.losses[0])})" if found.step and trace.losses else ""
+    return not_finite(found, course)
+
+
+def not_finite(found: NonFinite, course: str = "") -> Symptom:
+    said = f"{found.where} is {found.value} at step {found.step}"
+    return Symptom(f"{said}{course}", EXPLOSION, float(found.value), 0.0, "critical", said)
 
 
 def crashed(crash: Crash) -> Symptom:

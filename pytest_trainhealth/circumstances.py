@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import figures
-from .facts import Condition
+from .records.intervention import Condition
 
 _TOLD = {
     "zero": "a sample of zeros",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from . import measuring
+from . import pytest_benchmark
 from .settings import CHECKS, MARKERS, SPEED, WrongSetting, read_keywords
 from .stash import CHECK, CHOSEN
 
@@ -115,7 +115,7 @@ def finish(items: list[pytest.Item]) -> None:
         if check is None or not isinstance(item, pytest.Function):
             continue
         _keep_marker(item, check)
-        if check == SPEED and measuring.why_not(item.config) is None:
+        if check == SPEED and pytest_benchmark.why_not(item.config) is None:
             # By name and in time, for `--benchmark-only` looks at these names; and in a list of its own, for the one
             # that it has is shared with the items of the other checks.
             item.fixturenames = [*dict.fromkeys((*item.fixturenames, "benchmark"))]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from .against.judged import beside, comparison_figures
 from .breakdown import crashed
-from .checks import CouldNotJudge, Doubtful, Judgement, Passed
 from .diagnosis import Diagnosis, Known, explain_crash, find_causes
 from .facts import Symptom, Verdict
 from .judging import Examination
 from .records.comparison import Comparison
-from .settings import NAN
+from .records.judgement import CouldNotJudge, Doubtful, Judgement, Passed
 from .standing_out import told_operators
-from .stress import stressed
 from .symptoms import EXPLOSION, MEMORY, PERFORMANCE
 from .trace import Trace
 
@@ -21,16 +20,34 @@ from .trace import Trace
 _OTHER_SEED = 7919
 
 
+@dataclass
+class FollowedUp:
+    """The judgement after all, with the run that decided it."""
+
+    judgement: Judgement
+    trace: Trace
+    notes: list[str] = field(default_factory=list)
+
+
+#: What a check that passed is followed up by. Handed in, for who concludes need not know of it.
+FollowUp = Callable[[Examination, Passed, Trace], FollowedUp]
+
+
 def verdict_on(
-    examination: Examination, trace: Trace | None, name: str, known: list[Known], comparison: Comparison | None
+    examination: Examination,
+    trace: Trace | None,
+    name: str,
+    known: list[Known],
+    comparison: Comparison | None,
+    follow_up: FollowUp | None = None,
 ) -> Verdict:
     try:
         trace, judgement = examination.judged(examination.plan, trace)
     except Exception as error:
         return _explained(examination, name, error)
     notes = (*examination.program.remarks, *(() if comparison is None else comparison.notes))
-    if isinstance(judgement, Passed) and examination.check_name == NAN:
-        after = stressed(examination, judgement, trace)
+    if isinstance(judgement, Passed) and follow_up is not None:
+        after = follow_up(examination, judgement, trace)
         trace, judgement, notes = after.trace, after.judgement, (*notes, *after.notes)
     if isinstance(judgement, Symptom):
         judgement = second_look(examination, judgement)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from .breakdown import crashed
 from .causes import Cause, Suspicion, all_causes
 from .causes import cause as find_cause
-from .facts import Cure, Finding, Rerun, Symptom
+from .closeup import closer_look
+from .facts import Finding, Rerun, Symptom
 from .judging import Examination
-from .observe.microscope import under_the_microscope
 from .observe.signals import CLOSER_LOOK
-from .slow_training import looked_at_closely
+from .records.intervention import Cure
 from .symptoms import EXPLOSION, INSTABILITY, MEMORY, PERFORMANCE
 from .trace import Trace
 from .trials import Trials
@@ -20,9 +20,6 @@ from .trials import Trials
 #: Causes from this rank on are about hyperparameters, which "cure" half of all faults a little.
 _HYPERPARAMETERS = 40
 _STRUCTURE = 20
-
-#: Wiring, activations and the size of updates show early.
-_CLOSER_STEPS = 64
 
 _RIVALS = (
     Cure("learning_rate", "learning rate x 10", {"factor": 10.0}),
@@ -70,9 +67,9 @@ def find_causes(
         rerun = trials(each.cure) if each.cure is not None else None
         if rerun is not None and rerun.healthy:
             if examination.plan.keeps is not None:
-                _closer_look(examination, symptom, trace)  # nothing more to find, but what shows it is to be kept
+                closer_look(examination, symptom, trace)  # nothing more to find, but what shows it is to be kept
             return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
-    closer = _closer_look(examination, symptom, trace)
+    closer = closer_look(examination, symptom, trace)
     wiring_faults = [each.finding for each in known if each.finding.rank < _STRUCTURE]
     unstable = symptom.category in (EXPLOSION, INSTABILITY) if doubtful else symptom.category == EXPLOSION
     about_rates = rates or unstable or (examination.check.ABOUT_HYPERPARAMETERS and not doubtful)
@@ -127,31 +124,6 @@ def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[lis
     return found, ruled_out
 
 
-def _closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
-    """The failed run once more with every signal; a step that was not finite goes under the microscope."""
-    if not examination.program.repeatable:
-        return trace
-    if symptom.category in (PERFORMANCE, MEMORY):
-        return looked_at_closely(examination, trace, symptom)
-    exploded = symptom.category == EXPLOSION
-    longest = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
-    at = trace.nonfinite.step if exploded and trace.nonfinite is not None else None
-    plan = replace(examination.plan, longest=longest, signals=CLOSER_LOOK, every_step=exploded, drive=None, close_at=at)
-    closer = examination.record(plan)
-    if not exploded and closer.losses:
-        # the same run, so what was seen of the rest of it still holds
-        closer.losses, closer.updates, closer.backwards = trace.losses, trace.updates, trace.backwards
-        for label, record in trace.optimizers.items():
-            if label in closer.optimizers:
-                closer.optimizers[label].rates = record.rates
-    if exploded and closer.nonfinite is not None:
-        step = closer.nonfinite.step
-        at_step = {step: under_the_microscope if plan.keeps is None else plan.keeps(under_the_microscope)}
-        guilty = examination.record(replace(plan, longest=step + 1, signals=(), at_step=at_step)).guilty
-        closer.guilty = None if guilty is None else replace(guilty, step=step)
-    return closer
-
-
 def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, symptom: Symptom) -> Iterator[Known]:
     structural = False
     for cause, suspicion in suspicions:
@@ -168,7 +140,7 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, sympto
             if healed is not None:
                 break
         certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, trials)
-        yield Known(_finding(cause, suspicion, symptom, certainty, reruns, healed), healed)
+        yield Known(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
         if healed is not None:
             return
         structural = structural or (cause.rank < _STRUCTURE and certainty == "likely")
@@ -195,9 +167,15 @@ def _together(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding]
     return findings
 
 
-def _finding(
-    cause: Cause, suspicion: Suspicion, symptom: Symptom, certainty: str, reruns: list[Rerun], healed: Cure | None
+def finding_of(
+    cause: Cause,
+    suspicion: Suspicion,
+    symptom: Symptom,
+    certainty: str,
+    reruns: Sequence[Rerun] = (),
+    healed: Cure | None = None,
 ) -> Finding:
+    """A suspicion together with what came of it."""
     return Finding(
         cause=cause.name,
         statement=suspicion.statement,

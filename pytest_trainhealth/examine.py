@@ -1,13 +1,11 @@
-"""The pipeline: a subject and a check in, a verdict out. `diagnose()` is the same outside pytest."""
+"""The pipeline: a subject and a check in, a verdict out."""
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,43 +14,31 @@ from .against.asked import Asked
 from .against.comparing import compared
 from .casebook import Casebook
 from .checks import check as find_check
-from .concluding import verdict_on
-from .errand import Errand, current, sent_on
-from .facts import Report, Verdict
-from .judging import Examination, Program
+from .concluding import FollowUp, verdict_on
+from .errand import current
+from .facts import Verdict
+from .judging import Examination
 from .keeping import kept
 from .observe.engine_frames import engine_frame
 from .observe.flops import count_flops
-from .observe.recording import Plan, TrainingProgram
+from .observe.recording import TrainingProgram
 from .observe.watching import WatchedProgram, watching
 from .pace import operations
+from .program import Program
+from .pytest_benchmark import measured_by, note_speed
 from .replaying import replayed
 from .reproducer import Keeper
-from .settings import (
-    BATTERY,
-    CHECKS,
-    DATA,
-    FLOW,
-    INPUT,
-    OVERFIT,
-    SPEED,
-    WrongSetting,
-    check_names,
-    keywords,
-    near,
-    read_keywords,
-    setting,
-)
+from .run_plan import Plan
+from .settings import NAN, SPEED, WrongSetting, setting
 from .starting import NotATraining as NotATraining
 from .starting import Start
-from .throughput import measured_by, note_speed
+from .stress import stressed
 from .trace import Trace
 from .training import Training
 from .undisturbed import seed_everything, undisturbed
 
-#: What these find explains the others: a wiring fault must not be taken for a matter of learning rates. And the run
-#: of `learns_from_data` is one that `trains_without_nan` can judge.
-_TURNS = (FLOW, INPUT, OVERFIT, DATA)
+#: What comes after a check that passed.
+FOLLOW_UPS: dict[str, FollowUp] = {NAN: stressed}
 
 
 def examine(
@@ -89,7 +75,7 @@ def examine(
             examination = Examination(program, check, values, plan)
             if isinstance(program, TrainingProgram):
                 trace = casebook.run_for(examination.check, values)
-            verdict = verdict_on(examination, trace, name, casebook.known, comparison)
+            verdict = verdict_on(examination, trace, name, casebook.known, comparison, FOLLOW_UPS.get(check))
             if isinstance(program, TrainingProgram) and examination.first is not None:
                 casebook.keep(examination.check, examination.first)
             if check == SPEED and examination.first is not None:
@@ -167,43 +153,3 @@ def _device(name: str | None) -> torch.device | None:
     if name.partition(":")[0] not in here:
         raise WrongSetting(f"--trainhealth-device: there is no {name!r} on this machine. Here: {', '.join(here)}")
     return torch.device(name)
-
-
-def diagnose(
-    subject: Training | Callable[[], object],
-    checks: Iterable[str] | str | None = None,
-    *,
-    name: str | None = None,
-    seed: int = 0,
-    reproducers: str | os.PathLike[str] | None = None,
-    **settings: Any,
-) -> Report:
-    """Run the battery outside pytest. `checks` takes names, or "all" for those too that otherwise need a marker.
-
-    `reproducers`: a folder for files that `replay()` takes, one for each training that does not stay finite.
-    """
-    wanted = BATTERY if checks is None else tuple(CHECKS) if checks == "all" else checks
-    wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, "diagnose(checks=)")
-    name = name or _name_of(subject)
-    takes = {check: {s.name for s in keywords(check)} for check in wanted}
-    for given in settings:
-        if not any(given in names for names in takes.values()):
-            raise WrongSetting(f"diagnose() takes no {given!r}{near(given, sorted(set().union(*takes.values())))}")
-    verdicts = {}
-    casebook = Casebook()
-    for check in sorted(wanted, key=_turn):
-        mine = {key: value for key, value in settings.items() if key in takes[check]}
-        values = read_keywords(check, mine, "diagnose()")
-        with sent_on(Errand(None if reproducers is None else Path(reproducers), run_seed=seed)):
-            verdicts[check] = examine(subject, check, name=name, seed=seed, values=values, casebook=casebook)
-    return Report(name, tuple(verdicts[check] for check in wanted))
-
-
-def _turn(check: str) -> int:
-    return _TURNS.index(check) if check in _TURNS else len(_TURNS)
-
-
-def _name_of(subject: Any) -> str:
-    if isinstance(subject, Training):
-        return subject.name or ", ".join(type(m).__name__ for m in subject.modules.values())
-    return str(getattr(subject, "__name__", type(subject).__name__))

@@ -63,29 +63,6 @@ class Fix:
 
 
 @dataclass(frozen=True)
-class Cure:
-    """One small intervention for a re-run. `kind` names the file in `cures/` that knows how.
-
-    A record rather than code, so that causes can prescribe cures without importing torch.
-    """
-
-    kind: str
-    label: str
-    options: dict[str, Any] = field(default_factory=dict)
-    #: What to tell the user when this is the cure that heals, if that differs from one cure to the next.
-    fix: Fix | None = None
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One thing about a run that is other than usual. `kind` names the file in `conditions/` that knows how."""
-
-    kind: str
-    label: str
-    options: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Rerun:
     """A run from the same start with one cure applied."""
 

@@ -1,4 +1,4 @@
-"""Numbers and lists of names as people read them; used by checks, causes and reports alike."""
+"""Numbers and names as people read them, and the grammar around them; used wherever something is worded."""
 
 from __future__ import annotations
 
@@ -46,3 +46,15 @@ def names(items: Sequence[str], most: int = 2) -> str:
 
 def plural(number: int, word: str) -> str:
     return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"
+
+
+def is_or_are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def was_or_were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def with_article(word: str) -> str:
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"

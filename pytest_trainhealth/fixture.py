@@ -117,7 +117,7 @@ class TrainHealth:
         """The battery, as a record for the test to make its own assertions on: nothing is raised."""
         __tracebackhide__ = True
         self._only_if_enforced()
-        from .examine import diagnose
+        from .api import diagnose
 
         test, name = test_of(self._item)
         seed = seed_of(test, self._item.config.stash[CHOSEN]["seed"])

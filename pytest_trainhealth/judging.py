@@ -5,31 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
-from .checks import UNCURED, Check, Judgement, NeedsControl, Passed, Sick
+from .checks import Check
 from .checks import check as find_check
-from .facts import Cure, Symptom
+from .facts import Symptom
 from .observe.engine_frames import engine_frame
-from .observe.recording import Plan, never
 from .pace import quiet_step
+from .program import Program
+from .records.intervention import Cure
+from .records.judgement import UNCURED, Judgement, NeedsControl, Passed, Sick
+from .run_plan import Plan, never
 from .symptoms import PERFORMANCE
 from .trace import Trace
-
-
-class Program(Protocol):
-    """What can be run again from the same start: a `Training`, or a watched test."""
-
-    @property
-    def repeatable(self) -> bool: ...
-
-    @property
-    def why_not(self) -> str: ...
-
-    @property
-    def remarks(self) -> tuple[str, ...]: ...
-
-    def record(self, plan: Plan) -> Trace: ...
 
 
 @dataclass

@@ -8,10 +8,11 @@ from typing import Any
 
 from .errand import Errand
 from .facts import Verdict
-from .judging import Examination, Program
-from .observe.recording import Plan
+from .judging import Examination
+from .program import Program
 from .replaying import again, same, told
 from .reproducer import Keeper, Reproducer, file_name, one_line, read, write
+from .run_plan import Plan
 from .step_state import NotKept
 from .symptoms import EXPLOSION
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from . import figures
 from .collecting import plan
 from .running import judged, settle
 from .settings import WrongSetting, near
@@ -44,9 +45,8 @@ def load(spec: str, folders: tuple[Path, ...]) -> Factory:
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module_name]
         raise WrongSetting(f"{_FLAG}: {module_name} has no {attribute!r}{near(attribute, own)}") from None
     if not callable(found):
-        raise WrongSetting(
-            f"{_FLAG}: {spec} is {_a(type(found).__name__)}, where a function that makes a Training is needed"
-        )
+        kind = figures.with_article(type(found).__name__)
+        raise WrongSetting(f"{_FLAG}: {spec} is {kind}, where a function that makes a Training is needed")
     return Factory(spec, found)
 
 
@@ -105,7 +105,3 @@ def _import(name: str) -> Any:
 def _folders(package: str) -> list[str] | None:
     """Where modules of a package may lie; of no package, in the folders of the user's own."""
     return list(sys.modules[package].__path__) if package else sys.path[:2]
-
-
-def _a(word: str) -> str:
-    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"

@@ -23,8 +23,6 @@ _MOST_READINGS = 200
 #: The rest are incomplete batches at the end of an epoch, or steps of a watched test that were taken for longer.
 _MOST = 0.5
 
-PHASES = ("wait", "transfer", "forward", "backward", "optimizer", "rest")
-
 
 def warm_up(seconds: Sequence[float]) -> int | None:
     """How many of the first steps are warm-up. None as long as that is not known."""

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
+from .breakdown import not_finite
 from .causes import cause as find_cause
-from .errand import Errand, sent_on
-from .facts import Evidence, Finding, Place, Symptom, Verdict
-from .judging import Program
+from .diagnosis import finding_of
+from .facts import Evidence, Finding, Place, Verdict
 from .observe.microscope import under_the_microscope
-from .observe.recording import Plan, TrainingProgram, TrainingRun
+from .observe.recording import TrainingProgram, TrainingRun
+from .program import Program
 from .records.numbers import GuiltyOperation, NonFinite
-from .reproducer import Reproducer, read
+from .reproducer import Reproducer
+from .run_plan import Plan
 from .step_state import DoesNotFit, put_back
-from .symptoms import EXPLOSION
 from .trace import Trace
-from .training import Training
 
 #: What makes two guilty operations the same one; lines above may have come or gone since.
 _SAME = ("operation", "phase", "value", "module", "code")
-
-
-def replay(file: str | os.PathLike[str], subject: Training | Callable[[], object]) -> Verdict:
-    """The step that a reproducer holds, on a training (best: the function that makes it). Prints as its chart."""
-    from .examine import examine  # which asks this module to replay what the errand says
-
-    saved = read(file)
-    with sent_on(Errand(replays=replace(saved, call=0))):
-        return examine(subject, saved.check, name=saved.training, seed=saved.seed, values={})
 
 
 def again(saved: Reproducer, plan: Plan) -> Plan:
@@ -125,12 +115,8 @@ def _with_line(verdict: Verdict, old: dict[str, Any] | None, new: dict[str, Any]
 def _another(old: Verdict, trace: Trace, step: int) -> Verdict:
     """Another failure than the one that was kept: all that one step can say of it."""
     found = trace.nonfinite or NonFinite(step, "the loss", str(trace.losses[-1]))
-    words = f"{found.where} is {found.value} at step {found.step}"
-    symptom = Symptom(words, EXPLOSION, float(found.value), 0.0, "critical", words)
+    symptom = not_finite(found)
     cause = find_cause("unstable-operation")
     suspicion = cause.look(trace, symptom)
-    findings = () if suspicion is None else (
-        Finding(cause.name, suspicion.statement, suspicion.certainty, suspicion.why, suspicion.evidence,
-                suspicion.places, (), suspicion.fix, suspicion.not_this, symptom, cause.rank),
-    )  # fmt: skip
+    findings = () if suspicion is None else (finding_of(cause, suspicion, symptom, suspicion.certainty),)
     return Verdict(old.check, old.training, "failed", symptom=symptom, findings=findings, steps=trace.steps)

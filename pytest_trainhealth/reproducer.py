@@ -17,9 +17,9 @@ from typing import Any
 
 import torch
 
-from .facts import Condition
 from .observe.recording import TrainingRun
 from .observe.run import Run
+from .records.intervention import Condition
 from .settings import WrongSetting
 from .step_state import NotKept, copied
 from .trace import Trace

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from . import if_imported, measuring
+from . import if_imported, pytest_benchmark
 from .collecting import Plan, check_of, plan
 from .facts import Verdict
 from .failure import NOT_ENFORCED, NotJudged, Unhealthy
@@ -88,7 +88,7 @@ def judged(config: pytest.Config, planned: Plan, subject: Any, benchmark: Callab
     if side is not None:  # this process was started to tell another about the training, and judges nothing
         served: Verdict = side.serve(planned, subject)
         return served
-    measure, reason = measuring.fixture(config, benchmark) if planned.check == SPEED else (None, None)
+    measure, reason = pytest_benchmark.fixture(config, benchmark) if planned.check == SPEED else (None, None)
     if reason is not None:
         if benchmark is not None and callable(subject):
             subject()  # a test that breaks is noticed all the same

@@ -47,8 +47,8 @@ def _updated_twice(trace: Trace) -> Symptom | None:
         return None
     names = figures.names([record.parameter for record in twice])
     steps = figures.plural(len(twice[0].steps), "step")
-    said = f"{names} {_were(len(twice))} updated twice with one gradient at {steps} (once is meant)"
-    return Symptom(said, SILENT, 2.0, 1.0, "high", f"{names} {_is(len(twice))} updated twice per step")
+    said = f"{names} {figures.was_or_were(len(twice))} updated twice with one gradient at {steps} (once is meant)"
+    return Symptom(said, SILENT, 2.0, 1.0, "high", f"{names} {figures.is_or_are(len(twice))} updated twice per step")
 
 
 def _frozen_moved(trace: Trace) -> Symptom | None:
@@ -58,7 +58,7 @@ def _frozen_moved(trace: Trace) -> Symptom | None:
     names, many = figures.names([record.name for record in moved]), len(moved)
     what = ("its statistics" if many == 1 else "their statistics") if moved[0].by == "statistics" else ""
     steps = figures.plural(len(moved[0].steps), "step")
-    said = f"{names} {_is(many)} frozen, but {what}{' ' * bool(what)}moved"
+    said = f"{names} {figures.is_or_are(many)} frozen, but {what}{' ' * bool(what)}moved"
     return Symptom(f"{said} at {steps} (never wanted)", SILENT, float(many), 0.0, "high", said)
 
 
@@ -134,11 +134,3 @@ def _batch_spoilt(trace: Trace) -> Symptom | None:
     said = f"the step blanks values of batch{spoilt.name} in the data themselves"
     shares = " and ".join(f"{share:.0%}" for share in spoilt.shares)
     return Symptom(f"{said}: {shares} at its first two visits (none may)", SILENT, spoilt.shares[-1], 0.0, "high", said)
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"

@@ -43,7 +43,7 @@ def copied(run: TrainingRun) -> dict[str, Any]:
     """Raises `NotKept`."""
     copy = _Copies()
     parameters = {name: p for name, p in run.parameters.items() if not is_lazy(p)}
-    scaler = run.stepper._scaler
+    scaler = run.stepper.scaler
     return {
         "batch": _batch(run.batch, copy),
         "parameters": {name: copy.tensor(p, name) for name, p in parameters.items()},
@@ -145,8 +145,8 @@ def put_back(run: TrainingRun, state: Mapping[str, Any]) -> Any:
     _same_names("optimizer", state["optimizers"], run.optimizers)
     for label, optimizer in run.optimizers.items():
         _load(optimizer, label, state["optimizers"][label])
-    if state["scaler"] and run.stepper._scaler is not None:
-        run.stepper._scaler.load_state_dict(state["scaler"])
+    if state["scaler"] and run.stepper.scaler is not None:
+        run.stepper.scaler.load_state_dict(state["scaler"])
     _set_random_numbers(state["random"])
     return batch
 

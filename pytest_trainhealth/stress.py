@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from . import figures
 from .breakdown import broke_down
-from .checks import CouldNotJudge, Judgement, Passed
 from .circumstances import Asked, Circumstances
+from .concluding import FollowedUp
 from .facts import Symptom
 from .judging import Examination
 from .margin import Margin, margins
 from .observe.recording import TrainingProgram
 from .observe.searching import Searched, search
 from .precisions import usable
+from .records.judgement import CouldNotJudge, Passed
 from .records.numbers import Found
 from .sweep import Sweep, under
 from .trace import Trace
 from .training import last_batch_size
 
 
-@dataclass
-class Stressed:
-    """The judgement, with the run that decided it."""
-
-    judgement: Judgement
-    trace: Trace
-    notes: list[str] = field(default_factory=list)
-
-
-def stressed(examination: Examination, passed: Passed, trace: Trace) -> Stressed:
+def stressed(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
     outcome = _swept(examination, passed, trace)
     wanted = isinstance(outcome.judgement, Passed) and examination.values.get("search")
     return _searched(examination, outcome, trace) if wanted else outcome
 
 
-def _swept(examination: Examination, passed: Passed, trace: Trace) -> Stressed:
+def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
     values, sweep = examination.values, Sweep(examination)
-    outcome = Stressed(passed, trace)
+    outcome = FollowedUp(passed, trace)
     if not examination.program.repeatable or not values.get("sweep", True):
         return outcome
     asked = Asked.by(values)
@@ -64,7 +56,7 @@ def _swept(examination: Examination, passed: Passed, trace: Trace) -> Stressed:
     return outcome
 
 
-def _searched(examination: Examination, outcome: Stressed, trace: Trace) -> Stressed:
+def _searched(examination: Examination, outcome: FollowedUp, trace: Trace) -> FollowedUp:
     program, plan = examination.program, examination.plan
     if not isinstance(program, TrainingProgram) or not program.repeatable:
         why = program.why_not if not program.repeatable else "it needs a Training, and this test is watched"
@@ -76,7 +68,7 @@ def _searched(examination: Examination, outcome: Stressed, trace: Trace) -> Stre
     examination.plan = replace(under(plan, Circumstances(), find.found.step + 1), conditions=(find.condition,))
     symptom = broke_down(find.trace)
     assert symptom is not None
-    return Stressed(_under(symptom, find.found.told()), find.trace, [_moved(find.found)])
+    return FollowedUp(_under(symptom, find.found.told()), find.trace, [_moved(find.found)])
 
 
 def _moved(found: Found) -> str:
@@ -96,14 +88,14 @@ def _searched_in_vain(searched: Searched) -> str:
     return f"searched: {searched.attempts} attempts towards {operations} found nothing"
 
 
-def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: str = "") -> Stressed:
+def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: str = "") -> FollowedUp:
     """From here on the training is looked at under these circumstances, cures included."""
     trace = sweep.traces[found]
     examination.plan = under(examination.plan, found, max(trace.steps, 1))
     symptom = broke_down(trace)
     assert symptom is not None
     notes = [why] if why else ["these alone:", f"  {found.marker()}"]
-    return Stressed(_under(symptom, found.told()), trace, notes)
+    return FollowedUp(_under(symptom, found.told()), trace, notes)
 
 
 def _under(symptom: Symptom, told: str) -> Symptom:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from .circumstances import Asked, Circumstances
 from .judging import Examination
-from .observe.recording import Plan, never
+from .run_plan import Plan, never
 from .trace import Trace
 
 #: What is plausible is tried for a few steps only, because every run pays for it. By judgement: a bad sample shows in

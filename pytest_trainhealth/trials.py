@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .facts import Cure, Rerun, Symptom
+from .facts import Rerun, Symptom
 from .judging import Examination
+from .records.intervention import Cure
 
 #: Diagnosing may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy
 #: machine comes to the same verdict.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from itertools import takewhile
 from statistics import median
 
 from .records.wiring import (
+    VANISHED,
     Alliance,
     DoubleUpdate,
     Draw,
@@ -16,12 +16,11 @@ from .records.wiring import (
     OptimizerRecord,
     ParameterRecord,
     TiedPair,
+    largest_gradient,
+    vanished_first,
 )
 from .trace import Trace
 
-#: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
-#: (any weight: 1.6e-3); the first of twelve sigmoid layers is at 1e-11.
-VANISHED = 1e-8
 #: An optimizer that stepped twice on gradients of the step before does so always.
 STALE_STEPS = 2
 #: Optimizers that step at fewer of the updates than this take turns.
@@ -130,7 +129,7 @@ def _is_silent(parameter: ParameterRecord) -> bool:
     """
     if not parameter.gradients or parameter.has_gradient:
         return False
-    return not parameter.moved if parameter.never_reached else is_weight(parameter)
+    return not parameter.moved if parameter.never_reached else parameter.is_weight
 
 
 def did_not_run(parameter: ParameterRecord, trace: Trace) -> bool:
@@ -168,8 +167,7 @@ def _differs_only_at(index: int, parts: list[str], other: ParameterRecord) -> bo
 
 
 def weights(trace: Trace) -> list[ParameterRecord]:
-    """Matrices and kernels: a bias before a BatchNorm or in front of a softmax rightly gets no gradient to speak of."""
-    return [p for p in trace.trainable if is_weight(p)]
+    return [p for p in trace.trainable if p.is_weight]
 
 
 def squeezed_to_one(trace: Trace) -> ParameterRecord | None:
@@ -185,23 +183,14 @@ def squeezed_to_one(trace: Trace) -> ParameterRecord | None:
     return narrow if squeezed and first.shape[1] != last.shape[0] else None
 
 
-def is_weight(parameter: ParameterRecord) -> bool:
-    return len(parameter.shape) >= 2 and parameter.size > 1
-
-
 def strength(trace: Trace) -> float:
     """The largest gradient per value among the weights."""
-    return max((g for p in weights(trace) for g in p.rms_gradients().values()), default=0.0)
+    return largest_gradient(weights(trace))
 
 
 def vanished(trace: Trace, share: float = VANISHED) -> list[ParameterRecord]:
-    """The first weights of the model, as far as their gradient is next to nothing beside the largest, at every look.
-
-    A gradient that vanishes on its way back is missing from the first layers. Single weights further on may have
-    next to none by nature: query and key weights at the start get 1e-9 of the largest in a healthy MobileBERT.
-    """
-    limit = share * strength(trace)
-    return list(takewhile(lambda p: p.has_gradient and max(p.rms_gradients().values()) < limit, weights(trace)))
+    """The first weights, as far as their gradient is next to nothing beside the largest, at every look."""
+    return vanished_first(weights(trace), share)
 
 
 def gradient_norm(trace: Trace, step: int) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .. import figures
-from ..checks import CouldNotJudge, Judgement, Passed
 from ..facts import Symptom
 from ..records.comparison import Comparison
+from ..records.judgement import CouldNotJudge, Judgement, Passed
 from ..symptoms import PERFORMANCE
 
 

@@ -12,7 +12,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from ..checks import check as find_check
-from ..observe.recording import Plan, TrainingProgram
+from ..observe.recording import TrainingProgram
+from ..run_plan import Plan
 from ..settings import OVERFIT
 from ..starting import Start
 from ..training import Training

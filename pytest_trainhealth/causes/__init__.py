@@ -20,7 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from ..facts import Certainty, Cure, Evidence, Fix, Place, Symptom
+from ..facts import Certainty, Evidence, Fix, Place, Symptom
+from ..records.intervention import Cure
 from ..trace import Trace
 
 SECTIONS = ("What happens", "How it is recognised", "How to fix it", "What not to do", "When this is wrong")

@@ -27,7 +27,8 @@ from __future__ import annotations
 from statistics import median
 
 from .. import figures, wiring
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..records.wiring import GradientPath
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace

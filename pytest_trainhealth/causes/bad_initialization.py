@@ -30,7 +30,8 @@ from __future__ import annotations
 import math
 
 from .. import figures, wiring
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..records.wiring import ParameterRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace

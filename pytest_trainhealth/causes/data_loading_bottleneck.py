@@ -29,7 +29,8 @@ from __future__ import annotations
 import math
 
 from .. import figures, pace
-from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..facts import Evidence, Fix, Place, Symptom
+from ..records.intervention import Cure
 from ..records.speed import LoadingRecord
 from ..symptoms import PERFORMANCE
 from ..trace import Trace

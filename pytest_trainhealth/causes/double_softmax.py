@@ -22,8 +22,9 @@ When this is wrong
 from __future__ import annotations
 
 from .. import objective
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
 from ..loss_functions import APPLIES
+from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace

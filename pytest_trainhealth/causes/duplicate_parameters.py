@@ -24,7 +24,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, wiring
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, SILENT
 from ..trace import Trace
 from . import Suspicion

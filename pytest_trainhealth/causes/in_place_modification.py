@@ -30,8 +30,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .. import figures
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
 from ..records.data import KeptTensor, SampleChange, SpoiltBatch
+from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion

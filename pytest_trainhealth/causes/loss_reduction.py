@@ -24,7 +24,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, objective
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..records.wiring import OptimizerRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU

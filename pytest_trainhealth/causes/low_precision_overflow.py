@@ -25,7 +25,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..records.numbers import GuiltyOperation
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace

@@ -25,7 +25,8 @@ from __future__ import annotations
 from statistics import median
 
 from .. import curve, figures, wiring
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..records.wiring import OptimizerRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace

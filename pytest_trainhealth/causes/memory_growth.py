@@ -29,7 +29,8 @@ from __future__ import annotations
 import ast
 
 from .. import figures
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..records.speed import KeptGraph
 from ..symptoms import MEMORY
 from ..trace import Trace

@@ -22,7 +22,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import objective
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace

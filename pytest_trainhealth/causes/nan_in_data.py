@@ -25,7 +25,8 @@ from __future__ import annotations
 import math
 
 from .. import figures
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..symptoms import EXPLOSION
 from ..trace import Trace
 from . import Suspicion

@@ -23,7 +23,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import curve, figures, rates
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..symptoms import INSTABILITY, PLATEAU
 from ..trace import Trace
 from . import Suspicion

@@ -29,7 +29,8 @@ import re
 from statistics import median
 
 from .. import figures, pace
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion

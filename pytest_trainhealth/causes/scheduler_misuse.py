@@ -24,7 +24,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, rates
-from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..facts import Evidence, Fix, Place, Symptom
+from ..records.intervention import Cure
 from ..records.wiring import SchedulerRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace

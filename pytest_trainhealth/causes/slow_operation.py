@@ -30,7 +30,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import figures, pace
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..standing_out import stands_out, told_operators
 from ..symptoms import PERFORMANCE
 from ..trace import Trace

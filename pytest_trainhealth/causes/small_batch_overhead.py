@@ -23,7 +23,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, pace
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..standing_out import dominant_call
 from ..symptoms import PERFORMANCE
 from ..trace import Trace

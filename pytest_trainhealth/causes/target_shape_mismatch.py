@@ -21,7 +21,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, objective
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion

@@ -24,7 +24,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, pace
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion

@@ -25,7 +25,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import curve, figures, guessing
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
+from ..records.intervention import Cure
 from ..records.wiring import OptimizerRecord
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace

@@ -28,8 +28,9 @@ When this is wrong
 from __future__ import annotations
 
 from .. import figures, scaling
-from ..facts import Cure, Evidence, Fix, Symptom
+from ..facts import Evidence, Fix, Symptom
 from ..records.data import ScaleRecord
+from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion

@@ -26,8 +26,9 @@ from __future__ import annotations
 from math import inf
 
 from .. import figures, objective
-from ..facts import Cure, Evidence, Fix, Place, Symptom
+from ..facts import Evidence, Fix, Place, Symptom
 from ..loss_functions import BOUNDED, RANGES
+from ..records.intervention import Cure
 from ..records.losses import Imitation, LossCall
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace

@@ -5,59 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
-from ..facts import Cure, Symptom
+from ..records.judgement import Judgement, Sick
 from ..trace import Trace
-
-
-@dataclass(frozen=True)
-class Passed:
-    notes: tuple[str, ...] = ()
-    figures: Mapping[str, float | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class CouldNotJudge:
-    reason: str
-    figures: Mapping[str, float | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class NeedsControl:
-    """The trace alone cannot decide; the same run with this control, beside it, can."""
-
-    control: Cure
-    #: One run of it serves every re-run with a cure as well.
-    once: bool = False
-
-
-@dataclass(frozen=True)
-class Doubtful:
-    """Odd, but healthy trainings may look like this: an alarm only if a cause is confirmed."""
-
-    symptom: Symptom
-    #: The verdict where none is.
-    otherwise: Passed | CouldNotJudge
-    #: A learning rate may be the cause, though the loss is not unstable.
-    rates: bool = False
-
-
-@dataclass(frozen=True)
-class Sick:
-    """What a re-run with a cure is held against: the run as it was, and what was wrong with it."""
-
-    trace: Trace
-    symptom: Symptom
-
-
-NO_CONTROLS: Mapping[str, Trace] = {}
-#: Beside a run with a cure there is always this one: the run as it was without.
-UNCURED = "uncured"
-
-Judgement = Passed | Symptom | CouldNotJudge | Doubtful | NeedsControl
 
 
 class Check(Protocol):

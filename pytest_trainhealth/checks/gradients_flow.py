@@ -28,10 +28,10 @@ from typing import Any
 from .. import figures, silent, wiring
 from ..breakdown import broke_down
 from ..facts import Symptom
-from ..records.wiring import ParameterRecord
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
+from ..records.wiring import VANISHED, ParameterRecord
 from ..symptoms import INSTABILITY, NOT_LEARNING
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 
 SIGNALS = (
     *("first_gradients", "moves", "stale", "modules"),
@@ -153,13 +153,13 @@ def _missing(trace: Trace) -> Symptom | None:
         small = max(weakest.rms_gradients().values())
         said = (
             f"the gradient of {weakest.name} is {figures.short(small)} per value, {figures.short(small / strongest)} "
-            f"of the largest (at least {wiring.VANISHED:g} is usual)"
+            f"of the largest (at least {VANISHED:g} is usual)"
         )
         return Symptom(
             said,
             NOT_LEARNING,
             small / strongest,
-            wiring.VANISHED,
+            VANISHED,
             "high",
             f"the gradient vanishes before {weakest.name}",
         )

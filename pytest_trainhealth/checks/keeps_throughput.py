@@ -34,9 +34,10 @@ from .. import figures, pace
 from ..breakdown import broke_down
 from ..facts import Symptom
 from ..pace import measured as measured
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, Doubtful, Judgement, Passed, Sick
+from ..records.speed import PHASES
 from ..symptoms import MEMORY, PERFORMANCE
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Doubtful, Judgement, Passed, Sick
 
 SIGNALS: tuple[str, ...] = ("split", "memory", "tokens", "threads", "compilations")
 ONE_BATCH = False
@@ -139,7 +140,7 @@ def _without_figure(known: Mapping[str, float | None], settings: Mapping[str, An
 
 def _told(known: Mapping[str, float | None]) -> str:
     """'waiting 3.1 ms, computing 4.2 ms'."""
-    computing = sum(known[f"{phase}_ms"] or 0.0 for phase in pace.PHASES if phase not in ("wait", "transfer"))
+    computing = sum(known[f"{phase}_ms"] or 0.0 for phase in PHASES if phase not in ("wait", "transfer"))
     parts = {"waiting": known["wait_ms"] or 0.0, "moving": known["transfer_ms"] or 0.0, "computing": computing}
     return ", ".join(f"{name} {figures.short(ms)} ms" for name, ms in parts.items() if ms or name != "moving")
 

@@ -29,9 +29,10 @@ from .. import curve, figures, guessing, misgiven, rates, silent, wiring
 from ..breakdown import broke_down
 from ..facts import Symptom
 from ..records.data import Alignment
+from ..records.judgement import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, Passed, Sick
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
-from . import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, Passed, Sick, trains_without_nan
+from . import trains_without_nan
 
 SIGNALS: tuple[str, ...] = (
     "loss_calls",

@@ -28,10 +28,11 @@ from typing import Any
 
 from .. import curve, figures, guessing, misgiven, objective, rates, wiring
 from ..breakdown import broke_down
-from ..facts import Cure, Symptom
+from ..facts import Symptom
+from ..records.intervention import Cure
+from ..records.judgement import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed, Sick
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
-from . import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed, Sick
 
 SIGNALS: tuple[str, ...] = ("loss_calls", "penalties")
 ONE_BATCH = True

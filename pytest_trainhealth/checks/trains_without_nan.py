@@ -34,8 +34,8 @@ from typing import Any
 
 from .. import figures
 from ..breakdown import broke_down
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False

@@ -25,10 +25,10 @@ from typing import Any
 from .. import figures
 from ..breakdown import broke_down
 from ..facts import Symptom
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 from ..records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
 from ..symptoms import SILENT
 from ..trace import Trace
-from . import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 
 SIGNALS = ("probes",)
 ONE_BATCH = False

@@ -1,22 +1,5 @@
 """One file per thing about a run that can be other than usual: larger inputs, smaller batches, a lower precision.
 
-Like cures they are hooks, not edits, and offer ``listener(run, stack, **options)``. Unlike cures they take nothing away
-from a training: they are what it may meet one day, and it is judged as it is.
+Like cures they are hooks, not edits. Unlike cures they take nothing away from a training: they are what it may meet one
+day, and it is judged as it is. Another learning rate may be either: its file is among the cures.
 """
-
-from __future__ import annotations
-
-from contextlib import ExitStack
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from ..facts import Condition
-
-if TYPE_CHECKING:
-    from ..observe.run import Run
-
-
-def impose(condition: Condition, run: Run, stack: ExitStack) -> object:
-    module = import_module(f".{condition.kind}", __name__)
-    listener: object = module.listener(run, stack, **condition.options)
-    return listener

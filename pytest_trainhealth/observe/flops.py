@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from torch.utils.flop_counter import FlopCounterMode
 
-from .recording import Plan, TrainingProgram
+from ..run_plan import Plan
+from .recording import TrainingProgram
 
 
 def count_flops(program: TrainingProgram, plan: Plan) -> float | None:

@@ -6,8 +6,7 @@ import math
 
 from torch.optim import Optimizer
 
-from .. import wiring
-from ..records.wiring import ParameterRecord
+from ..records.wiring import ParameterRecord, vanished_first
 from .norms import norms, root_mean_square
 from .places import user_place
 from .run import Run
@@ -113,7 +112,7 @@ class FirstGradients(Gradients):
         sampled = super().looks_on()
         if not sampled or self._run.step <= _FEW:
             return sampled
-        return bool(self._awaited) or bool(wiring.vanished(self._run.trace))
+        return bool(self._awaited) or bool(vanished_first([p for p in self._run.trace.trainable if p.is_weight]))
 
 
 def _keep(record: ParameterRecord, step: int, norm: float | None) -> None:

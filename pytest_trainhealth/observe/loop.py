@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.optim import LBFGS
 
 from ..batches import fresh_containers
+from ..figures import with_article
 from ..training import Training
 from .engine_frames import engine_frame
 
@@ -32,7 +33,7 @@ class Stepper:
     def __init__(self, training: Training) -> None:
         self._training = training
         half = training.precision == torch.float16
-        self._scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
+        self.scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
         self._optimizers = list(training.optimizers.values())
         #: What a loss that is none came from.
         self._asked = (
@@ -62,12 +63,12 @@ class Stepper:
             optimizer.zero_grad()
         loss = self._backward(batch)
         for optimizer in self._optimizers:
-            if self._scaler is None:
+            if self.scaler is None:
                 optimizer.step()
             else:
-                self._scaler.step(optimizer)
-        if self._scaler is not None:
-            self._scaler.update()
+                self.scaler.step(optimizer)
+        if self.scaler is not None:
+            self.scaler.update()
         self._schedule(loss)
         return loss
 
@@ -94,7 +95,7 @@ class Stepper:
 
     def _backward(self, batch: Any) -> float:
         loss, value = self._loss(batch)
-        scaled = loss if self._scaler is None else self._scaler.scale(loss)
+        scaled = loss if self.scaler is None else self.scaler.scale(loss)
         scaled.backward()  # type: ignore[no-untyped-call]
         return value
 
@@ -190,6 +191,4 @@ def as_number(loss: Any, asked: str) -> float:
 
 
 def _kind(value: Any) -> str:
-    name = type(value).__name__
-    article = "an" if name[0].lower() in "aeiou" else "a"
-    return f"{article} {name}"
+    return with_article(type(value).__name__)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from ..batches import batch_size
-from ..conditions import impose
-from ..cures import install
-from ..facts import Condition, Cure
+from ..installing import install
 from ..records.numbers import Crash
+from ..run_plan import Plan
 from ..starting import Start
 from ..trace import Trace
 from ..training import Training
@@ -27,46 +22,6 @@ from .loop import NotConnected, Stepper
 from .places import MadeAt, raised_at
 from .run import Run
 from .signals import make_signals
-
-
-def never(trace: Trace) -> bool:
-    """For a plan that takes all its steps, whatever comes."""
-    return False
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How long and how closely to look."""
-
-    longest: int
-    signals: tuple[str, ...] = ()
-    one_batch: bool = True
-    enough: Callable[[Trace], bool] = never
-    cures: tuple[Cure, ...] = ()
-    #: What the training is to be judged under.
-    conditions: tuple[Condition, ...] = ()
-    shift: int = 0
-    deadline: float = math.inf
-    #: For the message, should the user's code raise.
-    purpose: str = ""
-    device: torch.device | None = None
-    #: Look at all parameters after every step, to know at which one they turned bad.
-    every_step: bool = False
-    #: Every step of a watched test begins with its forward pass, so that each is as long as the others. Otherwise only
-    #: sampled ones do: it takes a hook on every module.
-    from_forward: bool = False
-    #: Keep an exception of the user's code in the trace instead of raising it.
-    keeps_crash: bool = False
-    #: Look closely at this step too.
-    close_at: int | None = None
-    #: Calls the step again and again; pytest-benchmark's clock, or a plain loop.
-    drive: Callable[[Callable[[], object], int], None] | None = None
-    #: Wrapped around the one step of this number: the microscope.
-    at_step: Mapping[int, Callable[[Run], Any]] = field(default_factory=dict)
-    #: Given the microscope, gives one that first copies what the step begins with: for a reproducer.
-    keeps: Callable[[Callable[[Run], Any]], Callable[[Run], Any]] | None = None
-    #: Puts a new run right before a step of an earlier one, and gives the batch of that step.
-    resumes: Callable[[TrainingRun], Any] | None = None
 
 
 class TrainingRun(Run):
@@ -119,10 +74,8 @@ def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[TrainingR
     run.trace.batches = run.feed.count
     run.trace.cured = bool(plan.cures)
     with ExitStack() as stack:
-        for condition in plan.conditions:
-            run.listen(impose(condition, run, stack))
-        for cure in plan.cures:
-            run.listen(install(cure, run, stack))
+        for intervention in plan.interventions:
+            run.listen(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
         for signal in (run.finiteness, *make_signals(run, plan.signals)):
             run.listen(signal)

@@ -15,15 +15,16 @@ import torch
 from torch import Tensor
 
 from ..batches import tensors
-from ..facts import Condition
+from ..records.intervention import Condition
 from ..records.numbers import Found
+from ..run_plan import Plan, never
 from ..trace import Trace
 from .aiming import Aim, AimedStep
 from .danger_zones import spoken
 from .data_bounds import DataBounds
 from .feed import Feed
 from .hunting import Hunt
-from .recording import Plan, TrainingProgram, never, recorded
+from .recording import TrainingProgram, recorded
 
 
 @dataclass(frozen=True)

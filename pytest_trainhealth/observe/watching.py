@@ -18,9 +18,9 @@ from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
 from ..batches import batch_size
-from ..conditions import impose
-from ..cures import install
+from ..installing import install
 from ..records.numbers import Crash, NonFinite
+from ..run_plan import Plan
 from ..trace import Trace
 from ..undisturbed import seed_everything
 from .clock import Clock
@@ -28,7 +28,7 @@ from .engine_frames import engine_frame
 from .finiteness import Finiteness
 from .hooks import listening
 from .places import MadeAt, noting_places, raised_at
-from .recording import Plan, add_places
+from .recording import add_places
 from .run import Run
 from .schedule import is_sampled
 from .signals import make_signals
@@ -135,10 +135,8 @@ def watching(plan: Plan) -> Iterator[Run]:
     run = Run()
     with ExitStack() as stack:
         run.made = made = stack.enter_context(noting_places(run.add_optimizer))
-        for condition in plan.conditions:
-            run.listen(impose(condition, run, stack))
-        for cure in plan.cures:
-            run.listen(install(cure, run, stack))
+        for intervention in plan.interventions:
+            run.listen(install(intervention, run, stack))
         run.listen(run.handed_out)  # before a backward pass begins a step, at which batches are counted
         steps = _Steps(run, plan)
         run.listen(steps)

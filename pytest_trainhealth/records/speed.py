@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from ..facts import Place
 
+#: What a step's time goes into, in the order of the step.
+PHASES = ("wait", "transfer", "forward", "backward", "optimizer", "rest")
+
 
 @dataclass
 class Phases:

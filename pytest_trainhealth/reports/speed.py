@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..facts import Verdict
 from ..figures import short
-from ..pace import PHASES
+from ..records.speed import PHASES
 
 _WIDTH = 24
 _LETTERS = {"wait": "w", "transfer": "t", "forward": "f", "backward": "b", "optimizer": "o", "rest": "."}

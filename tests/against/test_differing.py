@@ -9,9 +9,9 @@ import pytest
 from pytest_trainhealth.against.differing import grown_operators, of_files, of_losses, of_memorising
 from pytest_trainhealth.against.judged import beside
 from pytest_trainhealth.causes import cause
-from pytest_trainhealth.checks import CouldNotJudge, Passed
 from pytest_trainhealth.facts import Symptom
 from pytest_trainhealth.records.comparison import Comparison, OperatorTime
+from pytest_trainhealth.records.judgement import CouldNotJudge, Passed
 from pytest_trainhealth.symptoms import PERFORMANCE
 from pytest_trainhealth.trace import Trace
 

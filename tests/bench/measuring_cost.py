@@ -17,9 +17,10 @@ from torch.nn import functional as F
 from pytest_trainhealth import Training
 from pytest_trainhealth.checks.keeps_throughput import SIGNALS
 from pytest_trainhealth.observe.places import MadeAt
-from pytest_trainhealth.observe.recording import Plan, recorded
 from pytest_trainhealth.observe.recording import _Loop as RecordedLoop
+from pytest_trainhealth.observe.recording import recorded
 from pytest_trainhealth.pace import step_times
+from pytest_trainhealth.run_plan import Plan
 
 from .models import MODELS
 from .observing import _timed

@@ -16,8 +16,9 @@ from torch.nn import functional as F
 from pytest_trainhealth import Training
 from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.observe.places import MadeAt
-from pytest_trainhealth.observe.recording import Plan, recorded
 from pytest_trainhealth.observe.recording import _Loop as RecordedLoop
+from pytest_trainhealth.observe.recording import recorded
+from pytest_trainhealth.run_plan import Plan
 
 #: As many as a check of medium length takes.
 STEPS = 64

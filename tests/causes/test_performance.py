@@ -16,11 +16,12 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.causes import Suspicion, cause
-from pytest_trainhealth.facts import Cure, Finding, Place, Symptom
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.facts import Finding, Place, Symptom
+from pytest_trainhealth.observe.recording import TrainingProgram
 from pytest_trainhealth.observe.slow_calls import STEPS
 from pytest_trainhealth.observe.watching import WatchedProgram
 from pytest_trainhealth.pace import LEAST_WARM_UP
+from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.speed import (
     CallRecord,
     JoinedRecord,
@@ -31,6 +32,7 @@ from pytest_trainhealth.records.speed import (
     SpeedRecord,
     SyncRecord,
 )
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE
 from pytest_trainhealth.trace import Trace

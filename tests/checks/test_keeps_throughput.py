@@ -12,15 +12,16 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training, pace
 from pytest_trainhealth.causes import cause
-from pytest_trainhealth.checks import CouldNotJudge, Doubtful, Passed, Sick
 from pytest_trainhealth.checks.keeps_throughput import SIGNALS, clearly_better, enough, judge, result
 from pytest_trainhealth.facts import Symptom
 from pytest_trainhealth.observe.flops import count_flops
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
 from pytest_trainhealth.observe.run import Run
 from pytest_trainhealth.observe.split import Split
 from pytest_trainhealth.pace import LEAST_WARM_UP, MOST_WARM_UP, measured, warm_up
+from pytest_trainhealth.records.judgement import CouldNotJudge, Doubtful, Passed, Sick
 from pytest_trainhealth.records.speed import Phases
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE
 from pytest_trainhealth.trace import Trace

@@ -11,10 +11,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.checks import Doubtful, Passed, Sick
 from pytest_trainhealth.checks.keeps_throughput import clearly_better, judge, result
 from pytest_trainhealth.concluding import verdict_on
 from pytest_trainhealth.facts import Symptom, Verdict
+from pytest_trainhealth.records.judgement import Doubtful, Passed, Sick
 from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE
 
 from .test_a_second_look_at_speed import FAST, SLOWER, examination, made_up

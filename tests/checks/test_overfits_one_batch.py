@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from pytest_trainhealth.checks import UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed
 from pytest_trainhealth.checks.overfits_one_batch import UNTRAINED, ZEROED_INPUTS, enough
 from pytest_trainhealth.checks.overfits_one_batch import judge as judge_beside
 from pytest_trainhealth.facts import Place, Symptom
+from pytest_trainhealth.records.judgement import UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed
 from pytest_trainhealth.records.losses import Given, LossCall
 from pytest_trainhealth.records.numbers import NonFinite
 from pytest_trainhealth.records.wiring import OptimizerRecord

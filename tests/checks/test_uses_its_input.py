@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_trainhealth.causes import cause
-from pytest_trainhealth.checks import CouldNotJudge, Passed, uses_its_input
+from pytest_trainhealth.checks import uses_its_input
 from pytest_trainhealth.facts import Symptom
+from pytest_trainhealth.records.judgement import CouldNotJudge, Passed
 from pytest_trainhealth.records.numbers import ActivationRecord
 from pytest_trainhealth.records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
 from pytest_trainhealth.symptoms import SILENT

@@ -15,8 +15,8 @@ WITHOUT_TORCH = (
     *("checks", "causes", "records", "reports"),
     *("__init__", "facts", "trace", "settings", "symptoms", "figures"),
     *("breakdown", "curve", "guessing", "loss_functions", "misgiven", "objective", "pace", "rates", "silent", "wiring"),
-    *("plugin", "chosen", "stash", "collecting", "running", "sending", "gathering", "failure", "fixture", "measuring"),
-    *("named_training", "replay_run", "errand"),
+    *("plugin", "chosen", "stash", "collecting", "running", "sending", "gathering", "failure", "fixture"),
+    *("named_training", "replay_run", "errand", "pytest_benchmark"),
 )
 HEAVY = {"torch", "numpy", "hypothesis", "lightning", "transformers"}
 #: Records know next to nothing. Lazy imports count too, but for the one of `facts`, whose reason stands beside it.
@@ -25,7 +25,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "figures": set(),
     "settings": set(),
     "symptoms": {"facts"},
-    "records": {"facts"},
+    "records": {"facts", "trace"},  # a judgement holds the trace that it is about
     "trace": {"facts", "records"},
 }
 PYTEST_SIDE = {
@@ -42,13 +42,14 @@ PYTEST_SIDE = {
 }
 #: Observe, check, explain, cure, report: nobody knows who comes after.
 MUST_NOT_KNOW: dict[str, set[str]] = {
-    "training": {"observe", "checks", "causes", "cures", "examine", "reports", *PYTEST_SIDE},
-    "cures": {"checks", "causes", "examine", "reports", *PYTEST_SIDE},
-    "observe": {"checks", "causes", "examine", "reports", *PYTEST_SIDE},
-    "checks": {"observe", "training", "cures", "causes", "examine", "reports", *PYTEST_SIDE},
-    "causes": {"observe", "training", "cures", "examine", "reports", *PYTEST_SIDE},
-    "examine": {"reports", *PYTEST_SIDE},
-    "reports": {"observe", "training", "cures", "examine", *PYTEST_SIDE},
+    "training": {"observe", "checks", "causes", "cures", "examine", "api", "reports", *PYTEST_SIDE},
+    "cures": {"checks", "causes", "examine", "api", "reports", *PYTEST_SIDE},
+    "observe": {"checks", "causes", "examine", "api", "reports", *PYTEST_SIDE},
+    "checks": {"observe", "training", "cures", "causes", "examine", "api", "reports", *PYTEST_SIDE},
+    "causes": {"observe", "training", "cures", "examine", "api", "reports", *PYTEST_SIDE},
+    "examine": {"api", "reports", *PYTEST_SIDE},
+    "api": {"reports", *PYTEST_SIDE},
+    "reports": {"observe", "training", "cures", "examine", "api", *PYTEST_SIDE},
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.checks import CouldNotJudge, Doubtful, Passed
-from pytest_trainhealth.facts import Cure, Rerun, Symptom
+from pytest_trainhealth.facts import Rerun, Symptom
 from pytest_trainhealth.observe.recording import TrainingProgram
+from pytest_trainhealth.records.intervention import Cure
+from pytest_trainhealth.records.judgement import CouldNotJudge, Doubtful, Passed
 from pytest_trainhealth.trials import Trials
 
 

@@ -17,9 +17,10 @@ from pytest_trainhealth.conditions import given_inputs
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.facts import Verdict
 from pytest_trainhealth.observe.data_bounds import DataBounds
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
 from pytest_trainhealth.observe.run import Run
 from pytest_trainhealth.observe.searching import Find, Searched, search
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.settings import read_keywords
 from pytest_trainhealth.starting import Start
 from pytest_trainhealth.undisturbed import seed_everything, undisturbed

@@ -9,7 +9,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.observe.places import MadeAt
-from pytest_trainhealth.observe.recording import Plan, _Loop, recorded
+from pytest_trainhealth.observe.recording import _Loop, recorded
+from pytest_trainhealth.run_plan import Plan
 
 N = 256
 

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.facts import Cure
 from pytest_trainhealth.observe.feed import Feed
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram, recorded
+from pytest_trainhealth.observe.recording import TrainingProgram, recorded
+from pytest_trainhealth.records.intervention import Cure
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 
 

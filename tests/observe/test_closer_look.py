@@ -10,8 +10,9 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
 from pytest_trainhealth.observe.signals import CLOSER_LOOK
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 
 

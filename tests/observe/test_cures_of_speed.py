@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 from pytest_trainhealth.cures import detached
-from pytest_trainhealth.facts import Cure
 from pytest_trainhealth.observe.graphs import nodes_of
-from pytest_trainhealth.observe.recording import Plan
 from pytest_trainhealth.observe.run import Run
 from pytest_trainhealth.observe.watching import WatchedProgram
 from pytest_trainhealth.pace import samples_a_step
+from pytest_trainhealth.records.intervention import Cure
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.trace import Trace
 
 PRELOADED = Cure("preloaded_batches", "", {"count": 4})

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
 from pytest_trainhealth.observe.surroundings import Compilations
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 
 PLAN = Plan(longest=3, signals=("compilations",))

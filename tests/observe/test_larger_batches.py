@@ -7,9 +7,10 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.facts import Cure
 from pytest_trainhealth.observe.places import MadeAt
-from pytest_trainhealth.observe.recording import Plan, _Loop, recorded
+from pytest_trainhealth.observe.recording import _Loop, recorded
+from pytest_trainhealth.records.intervention import Cure
+from pytest_trainhealth.run_plan import Plan
 
 CURE = Cure("larger_batches", "4 batches joined into one", {"count": 4})
 

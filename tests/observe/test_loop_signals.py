@@ -15,8 +15,9 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_trainhealth import Training
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.facts import Verdict
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
 from pytest_trainhealth.observe.signals import CLOSER_LOOK
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 from pytest_trainhealth.trace import Trace
 

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.facts import Cure
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
+from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.losses import LossCall
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 from pytest_trainhealth.trace import Trace
 

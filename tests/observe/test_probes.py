@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
 from pytest_trainhealth.observe.watching import watch
 from pytest_trainhealth.records.probes import ProbeRecord
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 
 

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from pytest_trainhealth.observe.recording import Plan
 from pytest_trainhealth.observe.watching import WatchedProgram
 from pytest_trainhealth.pace import makes_its_own_batches, samples_a_step
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.trace import Trace
 
 

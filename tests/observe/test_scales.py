@@ -11,9 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
 from pytest_trainhealth.observe.signals import CLOSER_LOOK
 from pytest_trainhealth.records.data import ScaleRecord
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 from pytest_trainhealth.trace import Trace
 

@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader, TensorDataset
 from pytest_trainhealth.examine import NotATraining, examine
 from pytest_trainhealth.facts import Verdict
 from pytest_trainhealth.observe.memory import Memory
-from pytest_trainhealth.observe.recording import Plan
 from pytest_trainhealth.observe.watching import WatchedProgram, watch
+from pytest_trainhealth.run_plan import Plan
 
 
 def script(*, zero: bool = True, step: bool = True, steps: int = 12, accumulate: int = 1, scale: float = 1.0) -> None:

@@ -7,7 +7,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.recording import Plan, TrainingProgram
+from pytest_trainhealth.observe.recording import TrainingProgram
+from pytest_trainhealth.run_plan import Plan
 from pytest_trainhealth.starting import Start
 
 

@@ -1,25 +1,58 @@
-"""The closer look at a training that is slow, or whose memory grows: one short run, and one with joined batches."""
+"""The closer look at a training that failed: the same run once more, with every signal.
+
+One that is slow, or whose memory grows, is looked at in one short run, and in one with joined batches.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 
-from .facts import Cure, Symptom
+from .facts import Symptom
 from .judging import Examination
+from .observe.microscope import under_the_microscope
+from .observe.signals import CLOSER_LOOK
 from .observe.slow_calls import STEPS
 from .pace import LEAST_WARM_UP, too_few_samples
+from .records.intervention import Cure
 from .records.speed import JoinedRecord
-from .symptoms import PERFORMANCE
+from .symptoms import EXPLOSION, MEMORY, PERFORMANCE
 from .trace import Trace
 
+#: Wiring, activations and the size of updates show early.
+_CLOSER_STEPS = 64
 #: Reading samples comes last: by then nothing else looks any more.
 _LOOKS = ("threads", "kept_graphs", "slow_calls", "loading")
 #: Batches are joined up to about this size; smaller than any at which a machine is busy with the samples themselves.
 _JOINED_SAMPLES, _MOST_JOINED = 64, 64
 
 
-def looked_at_closely(examination: Examination, trace: Trace, symptom: Symptom) -> Trace:
+def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
+    """The failed run once more with every signal; a step that was not finite goes under the microscope."""
+    if not examination.program.repeatable:
+        return trace
+    if symptom.category in (PERFORMANCE, MEMORY):
+        return _slow(examination, trace, symptom)
+    exploded = symptom.category == EXPLOSION
+    longest = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
+    at = trace.nonfinite.step if exploded and trace.nonfinite is not None else None
+    plan = replace(examination.plan, longest=longest, signals=CLOSER_LOOK, every_step=exploded, drive=None, close_at=at)
+    closer = examination.record(plan)
+    if not exploded and closer.losses:
+        # the same run, so what was seen of the rest of it still holds
+        closer.losses, closer.updates, closer.backwards = trace.losses, trace.updates, trace.backwards
+        for label, record in trace.optimizers.items():
+            if label in closer.optimizers:
+                closer.optimizers[label].rates = record.rates
+    if exploded and closer.nonfinite is not None:
+        step = closer.nonfinite.step
+        at_step = {step: under_the_microscope if plan.keeps is None else plan.keeps(under_the_microscope)}
+        guilty = examination.record(replace(plan, longest=step + 1, signals=(), at_step=at_step)).guilty
+        closer.guilty = None if guilty is None else replace(guilty, step=step)
+    return closer
+
+
+def _slow(examination: Examination, trace: Trace, symptom: Symptom) -> Trace:
     """The run as it was timed, with what the closer look showed. Nothing of that look is timed."""
     plan = replace(examination.plan, drive=None, enough=lambda trace: False, keeps_crash=True)
     seen = examination.record(replace(plan, longest=STEPS, signals=_LOOKS, from_forward=True)).speed

@@ -1,13 +1,49 @@
-"""Lets pytest-benchmark keep the time of the steps, so that its table, JSON and options show them."""
+"""pytest-benchmark: whether it can measure in this run, and if so, lets it keep the time of the steps.
+
+So its table, JSON and options show them. What reads traces is imported late: pytest's side asks only whether it can.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .pace import measured, step_times, warm_up
-from .trace import Trace
+if TYPE_CHECKING:
+    import pytest
+
+    from .trace import Trace
+
+
+def fixture(config: pytest.Config, request: Callable[[], Any] | None) -> tuple[Any, str | None]:
+    """The `benchmark` fixture, or the reason why nothing can be measured with it.
+
+    It is requested only when nothing speaks against it: requested and then unused, it warns.
+    """
+    if request is None:
+        return None, "it is measured with the benchmark fixture, which only a test function can ask for"
+    reason = why_not(config)
+    if reason is not None:
+        return None, reason
+    benchmark = request()
+    if not hasattr(benchmark, "stats"):  # so with pytest-codspeed, which takes the fixture's name
+        return None, f"the benchmark fixture of {type(benchmark).__module__.partition('.')[0]} keeps no statistics"
+    if not getattr(benchmark, "enabled", True):
+        return None, "pytest-benchmark is disabled in this run"
+    # It measures once for a test. What is asked for after that is timed without it, and is in the verdict alone.
+    return (benchmark if getattr(benchmark, "_mode", None) is None else None), None
+
+
+def why_not(config: pytest.Config) -> str | None:
+    if hasattr(config, "workerinput"):
+        return "pytest-benchmark does not measure under xdist: run it without -n"
+    if not any(config.pluginmanager.has_plugin(name) for name in ("benchmark", "pytest_benchmark.plugin", "codspeed")):
+        return "it is measured with pytest-benchmark, which is not installed or is switched off"
+    enabled = config.getoption("benchmark_enable", default=False)  # over a --benchmark-disable in the configuration
+    for option in ("benchmark_skip", *(() if enabled else ("benchmark_disable",))):
+        if config.getoption(option, default=False):
+            return f"pytest-benchmark measures nothing with --{option.replace('_', '-')}"
+    return None
 
 
 def measured_by(benchmark: Any, steps: int) -> Callable[[Callable[[], object], int], None]:
@@ -15,6 +51,7 @@ def measured_by(benchmark: Any, steps: int) -> Callable[[Callable[[], object], i
 
     A watched test is one round as a whole until its steps are known (`note_speed`).
     """
+    from .pace import warm_up
 
     def drive(once: Callable[[], object], most: int) -> None:
         times: list[float] = []
@@ -50,6 +87,8 @@ def _take_off(benchmark: Any, aside: list[float]) -> None:
 
 def note_speed(benchmark: Any, trace: Trace, *, watched: bool) -> None:
     """With the steps of a watched test as rounds: whole tests and steps in one table would compare nothing."""
+    from .pace import measured, step_times, warm_up
+
     benchmark.extra_info.update(measured(trace))
     warm, rounds = warm_up(step_times(trace)), _rounds(benchmark)
     if watched and rounds is not None and warm is not None and len(trace.computes) > warm:

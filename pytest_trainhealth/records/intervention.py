@@ -1,0 +1,31 @@
+"""What is changed about a run: the cures that are tried, and the conditions a training is judged under.
+
+Records rather than code, so that causes can prescribe cures without importing torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..facts import Fix
+
+
+@dataclass(frozen=True)
+class Cure:
+    """One small intervention for a re-run. `kind` names the file in `cures/` that knows how."""
+
+    kind: str
+    label: str
+    options: dict[str, Any] = field(default_factory=dict)
+    #: What to tell the user when this is the cure that heals, if that differs from one cure to the next.
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One thing about a run that is other than usual. `kind` names a file of `conditions/` or `cures/`."""
+
+    kind: str
+    label: str
+    options: dict[str, Any] = field(default_factory=dict)
