@@ -1,0 +1,149 @@
+"""The house: every module lives in a room, and imports go one way, from the upper rooms to the lower ones.
+
+`MAY_IMPORT` is the table of CONTRIBUTING.md. A module that is in no room of it, an import that it does not allow (inside
+a function as well: a lazy import is a dependency like any other) and torch in a room of plain records are errors.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pytest_trainhealth
+
+PACKAGE = Path(pytest_trainhealth.__file__).parent
+NAME = "pytest_trainhealth"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+_RECORDS = {"settings", "wording", "records"}
+_READERS = {*_RECORDS, "analysis"}
+_TORCH = {"tensors", "state", "training"}
+_SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "observe.microscope"}
+_TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed")}
+_RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
+_ENGINE = {*_RUNNING, *_READERS, "checks", "causes", "engine"}
+_TOP = {*_ENGINE, "stress", "replay", "compare"}
+
+#: A room, and the rooms that it may know besides itself. Lower lines come later; nothing is allowed that is not here.
+MAY_IMPORT: dict[str, set[str]] = {
+    "settings": set(),
+    "wording": set(),
+    "records": {"wording"},
+    "analysis": _RECORDS,
+    "checks": _READERS,
+    "causes": _READERS,
+    "tensors": {"records"},
+    "state": {"tensors", "records"},
+    "training": {"tensors", "state", *_RECORDS},
+    "observe.source": {*_RECORDS},
+    "observe.run": {*_RECORDS, *_TORCH, "observe.source"},
+    "observe.calls": {*_RECORDS, *_TORCH, "observe.source", "observe.run"},
+    **{topic: {*_RECORDS, *_TORCH, *_SIGHT} - {"observe.signals", "observe.microscope"} for topic in _TOPICS},
+    # the registry finds its topics by scanning; what they share stands below them
+    "observe.signals": {*_RECORDS, "observe.run", *_TOPICS},
+    "observe.microscope": {*_RECORDS, *_TORCH, "observe.source", "observe.run", "observe.calls"},
+    "interventions": {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS},
+    "programs": {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions"},
+    "engine": _ENGINE,
+    "stress": _ENGINE,
+    "replay": _ENGINE,
+    "compare": _ENGINE,
+    "examine": _TOP,
+    "api": {*_TOP, "examine"},
+    "reports": {"wording", "records", "settings"},
+    "reports.explain": {"wording", "records", "settings", "checks", "causes"},
+    "plugin": {*_TOP, "examine", "api", "reports", "reports.explain"},
+    "": {"records", "training", "api", "plugin"},
+}
+#: Rooms that read records only: no torch, and nothing that would bring it.
+WITHOUT_TORCH = {"", "settings", "wording", "records", "analysis", "checks", "causes", "reports", "reports.explain"}
+#: pytest's side imports torch where a test is judged, by way of the engine; seeding fixtures is torch's own business.
+PLUGIN_WITH_TORCH = {"plugin.seeding", "plugin.revision_process", "plugin.benchmark"}
+HEAVY = {"torch", "numpy", "hypothesis", "lightning", "transformers"}
+#: The one import against the rule: `str(verdict)` is the chart, and the chart is laid out in reports.
+EXCEPTION = ("records.verdict", "reports")
+
+
+def module(file: Path) -> str:
+    """Its dotted name inside the package; empty for the package itself."""
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room(name: str) -> str | None:
+    """The room of a module, or None: the longest entry of the table that it lies in."""
+    parts = name.split(".") if name else []
+    for length in range(len(parts), -1, -1):
+        found = ".".join(parts[:length])
+        if found in MAY_IMPORT and (found or not parts):
+            return found
+    return None
+
+
+MODULES = {module(file): file for file in FILES}
+
+
+def imported(file: Path) -> set[str]:
+    """Absolute names of all that a file imports, lazily too; what stands under `if TYPE_CHECKING` is for readers only."""
+    here = (NAME, *file.relative_to(PACKAGE).with_suffix("").parts)
+    found: set[str] = set()
+    for node in _statements(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = here[: len(here) - node.level] if node.level else ()
+            base = ".".join((*package, *filter(None, [node.module])))
+            inside = {f"{base}.{alias.name}" for alias in node.names}
+            modules = {name for name in inside if name.removeprefix(f"{NAME}.") in MODULES}
+            found |= modules
+            if modules != inside:
+                found.add(base)
+    return found
+
+
+def _statements(tree: ast.AST) -> list[ast.AST]:
+    nodes: list[ast.AST] = []
+    for child in ast.iter_child_nodes(tree):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            nodes += [child, *_statements(child)]
+    return nodes
+
+
+def wrong_imports(file: Path) -> list[str]:
+    own = room(module(file))
+    assert own is not None
+    wrong = []
+    for name in imported(file):
+        if name != NAME and not name.startswith(f"{NAME}."):
+            continue
+        other = room(name.removeprefix(NAME).removeprefix("."))
+        allowed = other == own or other in MAY_IMPORT[own] or (module(file), other) == EXCEPTION
+        # the package itself holds the version and the lazy names: light, and open to everybody
+        if not allowed and name != NAME:
+            wrong.append(name)
+    return sorted(wrong)
+
+
+@pytest.mark.parametrize("file", FILES, ids=module)
+def test_every_module_has_a_room_and_keeps_to_it(file: Path) -> None:
+    assert room(module(file)) is not None, "in no room of MAY_IMPORT: find its room, or its name"
+    assert wrong_imports(file) == []
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if room(module(f)) in {*WITHOUT_TORCH, "plugin"}], ids=module)
+def test_no_heavy_import(file: Path) -> None:
+    if module(file) in PLUGIN_WITH_TORCH:
+        return
+    assert not {name.partition(".")[0] for name in imported(file)} & HEAVY
+
+
+def test_the_hall_is_empty() -> None:
+    assert sorted(name for name in MODULES if "." not in name and MODULES[name].name != "__init__.py") == [
+        *("api", "examine", "settings", "training", "wording")
+    ]
+
+
+def test_rooms_of_the_table_exist() -> None:
+    assert {room(name) for name in MODULES} == set(MAY_IMPORT)
