@@ -28,8 +28,10 @@ from ..facts import Cure, Evidence, Fix, Symptom
 from ..symptoms import EXPLOSION, INSTABILITY, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 5
+GROUP = WIRING
+ORDER = 5
 EXPLAINS = (SILENT, INSTABILITY, EXPLOSION)
 
 

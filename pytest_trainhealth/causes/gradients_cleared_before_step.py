@@ -27,8 +27,10 @@ from ..facts import Cure, Evidence, Fix, Symptom
 from ..symptoms import NOT_LEARNING
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 2
+GROUP = WIRING
+ORDER = 2
 EXPLAINS = (NOT_LEARNING,)
 
 

@@ -26,8 +26,10 @@ from ..facts import Cure, Evidence, Fix, Symptom
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 3
+GROUP = WIRING
+ORDER = 3
 EXPLAINS = (INSTABILITY, NOT_LEARNING, PLATEAU, EXPLOSION)
 
 

@@ -29,8 +29,10 @@ from ..facts import Cure, Evidence, Fix, Symptom
 from ..symptoms import EXPLOSION
 from ..trace import Trace
 from . import Suspicion
+from ._groups import DATA
 
-RANK = 0
+GROUP = DATA
+ORDER = 0
 EXPLAINS = (EXPLOSION,)
 
 

@@ -25,8 +25,10 @@ from ..facts import Cure, Evidence, Fix, Symptom
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import LOSS
 
-RANK = 8
+GROUP = LOSS
+ORDER = 8
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 

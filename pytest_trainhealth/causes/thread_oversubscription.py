@@ -28,8 +28,10 @@ from ..facts import Cure, Evidence, Fix, Symptom
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 21
+GROUP = SPEED
+ORDER = 21
 EXPLAINS = (PERFORMANCE,)
 
 

@@ -29,8 +29,10 @@ from ..facts import Cure, Evidence, Fix, Symptom
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 12
+GROUP = WIRING
+ORDER = 12
 EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 

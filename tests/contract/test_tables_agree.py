@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+from importlib import import_module
 
 import pytest
 
 import pytest_trainhealth
 from pytest_trainhealth import causes, checks
-from pytest_trainhealth.causes import SECTIONS, all_causes, cause_names
+from pytest_trainhealth.causes import GROUPS, SECTIONS, Stage, all_causes, cause_names
 from pytest_trainhealth.fixture import TrainHealth
 from pytest_trainhealth.settings import BATTERY, CHECKS, SETTINGS, keywords
-from pytest_trainhealth.symptoms import SYMPTOM_ROWS
+from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
 
 SYMPTOMS = {row.name for row in SYMPTOM_ROWS}
 
@@ -41,6 +42,20 @@ def test_the_page_of_a_cause(name: str) -> None:
 def test_a_cause_explains_symptoms_that_exist(known: causes.Cause) -> None:
     assert known.explains and set(known.explains) <= SYMPTOMS
     assert 0 <= known.rank < 60
+
+
+@pytest.mark.parametrize("known", all_causes(), ids=lambda cause: cause.name)
+def test_a_cause_has_its_place_in_the_order(known: causes.Cause) -> None:
+    assert known.group in GROUPS
+    assert 0 <= known.order < (20 if known.stage is not Stage.SPEED else 60), "it would run into the next stage"
+    own = getattr(import_module(f"pytest_trainhealth.causes.{known.name.replace('-', '_')}"), "STAGE", None)
+    assert own is not known.group.stage, "its group says so already"
+
+
+@pytest.mark.parametrize("known", all_causes(), ids=lambda cause: cause.name)
+def test_causes_of_speed_and_all_others_never_explain_the_same(known: causes.Cause) -> None:
+    of_speed = {PERFORMANCE, MEMORY}
+    assert set(known.explains) <= (of_speed if known.stage is Stage.SPEED else SYMPTOMS - of_speed)
 
 
 def test_names_mean_one_thing() -> None:
