@@ -9,10 +9,10 @@ from importlib import import_module
 import pytest
 
 import pytest_trainhealth
-from pytest_trainhealth import causes, checks
+from pytest_trainhealth import causes, checks, reports
 from pytest_trainhealth.causes import GROUPS, SECTIONS, Stage, all_causes, cause_names
 from pytest_trainhealth.fixture import TrainHealth
-from pytest_trainhealth.settings import BATTERY, CHECKS, SETTINGS, keywords
+from pytest_trainhealth.settings import BATTERY, CHECKS, OUTLETS, SETTINGS, Setting, keywords
 from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
 
 SYMPTOMS = {row.name for row in SYMPTOM_ROWS}
@@ -72,6 +72,14 @@ def test_the_methods_of_the_fixture_take_the_keywords_of_the_markers(check: str)
 def test_settings_have_one_name_each() -> None:
     assert len({setting.name for setting in SETTINGS}) == len(SETTINGS)
     assert all(set(setting.checks) <= set(CHECKS) for setting in SETTINGS)
+
+
+@pytest.mark.parametrize("outlet", OUTLETS, ids=lambda setting: setting.name)
+def test_an_outlet_is_written_by_a_module_of_reports(outlet: Setting) -> None:
+    assert outlet.kind is str and outlet.default is None and not outlet.checks
+    written = inspect.signature(reports.file_report(outlet.report).write)
+    promised = list(inspect.signature(reports.FileReport.write).parameters.values())[1:]
+    assert list(written.parameters.values()) == promised
 
 
 def test_public_names_exist() -> None:
