@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from pytest_trainhealth.fixture import TrainHealth
 from pytest_trainhealth.settings import BATTERY, CHECKS, OUTLETS, SETTINGS, Setting, keywords
 from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
 
+ROOT = Path(__file__).parents[2]
 SYMPTOMS = {row.name for row in SYMPTOM_ROWS}
 
 
@@ -80,6 +82,13 @@ def test_an_outlet_is_written_by_a_module_of_reports(outlet: Setting) -> None:
     written = inspect.signature(reports.file_report(outlet.report).write)
     promised = list(inspect.signature(reports.FileReport.write).parameters.values())[1:]
     assert list(written.parameters.values()) == promised
+
+
+def test_the_tables_of_the_readme_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    anew = import_module("_generate").readme(text)
+    assert text.splitlines() == anew.splitlines(), "write it anew: python docs/_generate.py --readme"
 
 
 def test_public_names_exist() -> None:
