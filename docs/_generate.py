@@ -2,6 +2,8 @@
 
 A check or a cause that is added shows up here by itself: its docstring is its page. What the code cannot say of a
 record's fields is in `FIELDS`, and a field without its words stops the build.
+
+`python docs/_generate.py --readme` writes the tables of checks and causes in README.md anew; a test says when to.
 """
 
 from __future__ import annotations
@@ -10,13 +12,15 @@ import dataclasses
 import difflib
 import inspect
 import json
+import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_trainhealth import facts, settings
-from pytest_trainhealth.causes import all_causes
+from pytest_trainhealth.causes import GROUPS, Cause, Group, all_causes
 from pytest_trainhealth.checks import check_page
 from pytest_trainhealth.symptoms import SYMPTOM_ROWS
 
@@ -113,8 +117,7 @@ def _pages(docs: Path) -> Iterator[tuple[str, str]]:
     yield "checks/index.md", _index("Checks", _check_rows(), ("check", "promise", "in the battery"), settings.CHECKS)
     for name in settings.CHECKS:
         yield f"checks/{name}.md", _check(name)
-    names = [cause.name for cause in all_causes()]
-    yield "causes/index.md", _index("Causes", _cause_rows(), ("cause", "what is wrong", "explains"), names, _CAUSES)
+    yield "causes/index.md", _causes()
     for cause in all_causes():
         yield f"causes/{cause.name}.md", _cause(cause, docs)
     rows = [row.name for row in SYMPTOM_ROWS]
@@ -123,10 +126,28 @@ def _pages(docs: Path) -> Iterator[tuple[str, str]]:
         yield f"symptoms/{row.name}.md", _symptom(row)
 
 
-_CAUSES = (
-    "In the order in which they are considered: data and wiring first, then numbers, learning rates last. "
-    "`pytest --trainhealth-explain NAME` prints the same pages in a terminal."
-)
+def readme(text: str) -> str:
+    """README.md with its tables as the code has them now. They stand between comments that readers do not see."""
+    tables = {
+        "checks": _table(
+            ("marker", "a passing test means", "in `trainhealth`"),
+            [(f"`{n}`", promise, "yes" if n in settings.BATTERY else "") for n, promise in settings.CHECKS.items()],
+        ),
+        "causes": _table(
+            ("about", "causes"), [(group.title, ", ".join(f"`{c.name}`" for c in _of(group))) for group in GROUPS]
+        ),
+    }
+    for name, table in tables.items():
+        begin, end = f"<!-- {name}: written by python docs/_generate.py --readme -->", f"<!-- end of {name} -->"
+        between = re.compile(f"(?<={re.escape(begin)}).*?(?={re.escape(end)})", re.DOTALL)
+        text, found = between.subn(lambda _, table=table: f"\n\n{table}\n\n", text)
+        if found != 1:
+            raise ValueError(f"README.md needs these two lines, once each: {begin} {end}")
+    return text
+
+
+def _of(group: Group) -> list[Cause]:
+    return [cause for cause in all_causes() if cause.group is group]
 
 
 def _settings() -> str:
@@ -186,11 +207,23 @@ def _check(name: str) -> str:
     )
 
 
-def _cause_rows() -> list[tuple[str, ...]]:
-    return [(f"[`{c.name}`]({c.name}.md)", c.title, ", ".join(map(_symptom_link, c.explains))) for c in all_causes()]
+def _causes() -> str:
+    parts = [
+        "# Causes",
+        "By what they are about, and in each table in the order in which they are considered. On the whole data and "
+        "wiring come first, then numbers, learning rates last; the page of a symptom lists all that could explain it "
+        "in order. `pytest --trainhealth-explain NAME` prints the same pages in a terminal.",
+    ]
+    for group in GROUPS:
+        parts += [f"## {group.title}", _table(("cause", "what is wrong", "explains"), _cause_rows(group))]
+    return _joined(*parts, _toc(cause.name for group in GROUPS for cause in _of(group)))
 
 
-def _cause(cause, docs: Path) -> str:
+def _cause_rows(group: Group) -> list[tuple[str, ...]]:
+    return [(f"[`{c.name}`]({c.name}.md)", c.title, ", ".join(map(_symptom_link, c.explains))) for c in _of(group)]
+
+
+def _cause(cause: Cause, docs: Path) -> str:
     statement, sections = _read(cause.page)
     explains = ", ".join(map(_symptom_link, cause.explains))
     return _joined(
@@ -345,15 +378,16 @@ def _sections(sections: dict[str, str]) -> Iterator[str]:
         yield text
 
 
-def _index(
-    title: str, rows: list[tuple[str, ...]], columns: tuple[str, ...], pages: Iterable[str], introduction: str = ""
-) -> str:
-    toc = "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
-    return _joined(f"# {title}", *([introduction] if introduction else []), _table(columns, rows), toc)
+def _index(title: str, rows: list[tuple[str, ...]], columns: tuple[str, ...], pages: Iterable[str]) -> str:
+    return _joined(f"# {title}", _table(columns, rows), _toc(pages))
+
+
+def _toc(pages: Iterable[str]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in (columns, *rows)]
+    lines = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in (columns, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(list(columns)), *lines[1:]])
 
 
@@ -397,3 +431,14 @@ def _sentence(text: str) -> str:
 
 def _joined(*parts: str) -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def main() -> None:
+    if sys.argv[1:] != ["--readme"]:
+        sys.exit("usage: python docs/_generate.py --readme")
+    file = Path(__file__).parents[1] / "README.md"
+    file.write_text(readme(file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

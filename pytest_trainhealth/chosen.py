@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from .settings import SETTINGS, Setting, WrongSetting, check_names
+from .settings import OUTLETS, SETTINGS, Setting, WrongSetting, check_names
 
 #: What a setting is called in pytest's own table of ini types, so that native TOML values are taken as they are.
 INI_TYPES: dict[type, Any] = {bool: "bool", int: "int", float: "float", tuple: "args", str: "string"}
 #: Settings that concern every check, but are no marker keywords.
 _FOR_EVERY_CHECK = ("threads", "device")
-_NOT_IN_HEADER = ("seed", "enabled", "json")
+_NOT_IN_HEADER = ("seed", "enabled", *(outlet.name for outlet in OUTLETS))
 
 
 class Chosen:
@@ -54,10 +54,12 @@ def read(config: pytest.Config) -> Chosen:
     check_names(values["checks"], given.get("checks", "checks"))
     if values["training"] is not None:
         values["enabled"] = True
-    if not values["enabled"] and given.get("json") == "--trainhealth-json":
-        raise WrongSetting("--trainhealth-json: nothing is judged without --trainhealth, so there is nothing to write")
-    if values["json"] is not None:
-        values["json"] = str(_base_folder(config, given["json"]) / Path(values["json"]).expanduser())
+    for outlet in OUTLETS:
+        file, where = values[outlet.name], given.get(outlet.name, "")
+        if not values["enabled"] and where == outlet.flag:
+            raise WrongSetting(f"{where}: nothing is judged without --trainhealth, so there is nothing to write")
+        if file is not None:
+            values[outlet.name] = str(_base_folder(config, where) / Path(file).expanduser())
     return Chosen(values, given)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .breakdown import crashed
-from .causes import Cause, Suspicion, all_causes
+from .causes import Cause, Stage, Suspicion, all_causes
 from .causes import cause as find_cause
 from .closeup import closer_look
 from .facts import Finding, Rerun, Symptom
@@ -17,9 +17,6 @@ from .symptoms import EXPLOSION, INSTABILITY, MEMORY, PERFORMANCE
 from .trace import Trace
 from .trials import Trials
 
-#: Causes from this rank on are about hyperparameters, which "cure" half of all faults a little.
-_HYPERPARAMETERS = 40
-_STRUCTURE = 20
 
 _RIVALS = (
     Cure("learning_rate", "learning rate x 10", {"factor": 10.0}),
@@ -70,7 +67,7 @@ def find_causes(
                 closer_look(examination, symptom, trace)  # nothing more to find, but what shows it is to be kept
             return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
     closer = closer_look(examination, symptom, trace)
-    wiring_faults = [each.finding for each in known if each.finding.rank < _STRUCTURE]
+    wiring_faults = [each.finding for each in known if find_cause(each.finding.cause).stage is Stage.STRUCTURE]
     unstable = symptom.category in (EXPLOSION, INSTABILITY) if doubtful else symptom.category == EXPLOSION
     about_rates = rates or unstable or (examination.check.ABOUT_HYPERPARAMETERS and not doubtful)
     suspicions, ruled_out = _suspicions(closer, symptom, about_rates and not wiring_faults)
@@ -114,7 +111,7 @@ def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[lis
     found: list[tuple[Cause, Suspicion]] = []
     ruled_out: list[str] = []
     for cause in all_causes():
-        if symptom.category not in cause.explains or (cause.rank >= _HYPERPARAMETERS and not about_rates):
+        if symptom.category not in cause.explains or (cause.stage is Stage.RATES and not about_rates):
             continue
         suspicion = cause.look(closer, symptom)
         if suspicion is None:
@@ -127,7 +124,7 @@ def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[lis
 def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, symptom: Symptom) -> Iterator[Known]:
     structural = False
     for cause, suspicion in suspicions:
-        if structural and cause.rank >= _HYPERPARAMETERS:
+        if structural and cause.stage is Stage.RATES:
             return  # a wiring fault was seen: what a learning rate makes of it says nothing
         reruns: list[Rerun] = []
         healed: Cure | None = None
@@ -143,19 +140,19 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, sympto
         yield Known(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
         if healed is not None:
             return
-        structural = structural or (cause.rank < _STRUCTURE and certainty == "likely")
+        structural = structural or (cause.stage is Stage.STRUCTURE and certainty == "likely")
 
 
 def _unconfirmed(cause: Cause, suspicion: Suspicion, reruns: list[Rerun], trials: Trials) -> str:
     """Evidence whose cure was tried in vain is only part of the story; so is a rate that nobody has tried to change."""
-    untried_rate = cause.rank >= _HYPERPARAMETERS and trials.examination.program.repeatable
+    untried_rate = cause.stage is Stage.RATES and trials.examination.program.repeatable
     return "possible" if suspicion.cures and (reruns or untried_rate) else suspicion.certainty
 
 
 def _together(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], trials: Trials) -> list[Finding]:
     """Two independent faults: neither cure heals alone, both together do."""
-    structure = [(cause.name, s.cures[0]) for cause, s in suspicions if s.cures and cause.rank < _HYPERPARAMETERS]
-    rates = [(cause.name, cure) for cause, s in suspicions if cause.rank >= _HYPERPARAMETERS for cure in s.cures]
+    structure = [(cause.name, s.cures[0]) for cause, s in suspicions if s.cures and cause.stage is not Stage.RATES]
+    rates = [(cause.name, cure) for cause, s in suspicions if cause.stage is Stage.RATES for cure in s.cures]
     for group in (structure, *([*structure, rate] for rate in rates)):
         healed = trials.smallest_that_heals(group) if len(group) > 1 else None
         if healed is not None:
@@ -198,7 +195,7 @@ def _beside_rivals(examination: Examination, findings: list[Finding], trials: Tr
         return findings
     first = findings[0]
     tells_nothing = first.symptom is None or first.symptom.category == EXPLOSION
-    if tells_nothing or find_cause(first.cause).rank >= _HYPERPARAMETERS:
+    if tells_nothing or find_cause(first.cause).stage is Stage.RATES:
         return findings
     rivals = [r for r in (trials(cure) for cure in _RIVALS) if r is not None and not r.healthy]
     known = {r.cure for r in first.reruns}

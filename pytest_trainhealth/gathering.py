@@ -1,12 +1,15 @@
-"""What reports brought in, on the controller: for the summary and for the JSON file."""
+"""What reports brought in, on the controller: for the summary and for files."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+
+if TYPE_CHECKING:
+    from .reports import FileReport
 
 
 class Examined(NamedTuple):
@@ -22,10 +25,10 @@ class Examined(NamedTuple):
 class Gathered:
     """A plugin object of the controller: it sees every report once, wherever the test ran."""
 
-    def __init__(self, json_file: Path | None) -> None:
+    def __init__(self) -> None:
         self._examined: dict[str, list[Examined]] = {}
         self._unenforced: dict[str, int] = {}
-        self._json_file = json_file
+        self._files: list[tuple[FileReport, Path]] = []
 
     @property
     def examined(self) -> list[Examined]:
@@ -47,17 +50,23 @@ class Gathered:
             new = [Examined(report.nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
             self._examined.setdefault(report.nodeid, []).extend(new)
             with suppress(OSError):  # a disk that fills up must not end the run; the last write says so
-                self.write(complete=False, interrupted=False)
+                self._write(complete=False, interrupted=False)
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
         stopped = bool(session.shouldstop or session.shouldfail)
-        self.write(complete=ended and not stopped, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        self._write(complete=ended and not stopped, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
 
-    def write(self, *, complete: bool, interrupted: bool) -> None:
-        if self._json_file is None:
-            return
-        from .reports.json_file import write
+    def write_to(self, file: Path, report: str) -> None:
+        """What comes in from now on, as this module of `reports/` does it. Raises `OSError` where it cannot."""
+        from .reports import file_report
 
+        outlet = file_report(report)
+        outlet.write(file, [], complete=False, interrupted=False)
+        self._files.append((outlet, file))
+
+    def _write(self, *, complete: bool, interrupted: bool) -> None:
         verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in self.examined]
-        write(self._json_file, verdicts, complete=complete, interrupted=interrupted)
+        with ExitStack() as every:  # one that cannot be written does not keep the others from it
+            for outlet, file in self._files:
+                every.callback(outlet.write, file, verdicts, complete=complete, interrupted=interrupted)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .chosen import INI_TYPES, read
-from .settings import CHECKS, MARKERS, SETTINGS, WrongSetting, keywords
+from .settings import CHECKS, MARKERS, OUTLETS, SETTINGS, WrongSetting, keywords
 from .stash import CHOSEN, FACTORY, GATHERED, SEEDS_FIXTURES, UNENFORCED, VERDICTS
 
 if TYPE_CHECKING:
@@ -65,14 +65,17 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from .gathering import Gathered
 
-    writes = chosen["enabled"] and chosen["json"] and not config.getoption("collectonly")
-    gathered = config.stash[GATHERED] = Gathered(Path(chosen["json"]) if writes else None)
+    gathered = config.stash[GATHERED] = Gathered()
     config.pluginmanager.register(gathered, "trainhealth-gathered")
-    try:
-        gathered.write(complete=False, interrupted=False)
-    except OSError as error:
-        where = chosen.given["json"]
-        raise pytest.UsageError(f"{where}: cannot write {chosen['json']}: {error.strerror or error}") from None
+    if not chosen["enabled"] or config.getoption("collectonly"):
+        return
+    for outlet in OUTLETS:
+        file, where = chosen[outlet.name], chosen.given.get(outlet.name)
+        try:
+            if file is not None:
+                gathered.write_to(Path(file), outlet.report)
+        except OSError as error:
+            raise pytest.UsageError(f"{where}: cannot write {file}: {error.strerror or error}") from None
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -38,6 +38,8 @@ class Setting(NamedTuple):
     most: float | None = None
     #: The only names that it takes.
     possible: tuple[str, ...] = ()
+    #: The module of `reports/` that writes the verdicts to the file that is given here.
+    report: str = ""
 
     @property
     def flag(self) -> str:
@@ -164,7 +166,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("checks", tuple, BATTERY, "the checks of the battery", metavar="NAMES"),
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
-    Setting("json", str, None, "write every verdict to this file", metavar="FILE"),
+    Setting("json", str, None, "write every verdict to this file", metavar="FILE", report="json_file"),
     Setting(
         "budget",
         float,
@@ -359,6 +361,10 @@ SETTINGS: tuple[Setting, ...] = (
         checks=(SPEED,),
     ),
 )
+
+
+#: The files that verdicts are written to; nobody knows one by its name.
+OUTLETS: tuple[Setting, ...] = tuple(s for s in SETTINGS if s.report)
 
 
 def setting(name: str) -> Setting:

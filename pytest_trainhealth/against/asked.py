@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..settings import OUTLETS
 from .folders import Folders
 from .git import CannotCompare
 from .talking import Message
@@ -47,7 +48,9 @@ class Asked:
         }
         if self.function is None:
             message["target"] = message["file"] + self.test[self.test.index("::") :].partition("[")[0]
-            apart = ["-o", f"cache_dir={cache}", "-o", f"trainhealth_json={cache}.json", f"--basetemp={cache}-files"]
+            apart = ["-o", f"cache_dir={cache}", f"--basetemp={cache}-files"]
+            for outlet in OUTLETS:
+                apart += ["-o", f"{outlet.key}={cache}.{outlet.name}"]
             message["arguments"] = [*self.options, *apart, *self._where(folders)]
         return message
 

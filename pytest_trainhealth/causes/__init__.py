@@ -3,7 +3,9 @@
 A cause's module docstring is its page (``pytest --trainhealth-explain NAME`` and the docs show it): the first
 line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It defines
 
-``RANK``      structure before hyperparameters: 0-19 data and wiring, 20-39 numbers, 40-59 learning rates
+``GROUP``     what it is about, one of `_groups`; says also in which stage of a diagnosis it is considered
+``STAGE``     that stage, only where it is another than the group's, with the reason beside it
+``ORDER``     its place within the stage, from 0; of two that share one, the alphabet decides
 ``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.symptoms`)
 ``look``      ``(trace, symptom) -> Suspicion | None``: evidence first; a cure alone names nothing
 ``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the most there can be
@@ -23,6 +25,9 @@ from importlib import import_module
 from ..facts import Certainty, Evidence, Fix, Place, Symptom
 from ..records.intervention import Cure
 from ..trace import Trace
+from ._groups import GROUPS as GROUPS
+from ._groups import Group as Group
+from ._groups import Stage as Stage
 
 SECTIONS = ("What happens", "How it is recognised", "How to fix it", "What not to do", "When this is wrong")
 
@@ -47,11 +52,18 @@ class Cause:
     """One entry of the knowledge base, known by its name."""
 
     name: str
-    rank: int
+    group: Group
+    stage: Stage
+    order: int
     explains: tuple[str, ...]
     look: Callable[[Trace, Symptom], Suspicion | None]
     page: str
     curable: bool = True
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order of all causes."""
+        return self.stage.first_rank + self.order
 
     @property
     def title(self) -> str:
@@ -68,8 +80,9 @@ def cause_names() -> tuple[str, ...]:
 @functools.cache
 def cause(name: str) -> Cause:
     module = import_module(f".{name.replace('-', '_')}", __name__)
+    stage = getattr(module, "STAGE", module.GROUP.stage)
     page, curable = inspect.getdoc(module) or "", getattr(module, "CURABLE", True)
-    return Cause(name, module.RANK, tuple(module.EXPLAINS), module.look, page, curable)
+    return Cause(name, module.GROUP, stage, module.ORDER, tuple(module.EXPLAINS), module.look, page, curable)
 
 
 @functools.cache

@@ -31,8 +31,10 @@ from ..records.wiring import Accumulation
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 15
+GROUP = WIRING
+ORDER = 15
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
 #: A loss that was divided by about k, or by more (by the number of all samples, say), is in order.

@@ -33,8 +33,10 @@ from ..records.wiring import GradientPath
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 13
+GROUP = WIRING
+ORDER = 13
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, SILENT)
 
 #: What clipping leaves, at most: a tenth of the gradient, and a norm of 0.1. Usual clipping is at norms of 0.1 to 10.

@@ -36,8 +36,10 @@ from ..records.wiring import ParameterRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import NUMBERS
 
-RANK = 21
+GROUP = NUMBERS
+ORDER = 1
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 #: Spread between units against their size. Of the 257 healthy programs 21 weights start at 0 (heads, adapters, LoRA,

@@ -28,8 +28,12 @@ from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import RATES, Stage
 
-RANK = 38
+GROUP = RATES
+#: Beyond sense whatever the learning rate: every check may name it, and it is tried before the rates.
+STAGE = Stage.NUMBERS
+ORDER = 18
 EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU)
 
 

@@ -31,8 +31,10 @@ from ..records.probes import MixingRecord
 from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import DATA
 
-RANK = 5
+GROUP = DATA
+ORDER = 5
 CURABLE = False
 EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
 

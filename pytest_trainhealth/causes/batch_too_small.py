@@ -29,8 +29,12 @@ from ..records.intervention import Cure
 from ..symptoms import CRASH, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import DATA, Stage
 
-RANK = 32
+GROUP = DATA
+#: A matter of degree, as numbers are: noisy statistics alone do not acquit the learning rate.
+STAGE = Stage.NUMBERS
+ORDER = 12
 EXPLAINS = (CRASH, NOT_LEARNING, PLATEAU, INSTABILITY)
 
 _FEW = wiring.FEW_VALUES

@@ -35,8 +35,10 @@ from ..records.speed import LoadingRecord
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 0
+GROUP = SPEED
+ORDER = 0
 EXPLAINS = (PERFORMANCE,)
 
 #: Waiting for half as long as computing: without it a step would take two thirds of the time.

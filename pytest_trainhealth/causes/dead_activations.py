@@ -28,8 +28,10 @@ from ..records.intervention import Cure
 from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import NUMBERS
 
-RANK = 24
+GROUP = NUMBERS
+ORDER = 4
 EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
 
 #: At the first step of the 192 healthy programs: at most 38 % of a layer, and 53 % where the batch is one sample.

@@ -28,8 +28,10 @@ from ..facts import Evidence, Fix, Symptom
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 24
+GROUP = SPEED
+ORDER = 24
 EXPLAINS = (PERFORMANCE,)
 #: A value cannot be read without waiting for it, so no re-run can do without the wait.
 CURABLE = False

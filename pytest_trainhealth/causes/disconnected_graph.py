@@ -29,8 +29,10 @@ from ..records.wiring import Draw, GraphEnd, ParameterRecord
 from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 6
+GROUP = WIRING
+ORDER = 6
 CURABLE = False  # but for sample(), which rsample() can stand in for
 EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
 

@@ -29,8 +29,10 @@ from ..records.losses import LossCall
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import LOSS
 
-RANK = 8
+GROUP = LOSS
+ORDER = 8
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 

@@ -29,8 +29,10 @@ from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 5
+GROUP = WIRING
+ORDER = 5
 EXPLAINS = (SILENT, INSTABILITY, EXPLOSION)
 
 

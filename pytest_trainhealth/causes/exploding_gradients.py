@@ -35,8 +35,10 @@ from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import NUMBERS
 
-RANK = 25
+GROUP = NUMBERS
+ORDER = 5
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
 #: Of the 257 healthy programs four are above (three of Hugging Face's untrained vision and audio models, up to 39,000,

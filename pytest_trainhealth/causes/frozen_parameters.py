@@ -30,8 +30,10 @@ from ..records.wiring import ParameterRecord
 from ..symptoms import NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion, bad_initialization
+from ._groups import WIRING
 
-RANK = 12
+GROUP = WIRING
+ORDER = 12
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
 

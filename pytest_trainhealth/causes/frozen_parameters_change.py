@@ -35,8 +35,10 @@ from ..records.wiring import FrozenChange
 from ..symptoms import SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 13
+GROUP = WIRING
+ORDER = 13
 EXPLAINS = (SILENT,)
 
 

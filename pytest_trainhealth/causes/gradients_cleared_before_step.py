@@ -28,8 +28,10 @@ from ..records.intervention import Cure
 from ..symptoms import NOT_LEARNING
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 2
+GROUP = WIRING
+ORDER = 2
 EXPLAINS = (NOT_LEARNING,)
 
 

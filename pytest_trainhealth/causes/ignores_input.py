@@ -28,8 +28,10 @@ from ..records.probes import InputRecord
 from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import DATA
 
-RANK = 5
+GROUP = DATA
+ORDER = 5
 CURABLE = False
 EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
 

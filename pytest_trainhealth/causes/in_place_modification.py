@@ -36,8 +36,10 @@ from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 14
+GROUP = WIRING
+ORDER = 14
 EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 #: Looks at which a kept tensor is further away each time.

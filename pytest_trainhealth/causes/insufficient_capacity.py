@@ -32,8 +32,10 @@ from ..records.wiring import ParameterRecord
 from ..symptoms import NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion, lr_too_low
+from ._groups import NUMBERS
 
-RANK = 39
+GROUP = NUMBERS
+ORDER = 19
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
 #: Functions that keep a model linear (in its inputs); anything else may be what bends it.

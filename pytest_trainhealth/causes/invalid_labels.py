@@ -30,8 +30,10 @@ from ..records.losses import LossCall
 from ..symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import LOSS
 
-RANK = 1
+GROUP = LOSS
+ORDER = 1
 EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
 
 

@@ -31,8 +31,10 @@ from ..records.data import Alignment, Repaired
 from ..symptoms import PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import DATA
 
-RANK = 19
+GROUP = DATA
+ORDER = 19
 EXPLAINS = (SILENT, PLATEAU)
 CURABLE = False
 

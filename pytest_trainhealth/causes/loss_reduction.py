@@ -31,8 +31,10 @@ from ..records.wiring import OptimizerRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import LOSS
 
-RANK = 16
+GROUP = LOSS
+ORDER = 16
 EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU)
 
 #: With fewer terms another reduction changes less than a usual choice of the learning rate does.

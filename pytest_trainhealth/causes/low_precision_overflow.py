@@ -31,8 +31,10 @@ from ..records.numbers import GuiltyOperation
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import NUMBERS
 
-RANK = 20
+GROUP = NUMBERS
+ORDER = 0
 EXPLAINS = (EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
 
 _HALVES = ("float16", "bfloat16")

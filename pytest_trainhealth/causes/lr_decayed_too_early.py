@@ -28,8 +28,12 @@ from ..records.wiring import SchedulerRecord
 from ..symptoms import NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import RATES, Stage
 
-RANK = 39
+GROUP = RATES
+#: The course of the rate is on record, no guess: every check may name it, and it is tried before the rates.
+STAGE = Stage.NUMBERS
+ORDER = 19
 EXPLAINS = (PLATEAU, NOT_LEARNING)
 
 _FIXES = {

@@ -31,8 +31,10 @@ from ..records.wiring import OptimizerRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import RATES
 
-RANK = 41
+GROUP = RATES
+ORDER = 1
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
 #: An update of a twentieth of the weights in one step, by median. Beside a loss that does not settle only: of the 192

@@ -31,8 +31,10 @@ from ..records.wiring import OptimizerRecord
 from ..symptoms import NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import RATES
 
-RANK = 42
+GROUP = RATES
+ORDER = 2
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
 #: A tenth of what is usual (the 192 healthy programs: 6.5e-4 and more, by median); and what is usual, beside a loss

@@ -35,8 +35,10 @@ from ..records.speed import KeptGraph
 from ..symptoms import MEMORY
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 10
+GROUP = SPEED
+ORDER = 10
 EXPLAINS = (MEMORY,)
 _ADDING = {"append", "add", "appendleft"}
 

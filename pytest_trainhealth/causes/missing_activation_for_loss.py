@@ -28,8 +28,10 @@ from ..records.losses import LossCall
 from ..symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import LOSS
 
-RANK = 8
+GROUP = LOSS
+ORDER = 8
 EXPLAINS = (SILENT, CRASH, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 

@@ -29,8 +29,10 @@ from ..records.wiring import OptimizerRecord
 from ..symptoms import NOT_LEARNING
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 1
+GROUP = WIRING
+ORDER = 1
 EXPLAINS = (NOT_LEARNING,)
 
 

@@ -27,8 +27,10 @@ from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 3
+GROUP = WIRING
+ORDER = 3
 EXPLAINS = (INSTABILITY, NOT_LEARNING, PLATEAU, EXPLOSION)
 
 

@@ -30,8 +30,10 @@ from ..records.intervention import Cure
 from ..symptoms import EXPLOSION
 from ..trace import Trace
 from . import Suspicion
+from ._groups import DATA
 
-RANK = 0
+GROUP = DATA
+ORDER = 0
 EXPLAINS = (EXPLOSION,)
 
 

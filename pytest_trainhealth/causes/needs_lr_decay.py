@@ -28,8 +28,10 @@ from ..records.intervention import Cure
 from ..symptoms import INSTABILITY, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import RATES
 
-RANK = 40
+GROUP = RATES
+ORDER = 0
 EXPLAINS = (PLATEAU, INSTABILITY)
 
 #: A loss that rose this far above its start tells of a rate that was too high all along.

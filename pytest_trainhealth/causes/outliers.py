@@ -30,8 +30,12 @@ from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import DATA, Stage
 
-RANK = 23
+GROUP = DATA
+#: A matter of size: odd sizes alone do not acquit the learning rate.
+STAGE = Stage.NUMBERS
+ORDER = 3
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
 #: Times the largest value of the median sample: at most 11 in the 257 healthy programs.

@@ -32,8 +32,10 @@ from ..records.wiring import ModuleRecord, OptimizerRecord, ParameterRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 4
+GROUP = WIRING
+ORDER = 4
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 

@@ -34,8 +34,10 @@ from ..records.intervention import Cure
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 20
+GROUP = SPEED
+ORDER = 20
 EXPLAINS = (PERFORMANCE,)
 
 #: Once for a new shape happens to the healthiest; three steps are a habit.

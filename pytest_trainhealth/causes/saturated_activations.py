@@ -31,8 +31,10 @@ from ..records.numbers import ActivationRecord
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import NUMBERS
 
-RANK = 22
+GROUP = NUMBERS
+ORDER = 2
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY)
 
 #: At the first step of the 257 healthy programs: at most 6 % of the values of any one function.

@@ -30,8 +30,10 @@ from ..records.wiring import SchedulerRecord
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 17
+GROUP = WIRING
+ORDER = 17
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 

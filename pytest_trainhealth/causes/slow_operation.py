@@ -36,8 +36,10 @@ from ..standing_out import stands_out, told_operators
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 38
+GROUP = SPEED
+ORDER = 38
 EXPLAINS = (PERFORMANCE,)
 
 #: Of all operators' own time: smaller ones are no news.

@@ -29,8 +29,10 @@ from ..standing_out import dominant_call
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 22
+GROUP = SPEED
+ORDER = 22
 EXPLAINS = (PERFORMANCE,)
 
 #: Joined batches take less than half of what they take one by one: more than half of a step is overhead.

@@ -29,8 +29,10 @@ from ..records.intervention import Cure
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 21
+GROUP = SPEED
+ORDER = 21
 EXPLAINS = (PERFORMANCE,)
 
 

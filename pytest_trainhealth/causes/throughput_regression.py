@@ -32,8 +32,10 @@ from ..records.comparison import Comparison, OperatorTime
 from ..symptoms import PERFORMANCE
 from ..trace import Trace
 from . import Suspicion
+from ._groups import SPEED
 
-RANK = 0
+GROUP = SPEED
+ORDER = 0
 EXPLAINS = (PERFORMANCE,)
 #: The fix is another program; a re-run of this one cannot show it.
 CURABLE = False

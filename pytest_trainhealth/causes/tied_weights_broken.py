@@ -31,8 +31,10 @@ from ..records.wiring import TiedPair
 from ..symptoms import SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 13
+GROUP = WIRING
+ORDER = 13
 EXPLAINS = (SILENT,)
 CURABLE = False
 

@@ -31,8 +31,10 @@ from ..records.wiring import OptimizerRecord
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import NUMBERS
 
-RANK = 30
+GROUP = NUMBERS
+ORDER = 10
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY)
 
 #: Of the values that dropout was given: at most 0.56 in the 257 healthy programs (0.5, counted on few values).

@@ -34,8 +34,12 @@ from ..records.intervention import Cure
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import DATA, Stage
 
-RANK = 20
+GROUP = DATA
+#: A matter of size: odd sizes alone do not acquit the learning rate.
+STAGE = Stage.NUMBERS
+ORDER = 0
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 #: Beside data that is out of scale, whatever lies beyond this is standardised with it.

@@ -30,8 +30,12 @@ from ..records.numbers import GuiltyOperation
 from ..symptoms import EXPLOSION
 from ..trace import Trace
 from . import Suspicion
+from ._groups import NUMBERS, Stage
 
-RANK = 10
+GROUP = NUMBERS
+#: The operation itself was seen to fail: as plain as a fault of the wiring, whatever the rate.
+STAGE = Stage.STRUCTURE
+ORDER = 10
 CURABLE = False
 EXPLAINS = (EXPLOSION,)
 

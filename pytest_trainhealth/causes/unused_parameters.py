@@ -28,8 +28,10 @@ from ..records.wiring import ParameterRecord
 from ..symptoms import NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import WIRING
 
-RANK = 7
+GROUP = WIRING
+ORDER = 7
 CURABLE = False
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 

@@ -30,8 +30,10 @@ from ..records.intervention import Cure
 from ..symptoms import NOT_LEARNING, PLATEAU
 from ..trace import Trace
 from . import Suspicion
+from ._groups import NUMBERS
 
-RANK = 23
+GROUP = NUMBERS
+ORDER = 3
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
 #: Beside a loss that does not fall, less is enough: the first weight of all 192 healthy programs is above 1e-2.

@@ -28,8 +28,10 @@ from ..records.losses import LossCall
 from ..symptoms import CRASH, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import LOSS
 
-RANK = 11
+GROUP = LOSS
+ORDER = 11
 CURABLE = False
 EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT, CRASH)
 

@@ -32,8 +32,10 @@ from ..records.wiring import Alliance
 from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import LOSS
 
-RANK = 9
+GROUP = LOSS
+ORDER = 9
 EXPLAINS = (SILENT, INSTABILITY, NOT_LEARNING, PLATEAU, EXPLOSION)
 
 

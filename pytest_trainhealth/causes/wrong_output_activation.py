@@ -33,8 +33,10 @@ from ..records.losses import Imitation, LossCall
 from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..trace import Trace
 from . import Suspicion
+from ._groups import LOSS
 
-RANK = 10
+GROUP = LOSS
+ORDER = 10
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 

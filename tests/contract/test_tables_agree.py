@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import pytest_trainhealth
-from pytest_trainhealth import causes, checks
-from pytest_trainhealth.causes import SECTIONS, all_causes, cause_names
+from pytest_trainhealth import causes, checks, reports
+from pytest_trainhealth.causes import GROUPS, SECTIONS, Stage, all_causes, cause_names
 from pytest_trainhealth.fixture import TrainHealth
-from pytest_trainhealth.settings import BATTERY, CHECKS, SETTINGS, keywords
-from pytest_trainhealth.symptoms import SYMPTOM_ROWS
+from pytest_trainhealth.settings import BATTERY, CHECKS, OUTLETS, SETTINGS, Setting, keywords
+from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
 
+ROOT = Path(__file__).parents[2]
 SYMPTOMS = {row.name for row in SYMPTOM_ROWS}
 
 
@@ -43,6 +46,20 @@ def test_a_cause_explains_symptoms_that_exist(known: causes.Cause) -> None:
     assert 0 <= known.rank < 60
 
 
+@pytest.mark.parametrize("known", all_causes(), ids=lambda cause: cause.name)
+def test_a_cause_has_its_place_in_the_order(known: causes.Cause) -> None:
+    assert known.group in GROUPS
+    assert 0 <= known.order < (20 if known.stage is not Stage.SPEED else 60), "it would run into the next stage"
+    own = getattr(import_module(f"pytest_trainhealth.causes.{known.name.replace('-', '_')}"), "STAGE", None)
+    assert own is not known.group.stage, "its group says so already"
+
+
+@pytest.mark.parametrize("known", all_causes(), ids=lambda cause: cause.name)
+def test_causes_of_speed_and_all_others_never_explain_the_same(known: causes.Cause) -> None:
+    of_speed = {PERFORMANCE, MEMORY}
+    assert set(known.explains) <= (of_speed if known.stage is Stage.SPEED else SYMPTOMS - of_speed)
+
+
 def test_names_mean_one_thing() -> None:
     every = [*cause_names(), *(name.replace("_", "-") for name in CHECKS), *SYMPTOMS]
     assert len(every) == len(set(every))
@@ -57,6 +74,21 @@ def test_the_methods_of_the_fixture_take_the_keywords_of_the_markers(check: str)
 def test_settings_have_one_name_each() -> None:
     assert len({setting.name for setting in SETTINGS}) == len(SETTINGS)
     assert all(set(setting.checks) <= set(CHECKS) for setting in SETTINGS)
+
+
+@pytest.mark.parametrize("outlet", OUTLETS, ids=lambda setting: setting.name)
+def test_an_outlet_is_written_by_a_module_of_reports(outlet: Setting) -> None:
+    assert outlet.kind is str and outlet.default is None and not outlet.checks
+    written = inspect.signature(reports.file_report(outlet.report).write)
+    promised = list(inspect.signature(reports.FileReport.write).parameters.values())[1:]
+    assert list(written.parameters.values()) == promised
+
+
+def test_the_tables_of_the_readme_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    anew = import_module("_generate").readme(text)
+    assert text.splitlines() == anew.splitlines(), "write it anew: python docs/_generate.py --readme"
 
 
 def test_public_names_exist() -> None:
