@@ -17,7 +17,7 @@ from .stress import stressed
 from .symptoms import EXPLOSION, MEMORY, PERFORMANCE
 from .trace import Trace
 
-#: Far from any seed in use: a second look draws other numbers.
+#: Far from any seed in use: a second look draws other numbers. By judgement: the 1,000th prime.
 _OTHER_SEED = 7919
 
 

@@ -14,7 +14,12 @@ WITH_CLASSES = {"cross_entropy", "nll_loss"}
 BINARY = {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 #: Their targets are 1 or -1; the position of the target among the arguments.
 SIGNED = {"soft_margin_loss": 1, "hinge_embedding_loss": 1, "margin_ranking_loss": 2, "cosine_embedding_loss": 2}
+#: Values that are counted as different ones. By judgement: 1,000 tell classes from numbers.
 _LOOKED_AT = 1000
+#: Beyond 1, or above 0 for logarithms, by rounding. By judgement: float16 has three digits, float32 seven.
+_ROUNDING = 1e-4
+#: Of the sum of a row from 1. By judgement: a row of some hundred float16 values adds up to 1 within 1 %.
+_SUM_TO_ONE = 1e-2
 
 
 def given_by(tensor: Tensor, dim: int | None = None) -> Given:
@@ -30,16 +35,16 @@ def given_by(tensor: Tensor, dim: int | None = None) -> Given:
     given.whole = not few.is_floating_point() or bool((few == few.round()).all())
     given.distinct = torch.unique(few).numel()
     if dim is not None and values.is_floating_point() and values.ndim and values.shape[dim] > 1 and isfinite(high):
-        if low >= 0 and high <= 1 + 1e-4:
+        if low >= 0 and high <= 1 + _ROUNDING:
             sums = values.double().sum(dim)
             given.probabilities, given.row_sums = _all_one(sums), (float(sums.min()), float(sums.max()))
-        elif high <= 1e-4:
+        elif high <= _ROUNDING:
             given.log_probabilities = _all_one(values.double().exp().sum(dim))
     return given
 
 
 def _all_one(sums: Tensor) -> bool:
-    return bool(((sums - 1).abs() < 1e-2).all())
+    return bool(((sums - 1).abs() < _SUM_TO_ONE).all())
 
 
 def terms(call: Call, record: LossCall, input: Tensor, target: Tensor) -> int:

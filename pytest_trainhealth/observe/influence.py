@@ -17,9 +17,11 @@ from .repeating import Leaf, NotRepeatable, Repeater
 #: Labels are for the loss, and names and weights of samples for the books: no output has to follow them.
 _NOT_INPUTS = ("label", "target", "weight", "index", "length", "len", "meta", "epoch", "mask", "return")
 _LABELS = ("y", "tgt", "idx")
+#: Of other weights under which an influence is looked for: the first turns signs round, and 2 more are by judgement.
 _SEEDS = (0, 1, 2)
+#: Of an image or a signal. By judgement: more than 16 are features, of which one may be of no use.
 _MOST_CHANNELS = 16
-#: More columns than this are no longer looked at one by one.
+#: More columns than this are no longer looked at one by one. By judgement: each of them takes a forward pass.
 _MOST_PARTS = 64
 
 
