@@ -23,8 +23,11 @@ from .trace import Trace
 _CLOSER_STEPS = 64
 #: Reading samples comes last: by then nothing else looks any more.
 _LOOKS = ("threads", "kept_graphs", "slow_calls", "loading")
-#: Batches are joined up to about this size; smaller than any at which a machine is busy with the samples themselves.
+#: Batches are joined up to about this size; smaller than any at which a machine is busy with the samples themselves. By
+#: judgement.
 _JOINED_SAMPLES, _MOST_JOINED = 64, 64
+#: Batches. By judgement: 2 or 3 joined would show little.
+_AT_LEAST_JOINED = 4
 
 
 def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
@@ -82,6 +85,6 @@ def _joined(examination: Examination, trace: Trace) -> JoinedRecord | None:
 
 def join_count(trace: Trace) -> int | None:
     """How many batches to join. None where they are large already."""
-    if not trace.batch_size or trace.batch_size > _JOINED_SAMPLES // 4:
+    if not trace.batch_size or trace.batch_size > _JOINED_SAMPLES // _AT_LEAST_JOINED:
         return None
     return min(_JOINED_SAMPLES // trace.batch_size, _MOST_JOINED)

@@ -16,7 +16,7 @@ from .standing_out import told_operators
 from .symptoms import EXPLOSION, MEMORY, PERFORMANCE
 from .trace import Trace
 
-#: Far from any seed in use: a second look draws other numbers.
+#: Far from any seed in use: a second look draws other numbers. By judgement: the 1,000th prime.
 _OTHER_SEED = 7919
 
 

@@ -17,7 +17,6 @@ from .symptoms import EXPLOSION, INSTABILITY, MEMORY, PERFORMANCE
 from .trace import Trace
 from .trials import Trials
 
-
 _RIVALS = (
     Cure("learning_rate", "learning rate x 10", {"factor": 10.0}),
     Cure("learning_rate", "learning rate / 10", {"factor": 0.1}),

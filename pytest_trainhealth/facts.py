@@ -15,7 +15,7 @@ Certainty = Literal["confirmed", "likely", "possible"]
 Outcome = Literal["passed", "failed", "could not judge"]
 Severity = Literal["critical", "high", "medium", "low"]
 
-#: Raised by one whenever a reader of the JSON would have to change.
+#: Raised by one whenever a reader of the JSON would have to change. It is no limit, and began at 1.
 SCHEMA_VERSION = 1
 
 _CERTAINTY_ORDER: dict[str, int] = {"confirmed": 0, "likely": 1, "possible": 2}

@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+#: Of the value of a loss: smaller ones would show as 0.000, larger ones with more than 5 digits.
+_SMALLEST_LOSS, _LARGEST_LOSS = 5e-4, 100
+#: Between these, digits are grouped: 12,300 instead of 1.23e+04.
+_GROUPED_FROM, _GROUPED_TO = 1000, 1e6
+#: A percentage from here on would be rounded to 100.
+_NOT_ALL, _ALL = 99.5, 100
+
 
 def loss(value: float) -> str:
     """Three digits after the point below 100, otherwise three significant ones; `nan` and `inf` as such."""
     if not math.isfinite(value):
         return str(value)
-    if value != 0 and abs(value) < 5e-4:
+    if value != 0 and abs(value) < _SMALLEST_LOSS:
         return f"{value:.1e}"
-    return f"{value:.3f}" if abs(value) < 100 else short(value)
+    return f"{value:.3f}" if abs(value) < _LARGEST_LOSS else short(value)
 
 
 def change(before: float, after: float) -> str:
@@ -25,14 +32,14 @@ def count(value: int) -> str:
 
 def short(value: float) -> str:
     """Three significant digits, for rates, ratios and norms."""
-    if math.isfinite(value) and 1000 <= abs(value) < 1e6:
+    if math.isfinite(value) and _GROUPED_FROM <= abs(value) < _GROUPED_TO:
         return f"{float(f'{value:.3g}'):,.0f}"
     return f"{value:.3g}" if math.isfinite(value) else str(value)
 
 
 def share(value: float) -> str:
     percent = 100 * value
-    if 99.5 <= percent < 100:
+    if _NOT_ALL <= percent < _ALL:
         return "over 99 %"  # "100 %" would say that nothing is left
     return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1g} %"
 

@@ -15,13 +15,17 @@ from .trace import Trace
 _SQUARES = {"mse_loss", "squared difference"}
 _SIZES = {"l1_loss", "absolute difference"}
 _CLASSES = {*WITH_CLASSES, "log-likelihood"}
-#: A first loss this many times that of a guess: a tenth of it may still be no better than guessing.
+#: A first loss this many times that of a guess: a tenth of it may still be no better than guessing. By judgement: from
+#: 3 times a guess down to a tenth of it is less than a third of a guess.
 _FAR_ABOVE = 3.0
-#: Of the loss of a guess: what has learnt something is below.
+#: Of the loss of a guess: what has learnt something is below. By judgement: half of a guess cannot be had without
+#: looking at the inputs.
 _CLEARLY_BELOW = 0.5
-#: A loss that is this many times what its function gives, the rest being a penalty on the parameters.
+#: A loss that is this many times what its function gives, the rest being a penalty on the parameters. By judgement: at
+#: 5 times, four fifths of what falls are the penalty.
 _DROWNED = 5.0
-#: What cannot do better than half of a guess's loss may be noise; what is this many times worse has not begun.
+#: What cannot do better than half of a guess's loss may be noise; what is this many times worse has not begun. By
+#: judgement: the other way round from half.
 _WORSE = 2.0
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from .circumstances import Circumstances
 from .sweep import Sweep
 
-#: A rate that is too high shows after some steps.
+#: A rate that is too high shows after some steps. By judgement: the same 20 as in a sweep.
 _STEPS = 20
-#: Beyond two to the power of this nobody asks.
+#: Beyond two to the power of this nobody asks. By judgement: 65,536 times is beyond float16 for any value above 1.
 _MOST = 16
 #: What is scaled, as it is told.
 _SCALED: dict[str, Callable[[float], Circumstances]] = {

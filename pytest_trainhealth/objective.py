@@ -21,11 +21,23 @@ OUT_OF_REACH = 0.02
 #: To be made small, all of them. (A likelihood of density may be on either side of 0.)
 _TO_BE_SMALL = {*NEVER_NEGATIVE, *REGRESSIONS, "log-likelihood"}
 DIVERGENCE = "KL divergence"
-#: With fewer samples a sum is not far from a mean.
+#: With fewer samples a sum is not far from a mean. By judgement: the same 8 as in loss-reduction.
 _FEWEST_SAMPLES = 8
+#: Times the first loss, or 1. By judgement: a logarithm of a density of 1e43 for each value.
 _WITHOUT_BOUND = 100.0
 #: A Gaussian or any other density has logarithms above 0; probabilities do not.
 _ABOVE_ZERO = 1e-3
+#: Below 0 by rounding: float32 gives 1e-7 for each term of a mean. By judgement 100 times that.
+_ROUNDING = 1e-5
+#: Targets this far outside of 0 to 1. By judgement: bicubic resizing of a straight edge overshoots by 0.09 (1.5 times
+#: the size) to 0.11 (4 times).
+_BEYOND_BINARY = 0.1
+#: Shorter curves do not show whether they get faster. By judgement: two halves of ten losses.
+_FEWEST_LOSSES = 20
+#: Of the loss of a guess. By judgement: half of it takes knowledge, as in guessing.py.
+_FAR_BELOW_CHANCE = 0.5
+#: Of a weight: float32 gives six digits, and another reduction is another whole factor (8 and more). By judgement.
+_SAME = 1e-3
 
 
 def impossible(trace: Trace) -> LossCall | None:
@@ -33,7 +45,7 @@ def impossible(trace: Trace) -> LossCall | None:
     for call in trace.loss_calls:
         value = call.value if call.value is not None else 0.0
         never = call.function in NEVER_NEGATIVE or (call.function == "kl_div" and not_logarithms(call))
-        if never and value < -1e-5 and isfinite(value):
+        if never and value < -_ROUNDING and isfinite(value):
             return call
     return None
 
@@ -64,7 +76,7 @@ def doubts(trace: Trace) -> str:
 
 def _far_from_binary(call: LossCall) -> bool:
     """Masks that were resized smoothly go a little beyond 0 and 1, and do no harm."""
-    return call.target.low < -0.1 or call.target.high > 1.1
+    return call.target.low < -_BEYOND_BINARY or call.target.high > 1 + _BEYOND_BINARY
 
 
 def bounded(trace: Trace) -> bool:
@@ -158,7 +170,7 @@ def runs_away(trace: Trace) -> bool:
     slower; and a check stops long before, at a tenth of the first loss.
     """
     losses = [x for x in trace.losses if isfinite(x)]
-    if len(losses) < 20 or not _plain(trace) or climbs(trace):
+    if len(losses) < _FEWEST_LOSSES or not _plain(trace) or climbs(trace):
         return False
     first, middle, last = losses[0], losses[len(losses) // 2], losses[-1]
     return last < -_WITHOUT_BOUND * max(1.0, abs(first)) and last - middle < 2 * (middle - first) < 0
@@ -181,7 +193,9 @@ def _plain(trace: Trace) -> bool:
 
 def _learnt(call: LossCall) -> bool:
     """Far below chance from the start: what was learnt may be meant to be forgotten (unlearning, an attack)."""
-    return call.classes is not None and call.value is not None and call.value < 0.5 * log(max(call.classes, 2))
+    if call.classes is None or call.value is None:
+        return False
+    return call.value < _FAR_BELOW_CHANCE * log(max(call.classes, 2))
 
 
 def scale(call: LossCall) -> float | None:
@@ -232,7 +246,7 @@ def _elbo(trace: Trace) -> Iterator[tuple[LossCall, LossCall]]:
 
 
 def _near(value: float, *others: float) -> bool:
-    return any(abs(value - other) <= 1e-3 * abs(other) for other in others)
+    return any(abs(value - other) <= _SAME * abs(other) for other in others)
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:

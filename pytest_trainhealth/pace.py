@@ -9,9 +9,11 @@ from statistics import median, mode
 from .facts import Symptom
 from .trace import Trace
 
-#: Warm-up lasts until three steps bring no new best time by more than a tenth: memory pools fill, code paths warm up,
-#: a DataLoader starts its workers. The best, because other work on the machine only ever makes steps slower.
+#: Warm-up lasts until three steps bring no new best time by more than a tenth: memory pools fill, code paths warm up, a
+#: DataLoader starts its workers. The best, because other work on the machine only ever makes steps slower. By
+#: judgement.
 _LOOK, _STILL_FALLS = 3, 0.9
+#: Steps, whatever their times. By judgement: half of the 30 of keeps_throughput are left at least.
 LEAST_WARM_UP, MOST_WARM_UP = 5, 15
 
 #: Seconds that any loader takes, and that are no fault of it: at least these for a batch, and these for each sample.
@@ -19,8 +21,10 @@ LEAST_WARM_UP, MOST_WARM_UP = 5, 15
 #: processes 0.7 to 1.2 ms a batch, however small. Twice as much beside other work.
 _ORDINARY_BATCH, _ORDINARY_SAMPLE = 2e-3, 2e-4
 
+#: Of the memory. By judgement: a slope of all pairs of 200 points is quick, and more would not make it steadier.
 _MOST_READINGS = 200
-#: The rest are incomplete batches at the end of an epoch, or steps of a watched test that were taken for longer.
+#: The rest are incomplete batches at the end of an epoch, or steps of a watched test that were taken for longer. By
+#: judgement: a size that most steps have is the size.
 _MOST = 0.5
 
 

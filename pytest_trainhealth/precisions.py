@@ -14,6 +14,7 @@ layer = torch.nn.Linear(256, 256).to(device)
 with torch.autocast(device, getattr(torch, sys.argv[1])):
     layer(torch.ones(128, 256, device=device)).sum().backward()
 """
+#: Seconds. By judgement: a trial takes seconds, and two minutes are what a busy machine may need.
 _SECONDS = 120
 
 

@@ -25,6 +25,7 @@ from .step_state import NotKept, copied
 from .trace import Trace
 
 _FORMAT, _VERSION = "pytest-trainhealth reproducer", 1
+#: Letters: file systems take 255, and a suffix follows.
 _LONGEST_NAME = 120
 
 

@@ -18,7 +18,7 @@ from .failure import NOT_ENFORCED, NotJudged, Unhealthy
 from .settings import SPEED, WrongSetting
 from .stash import CHOSEN, VERDICTS
 
-#: The widest chart; more is hard to read and wraps in CI logs.
+#: The widest chart; more is hard to read and wraps in CI logs. By judgement.
 _WIDEST = 100
 
 

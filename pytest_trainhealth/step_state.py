@@ -22,6 +22,7 @@ from .observe.recording import TrainingRun
 from .observe.run import Run
 from .settings import WrongSetting
 
+#: Bytes, 256 MB: what one may leave behind in a temporary folder. By judgement.
 LARGEST = 256 * 2**20
 #: What schedulers change from step to step. The rest of a group's settings is as the training makes it now.
 _SCHEDULED = ("lr", "initial_lr", "momentum", "betas")

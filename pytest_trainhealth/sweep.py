@@ -21,8 +21,9 @@ from .trace import Trace
 #: What is plausible is tried for a few steps only, because every run pays for it. By judgement: a bad sample shows in
 #: the step that it is given to.
 _PLAUSIBLE_STEPS = 6
+#: What somebody asks for is tried for longer. By judgement: 20 steps show a rate that is too high.
 _ASKED_STEPS = 20
-#: Runs: Hypothesis needs some thirty to find and shrink (two dimensions of seven values).
+#: Runs: Hypothesis needs some thirty to find and shrink (two dimensions of seven values). By judgement twice that.
 _MOST_RUNS = 60
 
 

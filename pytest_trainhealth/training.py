@@ -18,6 +18,8 @@ from .batches import tensors
 from .module_paths import full_path
 
 _PRECISIONS = {"bfloat16": torch.bfloat16, "bf16": torch.bfloat16, "float16": torch.float16, "fp16": torch.float16}
+#: Letters of a value that are told. By judgement: a repr of 40 letters fits into a message of one line.
+_LONGEST_REPR = 40
 
 
 class Training:
@@ -201,7 +203,7 @@ def _random_sources(data: Any) -> list[Any]:
     return [held for part in parts for held in getattr(part, "__dict__", {}).values() if isinstance(held, kinds)]
 
 
-#: More than the longest check but one looks at; a generator may be endless.
+#: More than the longest check but one looks at; a generator may be endless. The closer look takes 64 steps.
 _KEPT_BATCHES = 64
 
 
@@ -232,4 +234,4 @@ def _described(value: Any) -> str:
     if inspect.isclass(value):
         return f"the class {value.__name__}"
     text = repr(value)
-    return f"{type(value).__name__} {text}" if len(text) <= 40 else f"a {type(value).__name__}"
+    return f"{type(value).__name__} {text}" if len(text) <= _LONGEST_REPR else f"a {type(value).__name__}"

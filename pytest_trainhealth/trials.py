@@ -10,10 +10,10 @@ from .judging import Examination
 from .records.intervention import Cure
 
 #: Diagnosing may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy
-#: machine comes to the same verdict.
+#: machine comes to the same verdict. By judgement: what takes longer is not waited for in a test.
 _BUDGET = 10
 #: Of these, what is kept for cures that are tried together: two faults must not go unseen because the many ways of
-#: curing one took all the steps.
+#: curing one took all the steps. By judgement: two pairs and one to spare.
 _RESERVE = 3
 
 #: A cure with the name of the cause that prescribes it.

@@ -21,13 +21,18 @@ from .records.wiring import (
 )
 from .trace import Trace
 
-#: An optimizer that stepped twice on gradients of the step before does so always.
+#: An optimizer that stepped twice on gradients of the step before does so always. By judgement.
 STALE_STEPS = 2
-#: Optimizers that step at fewer of the updates than this take turns.
+#: Optimizers that step at fewer of the updates than this take turns. By judgement: two in turns are at 0.5 each, one
+#: that joins at every update at 1.
 _IN_TURNS = 0.75
-#: What was seen at two steps of the first four happens always; what begins later has to last.
+#: What was seen at two steps of the first four happens always; what begins later has to last. By judgement.
 _STEPS = 2
+#: That long. By judgement: an evaluation in between takes one step at most.
 _STEPS_LATER = 3
+#: Of the gradient that the optimizer used. By judgement: clipping that does something takes half of it or more;
+#: rounding takes 1e-7.
+_CUT_DOWN = 0.5
 
 
 def orphaned(trace: Trace) -> list[ParameterRecord]:
@@ -107,7 +112,7 @@ def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:
 
 def clipped_too_late(trace: Trace) -> list[GradientPath]:
     """Steps whose gradients were cut down after the optimizer had used them."""
-    return [p for p in trace.gradient_paths if p.left is not None and 0 < p.left <= 0.5 * p.at_update]
+    return [p for p in trace.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
 
 
 def nothing_moves(trace: Trace) -> bool:
@@ -203,7 +208,7 @@ def update_ratios(trace: Trace) -> list[float]:
     return [ratio for p in weights(trace) for ratio in p.updates.values()]
 
 
-#: Of so few values their mean and spread leave nothing but the sign.
+#: Of so few values their mean and spread leave nothing but the sign. Two values become -1 and 1, whatever they were.
 FEW_VALUES = 2
 
 

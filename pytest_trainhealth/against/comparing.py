@@ -26,10 +26,13 @@ from .side import Side
 from .worktree import Worktree, worktree
 
 #: Steps whose losses are held against each other; steps under the profiler, and how many times each side is looked at.
+#: By judgement: 20 losses show where two trainings part, and of 5 looks under the profiler the least is that of a quiet
+#: machine.
 _FIRST_LOSSES, _PROFILED, _LOOKS = 20, 3, 5
-#: Steps to memorise one batch in, and the share of the time that is left that they may take.
+#: Steps to memorise one batch in, and the share of the time that is left that they may take. The steps are those of
+#: `overfits_one_batch`; the share is by judgement, a note must not cost the comparison.
 _MEMORISING, _SHARE = 200, 0.25
-#: The check's own steps and a diagnosis need time, too.
+#: The check's own steps and a diagnosis need time, too. By judgement: they share what is left, 120 s of 300.
 _SHARE_OF_BUDGET = 0.6
 
 

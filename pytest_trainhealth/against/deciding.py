@@ -27,8 +27,10 @@ from typing import Literal
 
 Outcome = Literal["slower", "not slower", "too wide"]
 
+#: Of the interval that decides: one comparison in 100 may be wrong by chance.
 CONFIDENCE = 0.99
-#: Who looks again and again is wrong more often: what ends a comparison early has to be surer.
+#: Who looks again and again is wrong more often: what ends a comparison early has to be surer. By judgement: one in
+#: 500, a fifth of the errors that the last look may make.
 WHILE_LOOKING = 0.998
 
 

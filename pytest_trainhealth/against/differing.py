@@ -9,17 +9,22 @@ from statistics import median
 from .. import figures
 from ..records.comparison import NO_OPERATORS, OperatorTime
 
-#: A sum in another order changes the seventh digit, and twenty steps make little of it; another rate or
-#: initialisation changes the first ones.
+#: A sum in another order changes the seventh digit, and twenty steps make little of it; another rate or initialisation
+#: changes the first ones. By judgement: between the two.
 _SAME_LOSS = 1e-3
-#: Fewer steps more or less are a matter of luck.
+#: Fewer steps more or less are a matter of luck. By judgement: it makes a note and no verdict.
 _SAME_STEPS = 0.2
+#: The same for trainings that need few. By judgement: it makes a note and no verdict.
 _FEW_STEPS = 5
-#: An operator that takes this much longer, as a share of the whole step, is worth naming.
+#: An operator that takes this much longer, as a share of the whole step, is worth naming. By judgement: what is smaller
+#: explains nothing of a step that became slower by 5 % and more.
 _GREW = 0.02
 #: And by this share of itself: one that nobody had touched took 0.815 ms there and 0.931 here, 14 % more.
 _GREW_ITSELF = 0.2
+#: For the reader. By judgement: what comes behind the first 5 is small.
 _MOST_OPERATORS = 5
+#: By judgement: losses this small are 0 but for rounding.
+_NO_LOSS = 1e-9
 
 #: Milliseconds by name.
 Operators = Mapping[str, float]
@@ -74,5 +79,5 @@ def _first_difference(one: Sequence[float], other: Sequence[float]) -> int | Non
 
 def _same(a: float, b: float) -> bool:
     if math.isfinite(a) and math.isfinite(b):
-        return math.isclose(a, b, rel_tol=_SAME_LOSS, abs_tol=1e-9)
+        return math.isclose(a, b, rel_tol=_SAME_LOSS, abs_tol=_NO_LOSS)
     return str(a) == str(b)

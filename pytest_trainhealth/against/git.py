@@ -32,6 +32,8 @@ _DEPENDENCIES = (
     "Pipfile.lock",
     "environment*.yml",
 )
+#: Until git is given up. By judgement: a large repository takes its time, and one that asks for a password waits
+#: forever.
 _MOST_SECONDS = 120
 
 

@@ -22,7 +22,8 @@ from . import workers
 from .in_step import Pace
 
 #: Steps from one start, and those of them that are nobody's measure: memory is allocated, workers are started (which
-#: takes as long as many steps, so the check's own number of steps would make most of a comparison a matter of that).
+#: takes as long as many steps, so the check's own number of steps would make most of a comparison a matter of that). By
+#: judgement: 3 of 200 are no loss.
 LONGEST, WARM_UP = 200, 3
 
 

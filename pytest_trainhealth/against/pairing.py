@@ -20,16 +20,20 @@ from .deciding import WHILE_LOOKING, Interval, interval, settled
 from .git import OutOfTime
 from .in_step import Paced, Taken, Untimed, together
 
-#: Shorter rounds measure the switch from one process to the other rather than the steps.
+#: Shorter rounds measure the switch from one process to the other rather than the steps. By judgement: fifty times a
+#: step of a millisecond.
 ROUND_SECONDS = 0.05
 #: Eight turns, two pairs each, are the fewest that have a 99 % interval.
 FEWEST, FIRST_LOOK, MOST, BETWEEN_LOOKS = 16, 30, 200, 10
+#: However short a step is. By judgement: 50 ms of steps of 0.1 ms.
 _MOST_STEPS_A_ROUND = 500
-#: However long a step is, where there is time: of steps that come in twos or threes a turn then has as many of each.
+#: However long a step is, where there is time: of steps that come in twos or threes a turn then has as many of each. By
+#: judgement: loops that do something else at every fourth step are rare.
 _LEAST_STEPS_A_ROUND = 3
-#: Steps of such a round that are not timed, on average: one or two in a turn's first, two or four in its second.
+#: Steps of such a round that are not timed, on average: one or two in a turn's first, two or four in its second. The
+#: mean of 1, 2, 2 and 4.
 _UNTIMED = 2.25
-#: Memory pools fill, code paths warm up, a DataLoader starts its workers.
+#: Memory pools fill, code paths warm up, a DataLoader starts its workers. As many as `pace.LEAST_WARM_UP`, 5.
 WARM_UP = 5
 
 

@@ -24,6 +24,7 @@ from .in_step import Pace
 from .long_run import LONGEST, LongRun
 from .talking import Message
 
+#: That are sent to the other side. By judgement: 5 of them are shown, and the others are there to be held against.
 _MOST_OPERATORS = 40
 
 

@@ -23,6 +23,8 @@ from .talking import Caller, Ended, Message, Silence
 #: The plugin is this very one on both sides: found by its folder, whatever the import path is going to be.
 _START = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from {child.__name__} import main; main()"
 _PACKAGES = Path(pytest_trainhealth.__file__).resolve().parent.parent
+#: Seconds until a side has imported the test and built its training. By judgement: four minutes are enough to import
+#: torch and build a large model beside other work.
 _UNTIL_READY = 240.0
 #: Until a process that is told to quit is killed. After a whole comparison on a busy machine 3 s were not enough, and
 #: the temporary folder of its workers was left; but whoever has pressed Ctrl-C does not want to wait.

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 #: Where there are no such signals (Windows) workers do not rest.
 _STOP, _GO_ON = getattr(signal, "SIGSTOP", None), getattr(signal, "SIGCONT", None)
 
+#: That are stopped and woken. By judgement: more than 8 are no longer waited for.
 _MOST = 8
 
 

@@ -37,7 +37,8 @@ GROUP = WIRING
 ORDER = 15
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
-#: A loss that was divided by about k, or by more (by the number of all samples, say), is in order.
+#: A loss that was divided by about k, or by more (by the number of all samples, say), is in order. By judgement: a
+#: quarter of the way from 1 / k to the next smaller number of passes where k is 5.
 _ABOUT = 1.25
 #: Those that divide by the size of the gradients do not mind.
 _SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Lion", "Rprop")

@@ -41,9 +41,11 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, SILENT)
 
 #: What clipping leaves, at most: a tenth of the gradient, and a norm of 0.1. Usual clipping is at norms of 0.1 to 10.
 _SHARE = 0.1
+#: The norm. By judgement: below it begins what nobody means.
 _NORM = 0.1
 #: Those that divide by the size of the gradients do not mind until it is near their eps.
 _SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "RMSprop", "Lion", "Rprop")
+#: A norm for these. By judgement: torch's eps is 1e-8 for each value, and a small model has a thousand of them.
 _NEXT_TO_EPS = 1e-5
 
 _ORDER = ("loss.backward()", "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)", "optimizer.step()")

@@ -48,9 +48,12 @@ _EQUAL = 1e-4
 #: Spread times sqrt(inputs of a unit), of 1,684 weights of Linear and Conv layers in the 257 healthy programs: at most
 #: 3.0, and at least 0.036, but for policy heads at 0.01, which are last layers. torch's own is 0.58.
 _LARGE, _SMALL = 4.0, 0.02
+#: With fewer inputs of a unit a spread says little. By judgement: 4 inputs are a toy.
 _FEWEST_INPUTS = 4
 #: Mean times inputs of a unit: what a layer makes of a constant input. Weights that are drawn around 0 stay below 1.
 _SHIFTED = 8.0
+#: Times the loss of a guess, beside weights that are too large. By judgement: it is evidence, and decides no verdict.
+_FAR_ABOVE_CHANCE = 3
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -160,7 +163,7 @@ def _first_loss(trace: Trace) -> list[Evidence]:
     if not classes or classes < 2 or not trace.losses or not math.isfinite(trace.losses[0]):
         return []
     chance = math.log(classes)
-    if trace.losses[0] < 3 * chance:
+    if trace.losses[0] < _FAR_ABOVE_CHANCE * chance:
         return []
     return [
         Evidence(

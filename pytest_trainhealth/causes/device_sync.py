@@ -36,7 +36,8 @@ EXPLAINS = (PERFORMANCE,)
 #: A value cannot be read without waiting for it, so no re-run can do without the wait.
 CURABLE = False
 
-#: Reading the loss, a metric and a norm of the gradient is what careful loops do, too.
+#: Reading the loss, a metric and a norm of the gradient is what careful loops do, too. By judgement: one for each of
+#: these three.
 _HARMLESS = 3
 
 

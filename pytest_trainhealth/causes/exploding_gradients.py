@@ -44,12 +44,19 @@ EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 #: Of the 257 healthy programs four are above (three of Hugging Face's untrained vision and audio models, up to 39,000,
 #: and one with targets around 50: 114), the next at 59: so this counts only beside a training that fails.
 _LARGE = 100.0
-#: A later gradient against the first, after updates below this share of their weights.
+#: A later gradient against the first, after updates below this share of their weights. By judgement: a gradient that
+#: grows 100 times while the weights hardly change is no matter of a single layer.
 _GROWN = 100.0
+#: That share. By judgement: a twentieth, as in lr-too-high.
 _SMALL_UPDATE = 0.05
-#: SGD steps as far as the gradient is long: a rate that is usual is not to blame for what a gradient like this does.
+#: SGD steps as far as the gradient is long: a rate that is usual is not to blame for what a gradient like this does. By
+#: judgement: a fifth of what counts as large, because the rate is known, too.
 _LONG = 20.0
+#: Of SGD, at most: 0.1 is what most recipes for training from scratch begin with. By judgement.
 _USUAL_RATE = 0.1
+#: Times per value, from the last weight back to the first. By judgement: it only chooses between two ways to say where
+#: a gradient is large.
+_GROWS_BACKWARDS = 10
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -107,7 +114,7 @@ def _growth(trace: Trace, step: int) -> list[Evidence]:
         return []
     front, back = weights[0], weights[-1]
     sizes = {p.name: p.rms_gradients()[step] for p in weights}
-    if len(weights) > 2 and sizes[front.name] > 10 * sizes[back.name]:
+    if len(weights) > 2 and sizes[front.name] > _GROWS_BACKWARDS * sizes[back.name]:
         ratio = figures.short(sizes[front.name] / sizes[back.name])
         return [Evidence(f"on its way from {back.name} back to {front.name} it grows {ratio} times per value")]
     largest = max(weights, key=lambda p: p.gradients.get(step) or 0.0)

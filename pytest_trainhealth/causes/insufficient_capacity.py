@@ -59,8 +59,9 @@ _PER_PIXEL = {
     "detach", "shape", "size", "ndim", "dtype", "device", "to", "float", "__get__", "cpu", "layout", "numel", "reshape",
     "is_complex", "is_floating_point", "is_quantized", "double", "isfinite", "all", "dim", "requires_grad",
 }  # fmt: skip
+#: Units. By judgement: two are what one draws, three may be a colour.
 _BOTTLENECK = 2
-#: A floor shows after some steps only.
+#: A floor shows after some steps only. By judgement: a quarter of the 200 steps that a healthy training needs.
 _FEWEST_STEPS = 50
 
 

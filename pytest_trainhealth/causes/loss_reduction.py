@@ -37,8 +37,11 @@ GROUP = LOSS
 ORDER = 16
 EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU)
 
-#: With fewer terms another reduction changes less than a usual choice of the learning rate does.
+#: With fewer terms another reduction changes less than a usual choice of the learning rate does. By judgement: rates
+#: are chosen from powers of 10.
 _FEWEST = 8
+#: By judgement: float32 gives six digits, and a sum over 8 terms is 8 times their mean.
+_SAME = 1e-3
 #: Those whose steps grow with the gradient.
 _FOLLOWS_SIZE = {"SGD", "ASGD", "LBFGS"}
 
@@ -54,9 +57,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         scale = objective.scale(call)
         if scale is None or not call.sole or call.terms < _FEWEST or call.function == objective.DIVERGENCE:
             continue
-        if abs(scale - call.terms) <= 1e-3 * scale:
+        if abs(scale - call.terms) <= _SAME * scale:
             return _sum(call, active[0])
-        twice = next((n for n in (call.samples, call.terms) if n >= _FEWEST and abs(scale * n - 1) < 1e-3), None)
+        twice = next((n for n in (call.samples, call.terms) if n >= _FEWEST and abs(scale * n - 1) < _SAME), None)
         if twice is not None and symptom.category in (NOT_LEARNING, PLATEAU):
             return _twice(call, twice, active[0])
     return None

@@ -40,13 +40,17 @@ EXPLAINS = (NOT_LEARNING, PLATEAU)
 #: A tenth of what is usual (the 192 healthy programs: 6.5e-4 and more, by median); and what is usual, beside a loss
 #: that creeps in a straight line.
 _SMALL_UPDATE = 1e-4
+#: What is usual. By judgement: the least of the healthy programs, 6.5e-4, rounded to a power of 10.
 _USUAL_UPDATE = 1e-3
-#: No factor is tried that would change the weights by more in one step: that would be too high.
+#: No factor is tried that would change the weights by more in one step: that would be too high. By judgement: the same
+#: 0.05 as in lr-too-high.
 _LARGE_UPDATE = 0.05
-#: Where there is none at all.
+#: Where there is none at all. The default of Adam in torch, 1e-3.
 _USUAL_RATE = 1e-3
-#: A curve shorter than this says nothing about its slope.
+#: A curve shorter than this says nothing about its slope. By judgement: two halves of ten losses.
 _CURVE = 20
+#: Tried one after the other. By judgement: rates are chosen from powers of 10.
+_FACTORS = (10, 100, 1000)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -81,7 +85,7 @@ def _cures(optimizer: OptimizerRecord, rate: float, size: float) -> tuple[Cure, 
     if not rate:  # ten times nothing is nothing
         usual = f"a learning rate of {figures.short(_USUAL_RATE)}"
         return (Cure("constant_rate", usual, {"rate": _USUAL_RATE}, _fix(optimizer, _USUAL_RATE)),)
-    factors = (10, 100, 1000) if 1000 * size <= _LARGE_UPDATE else (10, 100)
+    factors = _FACTORS if _FACTORS[-1] * size <= _LARGE_UPDATE else _FACTORS[:-1]
     return tuple(
         Cure("learning_rate", f"learning rate x {factor}", {"factor": float(factor)}, _fix(optimizer, rate * factor))
         for factor in factors

@@ -34,7 +34,8 @@ GROUP = RATES
 ORDER = 0
 EXPLAINS = (PLATEAU, INSTABILITY)
 
-#: A loss that rose this far above its start tells of a rate that was too high all along.
+#: A loss that rose this far above its start tells of a rate that was too high all along. By judgement: less may be the
+#: difference between two batches.
 _ROSE = 1.5
 
 

@@ -40,6 +40,7 @@ EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
 #: Times the largest value of the median sample: at most 11 in the 257 healthy programs.
 _FAR_BEYOND = 100.0
+#: Times the median sample: what a re-run leaves out, still far above the 11 of the healthy programs.
 _LEFT_OUT = 30.0
 
 

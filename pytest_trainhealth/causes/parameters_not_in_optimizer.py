@@ -37,6 +37,9 @@ from ._groups import WIRING
 GROUP = WIRING
 ORDER = 4
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+#: Times its first norm: a gradient that nobody clears. By judgement: it adds a line of evidence, and decides no
+#: verdict.
+_PILED_UP = 3
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -88,7 +91,7 @@ def _evidence(orphans: list[ParameterRecord], optimizer: OptimizerRecord) -> lis
             )
         )
     norms = [g for _, g in sorted(orphans[0].gradients.items()) if g]
-    if len(norms) > 2 and norms[-1] > 3 * norms[0]:
+    if len(norms) > 2 and norms[-1] > _PILED_UP * norms[0]:
         found.append(
             Evidence(
                 f"{orphans[0].name}.grad grew from {figures.short(norms[0])} to {figures.short(norms[-1])}: "

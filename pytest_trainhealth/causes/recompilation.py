@@ -40,7 +40,7 @@ GROUP = SPEED
 ORDER = 20
 EXPLAINS = (PERFORMANCE,)
 
-#: Once for a new shape happens to the healthiest; three steps are a habit.
+#: Once for a new shape happens to the healthiest; three steps are a habit. By judgement: torch itself gives up after 8.
 _OFTEN = 3
 
 #: What torch 2.13 says of a tensor: "tensor 'x' size mismatch at index 1. expected 15, actual 16", or the same of its
@@ -50,6 +50,7 @@ _SHAPE = re.compile(r"\b(size|stride) mismatch|\.(size|stride)\(")
 _KIND = re.compile(r"\bmismatch\b")
 #: "self.temperature == 0.5". Other values are said in the same way: "len(self.seen) == 8", "self.mode == 'warm'".
 _NUMBER = re.compile(r"(self\.\w+) == (-?\d[\w.+-]*)")
+#: Columns, so that a line of the chart stays below 100.
 _LONGEST_CODE = 60
 
 

@@ -35,6 +35,11 @@ from ._groups import WIRING
 GROUP = WIRING
 ORDER = 17
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+#: Calls of a scheduler for each update. By judgement: a call may be missing at the start or the end, and once an epoch
+#: is far below.
+_AT_EVERY_UPDATE = 0.9
+#: More calls are told as a number. By judgement: it is wording alone.
+_MORE_THAN_ONCE = 1.1
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -43,7 +48,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     record = course.optimizer
     schedulers = rates.schedulers_of(trace, record)
-    per_epoch = next((s for s in schedulers if s.kind in rates.PER_EPOCH and s.calls >= 0.9 * record.steps), None)
+    often = [s for s in schedulers if s.calls >= _AT_EVERY_UPDATE * record.steps]
+    per_epoch = next((s for s in often if s.kind in rates.PER_EPOCH), None)
     if course.kind in ("gone", "bounces") and per_epoch is None and len(schedulers) < 2:
         return None  # a decay that ends early: another cause's
     guilty = per_epoch or next(iter(schedulers), None)
@@ -81,10 +87,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _how_often(scheduler: SchedulerRecord, updates: int) -> str:
-    if scheduler.calls >= 0.9 * updates:
-        return (
-            "at every update" if scheduler.calls < 1.1 * updates else f"{scheduler.calls / updates:.2g} times an update"
-        )
+    if scheduler.calls >= _AT_EVERY_UPDATE * updates:
+        once = scheduler.calls < _MORE_THAN_ONCE * updates
+        return "at every update" if once else f"{scheduler.calls / updates:.2g} times an update"
     return figures.plural(scheduler.calls, "time") + f" in {figures.plural(updates, 'update')}"
 
 

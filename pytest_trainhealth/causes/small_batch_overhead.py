@@ -35,7 +35,8 @@ GROUP = SPEED
 ORDER = 22
 EXPLAINS = (PERFORMANCE,)
 
-#: Joined batches take less than half of what they take one by one: more than half of a step is overhead.
+#: Joined batches take less than half of what they take one by one: more than half of a step is overhead. By judgement:
+#: below half, larger batches are no advice worth following.
 _OVERHEAD = 0.5
 
 

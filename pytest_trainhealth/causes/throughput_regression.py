@@ -39,7 +39,8 @@ ORDER = 0
 EXPLAINS = (PERFORMANCE,)
 #: The fix is another program; a re-run of this one cannot show it.
 CURABLE = False
-#: Of the whole step: a loader that became slower is what to look at then, and none of the operators shows it.
+#: Of the whole step: a loader that became slower is what to look at then, and none of the operators shows it. By
+#: judgement: less than a tenth is within what waiting differs from run to run.
 _WAITS_LONGER = 0.1
 
 

@@ -44,6 +44,7 @@ _DROPPED = 0.6
 _PER_STEP = 5e-3
 #: As part of the gradient: 1e-4 to 5e-4 is usual, none of the healthy programs has more than 1e-2.
 _IN_THE_GRADIENT = 0.05
+#: Of its first value: a loss that stays above is held up. By judgement: the cure decides.
 _HELD_UP = 0.5
 _DECOUPLED = ("AdamW", "Lion", "Muon", "Adafactor")
 

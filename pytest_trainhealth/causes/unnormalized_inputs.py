@@ -42,8 +42,10 @@ STAGE = Stage.NUMBERS
 ORDER = 0
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
-#: Beside data that is out of scale, whatever lies beyond this is standardised with it.
+#: Beside data that is out of scale, whatever lies beyond this is standardised with it. Above the 1.2 and 2.2 of the
+#: healthy programs (scaling.py).
 _STANDARD = 3.0
+#: Times the learning rate, once the scale no longer forbids it. By judgement: rates are chosen from powers of 10.
 _FASTER = 10.0
 
 

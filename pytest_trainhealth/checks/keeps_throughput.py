@@ -42,18 +42,23 @@ from ..trace import Trace
 SIGNALS: tuple[str, ...] = ("split", "memory", "tokens", "threads", "compilations")
 ONE_BATCH = False
 ABOUT_HYPERPARAMETERS = False
+#: At most 15 of them are warm-up; by judgement 15 more are enough for a median.
 STEPS = 30
-#: Longer than it computes.
+#: Longer than it computes. By judgement: the words themselves: half of the time.
 _MOST_WAITING = 0.5
 #: MB a step that are harm where nobody set a limit: a thousand steps make half a GB. Of 258 healthy programs and 220
 #: twins none grows by more than 0.0003. An emptied graph that is kept, `losses.append(loss)` after backward(), is 0.006
 #: (small perceptron) to 0.16 (transformer of four layers), and a full one 3 MB there.
 _HARM = 0.5
 #: The share of steps with an update from which on graphs are not kept for the next one: most have one in any loop that
-#: does not accumulate, and what is accumulated over two steps or more is let pass.
+#: does not accumulate, and what is accumulated over two steps or more is let pass. By judgement: between every step (1)
+#: and every other (0.5).
 _MOST_UPDATE = 0.75
-#: Where kept graphs are cut off, no more than this may be left.
+#: Where kept graphs are cut off, no more than this may be left. By judgement: a tenth of the growth, far below what any
+#: cure leaves that does not reach its cause.
 _CURED = 0.1
+#: In a second: the setting is given in milliseconds, 1000 of them.
+_MILLISECONDS = 1e3
 #: What each gate is held against, and why there may be nothing.
 _NEEDED = {
     "max_memory_growth": ("memory_growth_mb", "too few steps were timed to tell growth from noise"),
@@ -105,7 +110,7 @@ def _first_gate(known: Mapping[str, float | None], settings: Mapping[str, Any], 
         said = f"{figures.short(speed)} samples/s, at least {figures.short(wanted)} samples/s wanted ({_told(known)})"
         return Symptom(said, PERFORMANCE, speed, wanted, "low", f"{figures.short(speed)} samples/s")
     step, longest_step = known["step_seconds"], settings.get("max_step_ms")
-    if longest_step and step is not None and 1e3 * step > longest_step:
+    if longest_step and step is not None and _MILLISECONDS * step > longest_step:
         took = f"{figures.short(1e3 * step)} ms a step"
         said = f"{took}, at most {figures.short(longest_step)} ms wanted ({_told(known)})"
         return Symptom(said, PERFORMANCE, 1e3 * step, longest_step, "low", took)

@@ -40,6 +40,7 @@ from ..trace import Trace
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False
 ABOUT_HYPERPARAMETERS = True
+#: By judgement: long enough for a rate that is too high to show, short enough to be taken under many circumstances.
 STEPS = 50
 
 

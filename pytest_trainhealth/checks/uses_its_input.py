@@ -33,6 +33,7 @@ from ..trace import Trace
 SIGNALS = ("probes",)
 ONE_BATCH = False
 ABOUT_HYPERPARAMETERS = False
+#: The last look of the probes is at step 8 (observe/probes.py).
 STEPS = 9
 
 

@@ -13,9 +13,9 @@ from torch.optim import Optimizer
 from ..observe.graphs import Since
 from ..observe.run import Run
 
-#: Going through all objects takes longer than a step.
+#: Going through all objects takes longer than a step. By judgement: every fourth step bounds what is kept.
 _EVERY = 4
-#: By then every optimizer has shown up.
+#: By then every optimizer has shown up. By judgement: two steps, since one may be without an update.
 _FIRST_STEPS = 2
 
 

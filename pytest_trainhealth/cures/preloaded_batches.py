@@ -14,7 +14,8 @@ from ..batches import fresh_containers
 from ..observe.run import Run
 from ..observe.unharmed import Unharmed
 
-#: Batches of a loader that does not say how many it has: these are counted, an endless one ends after them.
+#: Batches of a loader that does not say how many it has: these are counted, an endless one ends after them. By
+#: judgement: more than the 30 steps of keeps_throughput.
 _MOST = 64
 
 

@@ -12,8 +12,10 @@ from ..records.wiring import Accumulation
 from .places import user_place
 from .run import Run
 
-#: Factors at the end of a loss, outermost first: the scale of a loss scaler, then the division.
+#: Factors at the end of a loss, outermost first: the scale of a loss scaler, then the division. By judgement: two of
+#: them, and two for a change of type or shape.
 _DEEP = 4
+#: That are kept. By judgement: what an update is made of is the same from update to update.
 _MOST_RECORDS = 64
 
 

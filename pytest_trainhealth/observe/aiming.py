@@ -26,7 +26,8 @@ from .loop import Stepper
 from .places import user_place
 from .recording import TrainingRun
 
-#: A line inside a loop is called many times; of more than this the first ones speak for the others.
+#: A line inside a loop is called many times; of more than this the first ones speak for the others. By judgement: 8
+#: tell what a line does.
 _MOST_CALLS = 8
 
 

@@ -17,12 +17,15 @@ from .calls import Call
 _REDUCES = {"sum", "mean"}
 #: What is summed up must have been added up itself: squares alone (an RMS norm) are not looked at.
 _ADDED_UP = ("Add", "Sub", "Rsub", "Mul", "Div", "Neg")
+#: Values of a term, and how many are compared. By judgement: fewer than 8 may agree by chance, 1,000 settle it.
 _FEWEST, _LOOKED_AT = 8, 1000
-#: The formula's terms stand closely together where a model is built, and all others are left behind.
+#: The formula's terms stand closely together where a model is built, and all others are left behind. By judgement: two
+#: encoders of four terms.
 _KEPT = 8
 #: In float32 the terms of a freshly made encoder (0.01 and less) differ by rounding of 1e-5 of their spread. To leave
 #: one part of the formula out changes them by at least `_PART`.
 _ACCURACY = 1e-2
+#: Of the spread of the whole: five times what rounding and `_ACCURACY` = 0.01 allow.
 _PART = 0.05
 
 

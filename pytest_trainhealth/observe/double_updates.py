@@ -10,7 +10,7 @@ from .norms import norms
 from .origin import package_of
 from .run import Run
 
-#: Enough to see it several times.
+#: Enough to see it several times. By judgement: it is seen at each step or at none.
 _STEPS = 8
 
 

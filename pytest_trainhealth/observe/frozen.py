@@ -14,7 +14,7 @@ from ..module_paths import full_path
 from ..records.wiring import FrozenChange
 from .run import Run
 
-#: Steps at which statistics are compared.
+#: Steps at which statistics are compared. By judgement: two of the first 4 are enough to call it a habit (wiring.py).
 _STEPS = 4
 
 

@@ -11,7 +11,12 @@ from ..loss_functions import BINARY, SIGNED
 from ..records.losses import Given, LossCall
 from .calls import Call
 
+#: Values that are counted as different ones. By judgement: 1,000 tell classes from numbers.
 _LOOKED_AT = 1000
+#: Beyond 1, or above 0 for logarithms, by rounding. By judgement: float16 has three digits, float32 seven.
+_ROUNDING = 1e-4
+#: Of the sum of a row from 1. By judgement: a row of some hundred float16 values adds up to 1 within 1 %.
+_SUM_TO_ONE = 1e-2
 
 
 def given_by(tensor: Tensor, dim: int | None = None) -> Given:
@@ -27,14 +32,14 @@ def given_by(tensor: Tensor, dim: int | None = None) -> Given:
     given.whole = not few.is_floating_point() or bool((few == few.round()).all())
     given.distinct = torch.unique(few).numel()
     has_rows = dim is not None and values.is_floating_point() and values.ndim and values.shape[dim] > 1
-    if has_rows and low >= 0 and high <= 1 + 1e-4:
+    if has_rows and low >= 0 and high <= 1 + _ROUNDING:
         sums = values.double().sum(dim)
         given.probabilities, given.row_sums = _all_one(sums), (float(sums.min()), float(sums.max()))
     return given
 
 
 def _all_one(sums: Tensor) -> bool:
-    return bool(((sums - 1).abs() < 1e-2).all())
+    return bool(((sums - 1).abs() < _SUM_TO_ONE).all())
 
 
 def terms(record: LossCall, input: Tensor, target: Tensor) -> int:

@@ -11,9 +11,10 @@ from .norms import norms, root_mean_square
 from .places import user_place
 from .run import Run
 
-#: Steps at which the gradients are also measured right after backward().
+#: Steps at which the gradients are also measured right after backward(). By judgement: what clears gradients too early
+#: does so at each.
 _CLOSE = 2
-#: What a check looks at in any case.
+#: What a check looks at in any case. The 4 steps of gradients_flow.
 _FEW = 4
 
 

@@ -23,7 +23,8 @@ from .places import user_place
 from .run import Run
 
 _LAYERS = {"linear", "conv1d", "conv2d", "conv3d"}
-#: Part of the range by which a value has to lie outside: rounding and a little noise are no fault.
+#: Part of the range by which a value has to lie outside: rounding and a little noise are no fault. By judgement: a
+#: twentieth of the range.
 _FAR = 0.05
 
 

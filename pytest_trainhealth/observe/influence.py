@@ -16,9 +16,11 @@ from .places import place_of
 from .repeating import Leaf, NotRepeatable, Repeater
 
 _LABELS = ("y", "tgt", "idx")
+#: Of other weights under which an influence is looked for: the first turns signs round, and 2 more are by judgement.
 _SEEDS = (0, 1, 2)
+#: Of an image or a signal. By judgement: more than 16 are features, of which one may be of no use.
 _MOST_CHANNELS = 16
-#: More columns than this are no longer looked at one by one.
+#: More columns than this are no longer looked at one by one. By judgement: each of them takes a forward pass.
 _MOST_PARTS = 64
 
 

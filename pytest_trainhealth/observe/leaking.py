@@ -14,10 +14,15 @@ from .mixing import Step, operations
 from .repeating import Leaf, NotRepeatable, Repeater
 from .run import Run
 
-#: Shares of a target that has to be the input one position on, and that may at most be the input at its own.
+#: Shares of a target that has to be the input one position on, and that may at most be the input at its own. By
+#: judgement: 1 but for a value in a hundred that is masked or rounded.
 _IS = 0.99
+#: That share. By judgement: a series that stays for nine steps of ten cannot tell next from same.
 _IS_NOT = 0.9
+#: Positions that are compared. By judgement: fewer than 8 agree by chance.
 _FEWEST = 8
+#: Positions of a sequence. By judgement: with 3 there is hardly a past and a future.
+_SHORTEST = 4
 #: Earlier outputs change by more than this share of later ones. Those of causal models change by less than 1e-6, those
 #: of models without a mask by 0.1 to 1.3.
 _SEES = 1e-3
@@ -101,7 +106,7 @@ def _predicted(leaf: Leaf, targets: list[Tensor]) -> Iterator[_Predicted]:
 def _shift(values: Tensor, target: Tensor, time: int) -> tuple[int, Tensor] | None:
     x = values.movedim(time, 1)
     samples, length, rest = x.shape[0], x.shape[1], tuple(x.shape[2:])
-    if length < 4 or x.numel() == 0:
+    if length < _SHORTEST or x.numel() == 0:
         return None
     for positions in (length, length - 1):
         if target.numel() != samples * positions * (x[0, 0].numel()):

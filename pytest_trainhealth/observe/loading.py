@@ -21,9 +21,10 @@ from .origin import is_library_file
 from .places import place_of
 from .run import Run
 
-#: Seconds after which fewer samples than a batch have to do.
+#: Seconds after which fewer samples than a batch have to do. By judgement: a second is no burden for a diagnosis.
 _LONGEST = 1.0
-#: Samples that are read once more to find the dearest line, and the seconds after which fewer have to do.
+#: Samples that are read once more to find the dearest line, and the seconds after which fewer have to do. By judgement:
+#: 16 samples go through a line often enough to time it.
 _WATCHED, _LONGEST_WATCHED = 16, 0.5
 _NO_MORE = object()
 _Watching = AbstractContextManager[object]

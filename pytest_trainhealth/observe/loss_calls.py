@@ -21,8 +21,19 @@ from .places import user_place
 from .rewards import is_rewarded
 from .run import Run
 
-#: More than this in one step tells nothing new.
+#: More than this in one step tells nothing new. By judgement: 64 calls are more than any loss has kinds of terms.
 _MOST = 64
+#: Of the largest: shares of the same size, which float32 gives to six digits. By judgement.
+_EVEN = 1e-4
+#: What parts add up to, beside the whole loss, relative and absolute. By judgement: six digits of float32, three of
+#: float16.
+_SAME = 1e-3
+#: The absolute part: a loss that is 0 but for rounding. By judgement, 1e-9.
+_NO_LOSS = 1e-9
+#: Of the largest target: as much outside of the range of an activation is rounding (float16: 1e-3).
+_BEYOND_ROUNDING = 1e-3
+#: Against division by 0 and the like, so far below any target that the value does not matter (1e-12).
+_NO_ZERO = 1e-12
 
 
 @dataclass
@@ -48,7 +59,7 @@ class _Value:
 
     def weigh(self, share: Tensor, root: float) -> None:
         chosen = share[share != 0]
-        even = bool(chosen.numel()) and float(chosen.max() - chosen.min()) <= 1e-4 * float(chosen.abs().max())
+        even = bool(chosen.numel()) and float(chosen.max() - chosen.min()) <= _EVEN * float(chosen.abs().max())
         if share.numel() > 1 and not even:
             return  # weights of its own for each sample
         share = share.double()
@@ -56,7 +67,7 @@ class _Value:
         together = float((share * self.result.double()).sum())
         self.record.weight = -weight if self.large else weight
         self.part = together
-        self.record.sole = isfinite(together) and abs(together - root) <= 1e-3 * abs(root) + 1e-9
+        self.record.sole = isfinite(together) and abs(together - root) <= _SAME * abs(root) + _NO_LOSS
 
 
 class LossCalls(CloseSteps):
@@ -208,7 +219,7 @@ class LossCalls(CloseSteps):
                 record.over_batch = made.dim == 0 and made.raw.ndim > 1
             if target is not None and target.is_floating_point():
                 low, high = RANGES[made.activation]
-                margin = 1e-3 * max(abs(record.target.low), abs(record.target.high), 1e-12)
+                margin = _BEYOND_ROUNDING * max(abs(record.target.low), abs(record.target.high), _NO_ZERO)
                 outside = (target < low - margin) | (target > high + margin)
                 record.unreachable = float(outside.float().mean())
         result = call.result
@@ -238,7 +249,7 @@ class LossCalls(CloseSteps):
                     value.weigh(share, root)
         parts = [value.part for value, share in zip(values, shares, strict=True) if share is not None]
         known = [part for part in parts if part is not None]
-        if len(known) == len(parts) and abs(sum(known) - root) <= 1e-3 * max(map(abs, (*known, root))):
+        if len(known) == len(parts) and abs(sum(known) - root) <= _SAME * max(map(abs, (*known, root))):
             for value in values:
                 value.record.complete = value.part is not None
 

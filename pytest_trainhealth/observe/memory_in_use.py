@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 _STATM = Path("/proc/self/statm")
+#: Bytes, 1 MB: far more than what else may be allocated at the same moment.
 _PROBE = 1 << 20
 
 

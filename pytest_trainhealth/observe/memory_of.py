@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-#: Sparse tensors have no such place.
+#: Sparse tensors have no such place. No address is below 0.
 NOWHERE = -1
 
 

@@ -29,6 +29,8 @@ _FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "
 #: Memory that nobody has written to yet holds anything.
 _UNWRITTEN = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+#: Lines whose module is remembered. By judgement: the memory of a step that goes round in a loop has to end somewhere.
+_MOST_PLACES = 10_000
 
 
 @contextmanager
@@ -106,7 +108,7 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def _note_module(self) -> None:
-        if self._modules.current and len(self._module_at) < 10_000:
+        if self._modules.current and len(self._module_at) < _MOST_PLACES:
             place = user_place()
             if place is not None:
                 self._module_at[place] = self._modules.current

@@ -29,7 +29,13 @@ _GRAPH = ("edge", "adj", "lapl", "graph", "neighb", "senders", "receivers")
 _ROUTING = {"topk", "sort", "argsort", "unique", "bincount", "cdist", "multinomial", "nonzero"}
 _BY_INDEX = ("index_", "scatter", "segment")
 _RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+#: That are remembered of one forward pass. By judgement: more than deep networks have.
 _MOST_CALLS = 5000
+#: Of the largest value: a row that is the same but for rounding, 1e-7 in float32. By judgement 100 times that.
+_SAME_ROW = 1e-5
+#: Of the largest value: the own change of a sample counts as at least so much, or rounding of 1e-7 would be a change of
+#: the others.
+_ROUNDING = 1e-6
 
 
 @dataclass
@@ -198,7 +204,7 @@ def _are_permuted(before: Tensor, after: Tensor, rows: Tensor) -> bool:
     if not bool(rows.any()):
         return False
     distance = torch.cdist(_table(after[rows]), _table(before))
-    return bool((distance.amin(1) < 1e-5 * before.double().abs().max()).all())
+    return bool((distance.amin(1) < _SAME_ROW * before.double().abs().max()).all())
 
 
 def _located(repeater: Repeater, changes: Values, found: MixingRecord, run: Run) -> tuple[MixingRecord | None, str]:
@@ -237,7 +243,7 @@ def _mixes(one: Step, other: Step, sample: int, samples: int) -> bool:
         if not before.ndim or before.shape[0] != samples or before.shape != after.shape:
             continue
         change = row_changes(before, after)
-        scale = max(float(change[sample]), 1e-6 * float(before.abs().max()))
+        scale = max(float(change[sample]), _ROUNDING * float(before.abs().max()))
         change[sample] = 0
         if float(change.max()) > _SHARE * scale:
             return True

@@ -16,7 +16,8 @@ from ..records.wiring import ModeRecord
 from .places import user_place
 from .run import Run
 
-#: From then on only a model that is in eval mode when a step begins is looked at.
+#: From then on only a model that is in eval mode when a step begins is looked at. By judgement: what the first 2 steps
+#: do is remembered as the habit.
 _STEPS = 2
 
 

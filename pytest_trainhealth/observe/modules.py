@@ -14,6 +14,7 @@ from ..records.wiring import ModuleRecord
 from .origin import made_by
 from .run import Run
 
+#: Steps at which every module is looked at. By judgement: the third is the first that is nobody's special case.
 _STEPS = 3
 
 

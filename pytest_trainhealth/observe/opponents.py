@@ -19,7 +19,7 @@ from .memory_of import memory_of
 from .places import user_place
 from .run import Run
 
-#: Steps that are looked at.
+#: Steps that are looked at. By judgement: more than 2 of the 4 have to agree (wiring.py).
 _STEPS = 4
 _DATA, _DETACHED, _ATTACHED = "data", "detached", "attached"
 

@@ -25,6 +25,11 @@ from .run import Run
 _SHARE = 0.01
 #: Where there are convolutions, which look into the padding at the edge: up to 0.012 (four of width 5, 12 positions).
 _SHARE_BESIDE_CONVOLUTIONS = 0.08
+#: One position in 4 at least is padding. By judgement: convolutions of usual width do not reach through a quarter of a
+#: sequence.
+_PADDING = 4
+#: Of the largest value: a change that is no rounding, which is 1e-6 and less (see above).
+_CHANGED = 1e-3
 #: Attention that is written out ends in one of these; what has one row for each position may come after some shaping.
 _ENDS_OF_ATTENTION = {
     *("matmul", "__matmul__", "bmm", "einsum"),
@@ -49,7 +54,7 @@ class _Padded:
     @property
     def rows(self) -> Tensor:
         """Samples with enough padding that convolutions do not reach its end."""
-        return (~self.real).sum(1) >= max(1, self.length // 4)
+        return (~self.real).sum(1) >= max(1, self.length // _PADDING)
 
 
 @dataclass
@@ -301,4 +306,4 @@ def _differ(a: Tensor, b: Tensor, padded: _Padded) -> bool:
         change, scale = (a - b[:, :length])[where], a[where]
     else:
         return False
-    return float(change.abs().max()) > 1e-3 * float(scale.abs().max()) > 0
+    return float(change.abs().max()) > _CHANGED * float(scale.abs().max()) > 0

@@ -28,14 +28,17 @@ from .orders import holds_order, keeps_order, same_rows
 from .places import user_place
 from .run import Run
 
-#: Samples of an epoch: fewer may be the same by accident, more are not waited for.
+#: Samples of an epoch: fewer may be the same by accident, more are not waited for. By judgement: the same 48 as in
+#: alignment.
 _FEWEST = 48
+#: That many. By judgement: an epoch of more does not come round within 62 steps anyway.
 _MOST = 4096
 #: The closer look takes 64 steps.
 _STEPS = 62
-#: Values of a row that are compared.
+#: Values of a row that are compared. By judgement: rows that agree in 4,096 values are the same.
 _VALUES = 4096
-#: Of what putting together anew by chance would change.
+#: Of what putting together anew by chance would change. By judgement: a loader that shuffles changes all of it, one
+#: that does not none.
 _PLAIN = 0.5
 
 

@@ -9,6 +9,9 @@ from torch.nn.parameter import is_lazy
 from .norms import norms
 from .run import Run
 
+#: At which moves are looked for in any case: those of gradients_flow, 4.
+_STEPS = 4
+
 
 class Parameters:
     def __init__(self, run: Run) -> None:
@@ -42,7 +45,7 @@ class Moves(Parameters):
     """Only whether they move: once all that are to learn have moved, nothing is left to see."""
 
     def step_begins(self, batch: object) -> None:
-        if self._run.step < 4 or not all(p.moved for p in self._run.trace.trainable):
+        if self._run.step < _STEPS or not all(p.moved for p in self._run.trace.trainable):
             super().step_begins(batch)
 
 

@@ -16,6 +16,7 @@ DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout",
             "feature_alpha_dropout"}  # fmt: skip
 #: Called with a parameter itself outside of the model, these make a penalty.
 PENALTIES = {"norm", "abs", "pow", "__pow__", "square", "vector_norm", "linalg_vector_norm"}
+#: Dropouts that are looked at. By judgement: one that is too strong is as a rule so everywhere.
 _MOST = 32
 
 

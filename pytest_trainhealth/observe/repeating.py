@@ -20,6 +20,10 @@ from .origin import made_by
 Values = Mapping[str, Tensor]
 #: Modules keep their parts, hooks and whatever a framework hangs on them under names that begin like this.
 _PRIVATE = "_"
+#: Spread of other weights at least, so that layers of zeros open. By judgement: small beside usual weights of 0.1.
+_LEAST_WEIGHT = 0.05
+#: Of the noise, on top of weights whose signs are turned round. By judgement: it only has to break ties.
+_A_LITTLE = 0.1
 
 
 class NotRepeatable(Exception):
@@ -127,9 +131,9 @@ class Repeater:
         try:
             for parameter, value in self._weights.values:
                 if parameter.is_floating_point() and value.numel():
-                    size = max(0.05, float(value.float().square().mean().sqrt()))
+                    size = max(_LEAST_WEIGHT, float(value.float().square().mean().sqrt()))
                     noise = torch.randn(parameter.shape, generator=generator).to(value) * size
-                    parameter.data.copy_(0.1 * noise - value if seed == 0 else noise)
+                    parameter.data.copy_(_A_LITTLE * noise - value if seed == 0 else noise)
             yield
         finally:
             self._weights.others = False

@@ -26,6 +26,7 @@ from .run import Run
 CALLS, OPERATORS, SYNCS = range(LAST + 1, LAST + 4), range(LAST + 4, LAST + 5), range(LAST + 5, LAST + 6)
 LINES, UNTRACED = range(LAST + 6, LAST + 9), range(LAST + 9, LAST + 12)
 STEPS = UNTRACED.stop
+#: For the reader: 3 lines, by judgement.
 _MOST_OPERATORS = 3
 #: What makes Python wait until the device has come so far.
 _WAITS = {"item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__float__", "__int__", "__index__"}

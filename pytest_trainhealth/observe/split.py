@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from ..records.speed import Phases
 from .run import Run
 
+#: Steps: to wait for the device at each would slow it down. By judgement one in 4 is enough for a median.
 _EVERY_ON_ACCELERATORS = 4
 #: After a backward pass: another forward pass if a backward pass follows, and nothing in particular if an update does.
 _OPEN = "open"

@@ -24,14 +24,19 @@ from .origin import package_of
 from .places import place_of, user_place
 from .run import Run
 
-#: Larger stores are not looked at: comparing and copying them would take too long.
+#: Larger stores are not looked at: comparing and copying them would take too long. By judgement: 16 MB of float32.
 _MOST_VALUES = 4_000_000
+#: In a list of samples. By judgement: a list of more is a large data set.
 _MOST_TENSORS = 4096
-#: How often a sample is shown, once it is known that something writes into the store.
+#: How often a sample is shown, once it is known that something writes into the store. By judgement: three readings tell
+#: a change that goes on from one that happened once.
 _READS = 3
+#: Other samples that are read in between. By judgement: 3 are enough to fill a buffer that is shared.
 _BETWEEN = 3
-#: A change that is no rounding, relative to the sample.
+#: A change that is no rounding, relative to the sample. By judgement: rounding is 1e-7 in float32.
 _CLEAR = 1e-3
+#: The least size of a sample, so that one of zeros has a limit, too: below any value that matters (1e-12).
+_NO_ZERO = 1e-12
 
 
 class Samples:
@@ -159,7 +164,7 @@ def _differ(one: list[Tensor], other: list[Tensor]) -> bool:
     for first, second in zip(one, other, strict=False):
         if first.shape == second.shape:
             change, size = norms([second.double() - first.double(), first.double()])
-            if change > _CLEAR * max(size, 1e-12):
+            if change > _CLEAR * max(size, _NO_ZERO):
                 return True
     return False
 

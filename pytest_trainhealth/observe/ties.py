@@ -14,7 +14,8 @@ from ..records.wiring import TiedPair
 from .origin import package_of
 from .run import Run
 
-#: Of so many values most have to differ from one another: constants and one-hot rows are equal by design.
+#: Of so many values most have to differ from one another: constants and one-hot rows are equal by design. By judgement:
+#: 8 different ones among 16 are no pattern.
 _ENOUGH = 16
 
 

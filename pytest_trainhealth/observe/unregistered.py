@@ -11,7 +11,8 @@ from torch.nn.parameter import is_lazy
 from ..module_paths import full_path
 from .origin import package_of
 
-#: A single module in a list is hidden there on purpose: a teacher or a feature network that is not to be saved.
+#: A single module in a list is hidden there on purpose: a teacher or a feature network that is not to be saved. By
+#: judgement: two are a list of layers.
 _SEVERAL = 2
 
 

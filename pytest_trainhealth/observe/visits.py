@@ -26,11 +26,13 @@ from .places import user_place
 from .run import Run
 from .stored import put_back_random_numbers
 
-#: Two steps that do so, and one that is given the first batch again.
+#: Two steps that do so, and one that is given the first batch again. By judgement: twice is no accident.
 _STEPS = 2
-#: A change that is no rounding, relative to the batch.
+#: A change that is no rounding, relative to the batch. By judgement: rounding is 1e-7 in float32.
 _CLEAR = 1e-3
-#: Among these the first one has to come again.
+#: The least size of a batch, so that one of zeros has a limit, too: below any value that matters (1e-12).
+_NO_ZERO = 1e-12
+#: Among these the first one has to come again. By judgement: more than twice the steps that any check takes.
 _MOST_BATCHES = 512
 #: Computing with what is there. Whoever sets values (`copy_`, `x[i] = y`) may mean to keep them: chains, averages.
 _COMPUTES = {
@@ -110,7 +112,7 @@ class Visits:
         changed = {}
         for name, (tensor, before) in given.items():
             change, size = norms([tensor.detach() - before, before])
-            if tensor.data_ptr() in sums.places and change > _CLEAR * max(size, 1e-12):
+            if tensor.data_ptr() in sums.places and change > _CLEAR * max(size, _NO_ZERO):
                 changed[name] = (tensor, before)
         if not changed or (self._run.step and not changed.keys() <= self._means.keys()):
             return

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from ..facts import Outcome, Verdict
 
 _SUREST_FIRST = ("confirmed", "likely", "possible")
+#: Seconds: more would be shown as 100.0 s.
+_WITHOUT_TENTHS = 99.95
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def main_cause(verdict: Verdict) -> str | None:
 
 
 def seconds(value: float) -> str:
-    return f"{value:.1f} s" if value < 99.95 else f"{value:,.0f} s"
+    return f"{value:.1f} s" if value < _WITHOUT_TENTHS else f"{value:,.0f} s"
 
 
 def _doubt(verdict: Verdict) -> tuple[int, int]:

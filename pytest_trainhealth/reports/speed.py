@@ -8,6 +8,7 @@ from ..facts import Verdict
 from ..figures import short
 from ..records.speed import PHASES
 
+#: Columns. By judgement: with speed and label beside it a line stays below 100.
 _WIDTH = 24
 _LETTERS = {"wait": "w", "transfer": "t", "forward": "f", "backward": "b", "optimizer": "o", "rest": "."}
 

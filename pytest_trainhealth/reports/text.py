@@ -15,8 +15,10 @@ from ..facts import Certainty, Evidence, Finding, Place, Report, Rerun, Verdict
 from ..figures import names
 from .overview import check_rows, told_once, totals
 
-#: pytest's short summary and JUnit's `message` show one line; longer ones are cut where nobody chose.
+#: pytest's short summary and JUnit's `message` show one line; longer ones are cut where nobody chose. By judgement: 100
+#: columns less "FAILED" and its like.
 HEADLINE_COLUMNS = 90
+#: Where labels and texts begin: the longest label has 9 letters.
 _LABEL_COLUMN, _TEXT_COLUMN = 2, 12
 #: The three words for how sure a cause is have these meanings and no others.
 _MEANING: dict[Certainty, str] = {
@@ -24,6 +26,7 @@ _MEANING: dict[Certainty, str] = {
     "likely": "all of its evidence is there",
     "possible": "part of its evidence is there",
 }
+#: Lines of each kind. By judgement: a chart of 16 lines is read, a longer one is not.
 _MOST_EVIDENCE, _MOST_RERUNS, _MOST_CODE, _MOST_OTHERS = 3, 4, 3, 2
 
 
