@@ -19,10 +19,11 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pytest_trainhealth import facts, settings
+from pytest_trainhealth import settings
 from pytest_trainhealth.causes import GROUPS, Cause, Group, all_causes
 from pytest_trainhealth.checks import check_page
-from pytest_trainhealth.symptoms import SYMPTOM_ROWS
+from pytest_trainhealth.records import verdict
+from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
 
 FIELDS = {
     "Report": {
@@ -314,7 +315,7 @@ def _api() -> str:
         parts += [f"### `trainhealth.{name}`", _signature(name, method), _doc(method)]
     parts += ["## Records", "All are frozen. `Verdict` and `Report` have `to_json()`; `str(report)` is for people."]
     for name in RECORDS:
-        kind = getattr(facts, name)
+        kind = getattr(verdict, name)
         parts += [f"### `{name}`", _doc(kind), _table(("field", "type", "meaning"), _field_rows(kind))]
     return _joined(*parts)
 
@@ -332,15 +333,15 @@ def _field_rows(kind: type) -> list[tuple[str, str, str]]:
 def _json(docs: Path) -> str:
     example = json.loads((docs / "reference" / "report.json").read_text(encoding="utf-8"))
     record = lambda name: f"[`{name}`](api.md#{name.lower()})"  # noqa: E731
-    own = [(f"`{f.name}`", FIELDS["Verdict"][f.name]) for f in dataclasses.fields(facts.Verdict)]
+    own = [(f"`{f.name}`", FIELDS["Verdict"][f.name]) for f in dataclasses.fields(verdict.Verdict)]
     return _joined(
         "# JSON format",
-        f"`--trainhealth-json FILE` writes every verdict of a run. This is version {facts.SCHEMA_VERSION}; the number "
-        "rises whenever a reader would have to change.",
+        f"`--trainhealth-json FILE` writes every verdict of a run. This is version {verdict.SCHEMA_VERSION}; the "
+        "number rises whenever a reader would have to change.",
         _table(
             ("key", "meaning"),
             [
-                ("`version`", f"{facts.SCHEMA_VERSION}"),
+                ("`version`", f"{verdict.SCHEMA_VERSION}"),
                 ("`complete`", "false while the run goes on, and after one that ended early (`-x`, Ctrl-C, killed)"),
                 ("`interrupted`", "true after Ctrl-C"),
                 ("`verdicts`", "one object for each check that was run"),

@@ -46,7 +46,7 @@ def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | N
     `gates`: others than those of the program, whose speeds are those of one machine.
     """
     from pytest_trainhealth import diagnose
-    from pytest_trainhealth.observe import slow_calls
+    from pytest_trainhealth.observe.signals.speed import slow_calls
     from pytest_trainhealth.settings import BATTERY
 
     if cause in TWO_REVISIONS and folder is None:

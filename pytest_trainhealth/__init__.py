@@ -6,11 +6,22 @@ The flow, one way::
                   ^                                    |
                   +-------- cure, from the same start -+
 
-Where things are: `training.py` is what users hand in, `observe/` records it, `checks/` judge the record,
-`causes/` explain a symptom, `cures/` are tried on a re-run, `reports/` word the outcome; `examine.py` is the
-pipeline and `concluding.py` its last part, `api.py` what users call outside of pytest, `against/` compares with another
-revision, `plugin.py` is what pytest loads, `settings.py` the one table of settings, `facts.py`, `trace.py` and
-`records/` are the records. The names below are looked up on first use, so that pytest's start-up never imports torch.
+The rooms, from the ground up; none imports from one below it in this list, and a contract test holds them to it:
+
+`settings.py`, `wording.py`, `records/`   one table of settings, figures as words, what everything is written down in
+`analysis/`                               pure readings of a trace
+`checks/`, `causes/`                      a trace is judged, a symptom explained; neither knows the other
+`tensors/`, `state/`, `training.py`       torch, but nothing recorded yet; `Training` is what users hand in
+`observe/`                                a run and all that is recorded of it
+`interventions/`                          cures and conditions: hooks on a run
+`programs/`                               what can be run again from its start
+`engine/`                                 judges, confirms, diagnoses, tries cures
+`stress/`, `replay/`, `compare/`          on top of the engine; none knows the others
+`examine.py`, `api.py`                    the pipeline, and what users call outside of pytest
+`reports/`                                lay out what others have found and stated
+`plugin/`                                 pytest's side; `plugin/hooks.py` is what pytest loads
+
+The names below are looked up on first use, so that pytest's start-up never imports torch.
 """
 
 from __future__ import annotations
@@ -21,14 +32,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import diagnose as diagnose
     from .api import replay as replay
-    from .facts import Evidence as Evidence
-    from .facts import Finding as Finding
-    from .facts import Place as Place
-    from .facts import Report as Report
-    from .facts import Symptom as Symptom
-    from .facts import Verdict as Verdict
-    from .fixture import TrainHealth as TrainHealth
-    from .trace import Trace as Trace
+    from .plugin.fixture import TrainHealth as TrainHealth
+    from .records.trace import Trace as Trace
+    from .records.verdict import Evidence as Evidence
+    from .records.verdict import Finding as Finding
+    from .records.verdict import Place as Place
+    from .records.verdict import Report as Report
+    from .records.verdict import Symptom as Symptom
+    from .records.verdict import Verdict as Verdict
     from .training import Training as Training
 
 __version__ = "0.1.0"
@@ -37,14 +48,14 @@ _HOMES = {
     "Training": "training",
     "diagnose": "api",
     "replay": "api",
-    "TrainHealth": "fixture",
-    "Trace": "trace",
-    "Report": "facts",
-    "Verdict": "facts",
-    "Finding": "facts",
-    "Symptom": "facts",
-    "Evidence": "facts",
-    "Place": "facts",
+    "TrainHealth": "plugin.fixture",
+    "Trace": "records.trace",
+    "Report": "records.verdict",
+    "Verdict": "records.verdict",
+    "Finding": "records.verdict",
+    "Symptom": "records.verdict",
+    "Evidence": "records.verdict",
+    "Place": "records.verdict",
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .casebook import Casebook
-from .errand import Errand, sent_on
+from .engine.errand import Errand, sent_on
+from .engine.shared_results import Casebook
 from .examine import examine
-from .facts import Report, Verdict
-from .reproducer import read
+from .records.verdict import Report, Verdict
+from .replay.reproducer import read
 from .settings import (
     BATTERY,
     CHECKS,

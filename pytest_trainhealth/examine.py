@@ -10,32 +10,32 @@ from typing import Any
 
 import torch
 
-from .against.asked import Asked
-from .against.comparing import compared
-from .casebook import Casebook
+from .analysis.timing import operations
 from .checks import check as find_check
-from .concluding import FollowUp, verdict_on
-from .errand import current
-from .facts import Verdict
-from .judging import Examination
-from .keeping import kept
-from .observe.engine_frames import engine_frame
-from .observe.flops import count_flops
-from .observe.recording import TrainingProgram
-from .observe.watching import WatchedProgram, watching
-from .pace import operations
-from .program import Program
-from .pytest_benchmark import measured_by, note_speed
-from .replaying import replayed
-from .reproducer import Keeper
-from .run_plan import Plan
+from .compare.compare import compared
+from .compare.test_locator import Asked
+from .engine.conclude import FollowUp, verdict_on
+from .engine.errand import current
+from .engine.examination import Examination
+from .engine.shared_results import Casebook
+from .observe.source.engine_frames import engine_frame
+from .plugin.benchmark import measured_by, note_speed
+from .programs.flops import count_flops
+from .programs.plan import Plan
+from .programs.program import Program
+from .programs.start import NotATraining as NotATraining
+from .programs.start import Start
+from .programs.training_program import TrainingProgram
+from .programs.watched_program import WatchedProgram, watching
+from .records.trace import Trace
+from .records.verdict import Verdict
+from .replay.attach import kept
+from .replay.replay import replayed
+from .replay.reproducer import Keeper
 from .settings import NAN, SPEED, WrongSetting, setting
-from .starting import NotATraining as NotATraining
-from .starting import Start
-from .stress import stressed
-from .trace import Trace
+from .state.process import seed_everything, undisturbed
+from .stress.follow_up import stressed
 from .training import Training
-from .undisturbed import seed_everything, undisturbed
 
 #: What comes after a check that passed.
 FOLLOW_UPS: dict[str, FollowUp] = {NAN: stressed}

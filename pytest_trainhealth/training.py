@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
-from .batches import tensors
-from .module_paths import full_path
+from .tensors.batches import tensors
+from .tensors.module_paths import full_path
 
 _PRECISIONS = {"bfloat16": torch.bfloat16, "bf16": torch.bfloat16, "float16": torch.float16, "fp16": torch.float16}
 #: Letters of a value that are told. By judgement: a repr of 40 letters fits into a message of one line.

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pytest_trainhealth import loss_functions
+from pytest_trainhealth.records import loss_functions
 
 
 @pytest.mark.parametrize("loss", loss_functions.LOSSES, ids=lambda loss: loss.name)

@@ -6,7 +6,7 @@ line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It de
 ``GROUP``     what it is about, one of `_groups`; says also in which stage of a diagnosis it is considered
 ``STAGE``     that stage, only where it is another than the group's, with the reason beside it
 ``ORDER``     its place within the stage, from 0; of two that share one, the alphabet decides
-``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.symptoms`)
+``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.records.symptoms`)
 ``look``      ``(trace, symptom) -> Suspicion | None``: evidence first; a cure alone names nothing
 ``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the most there can be
 
@@ -22,9 +22,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from ..facts import Certainty, Evidence, Fix, Place, Symptom
 from ..records.intervention import Cure
-from ..trace import Trace
+from ..records.trace import Trace
+from ..records.verdict import Certainty, Evidence, Fix, Place, Symptom
 from ._groups import GROUPS as GROUPS
 from ._groups import Group as Group
 from ._groups import Stage as Stage

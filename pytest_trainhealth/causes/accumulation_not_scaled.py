@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from statistics import median
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.intervention import Cure
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import Accumulation
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 
@@ -58,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 float(passes),
                 first.place,
             ),
-            Evidence(f"so at {len(sums)} of {figures.plural(len(updates), 'update')} that were looked at"),
+            Evidence(f"so at {len(sums)} of {wording.plural(len(updates), 'update')} that were looked at"),
         ),
         why=f"gradients add up, so the learning rate is {passes} times what it says",
         places=() if first.place is None else (first.place,),

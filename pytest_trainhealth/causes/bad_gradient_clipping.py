@@ -26,12 +26,13 @@ from __future__ import annotations
 
 from statistics import median
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import GradientPath
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 
@@ -65,19 +66,19 @@ def _too_much(trace: Trace) -> Suspicion | None:
     scaled = any(p.unscaled_later for p in cut)
     evidence = [
         Evidence(
-            f"the gradient's norm is {figures.short(first.after_backward)} after backward(), and "
-            f"{figures.short(first.at_update)} when {first.optimizer} gets it (step {first.step})",
+            f"the gradient's norm is {wording.short(first.after_backward)} after backward(), and "
+            f"{wording.short(first.at_update)} when {first.optimizer} gets it (step {first.step})",
             first.at_update,
             first.changed_at,
         ),
-        Evidence(f"so at {len(cut)} of {figures.plural(len(paths), 'step')} that were looked at", float(len(cut))),
+        Evidence(f"so at {len(cut)} of {wording.plural(len(paths), 'step')} that were looked at", float(len(cut))),
     ]
     if scaled:
         evidence.append(Evidence("the loss scaler divides the gradients by its factor after they were clipped"))
-    left = figures.share(first.at_update / first.after_backward)
+    left = wording.share(first.at_update / first.after_backward)
     return Suspicion(
         statement=f"clipping leaves {left} of the gradients"
-        + (", because it comes before unscaling" if scaled else f", a norm of {figures.short(first.at_update)}"),
+        + (", because it comes before unscaling" if scaled else f", a norm of {wording.short(first.at_update)}"),
         evidence=tuple(evidence),
         why="what is clipped is still multiplied by the loss scale"
         if scaled
@@ -107,13 +108,13 @@ def _too_late(trace: Trace) -> Suspicion | None:
         statement=f"gradients are clipped after {first.optimizer} has stepped with them",
         evidence=(
             Evidence(
-                f"{first.optimizer} steps with a gradient of norm {figures.short(first.at_update)}; it is "
-                f"clipped to {figures.short(first.left)} after that (step {first.step})",
+                f"{first.optimizer} steps with a gradient of norm {wording.short(first.at_update)}; it is "
+                f"clipped to {wording.short(first.left)} after that (step {first.step})",
                 first.at_update,
                 first.changed_later_at,
             ),
             Evidence(
-                f"so at {len(late)} of {figures.plural(len(trace.gradient_paths), 'step')} that were looked at",
+                f"so at {len(late)} of {wording.plural(len(trace.gradient_paths), 'step')} that were looked at",
                 float(len(late)),
             ),
         ),
@@ -121,5 +122,5 @@ def _too_late(trace: Trace) -> Suspicion | None:
         places=() if first.changed_later_at is None else (first.changed_later_at,),
         fix=Fix("clip between backward() and step():", _ORDER),
         not_this="a lower learning rate for every step, because of a few large gradients",
-        cures=(Cure("clip_gradients", f"clipped at {figures.short(norm)} before the step", {"max_norm": norm}),),
+        cures=(Cure("clip_gradients", f"clipped at {wording.short(norm)} before the step", {"max_norm": norm}),),
     )

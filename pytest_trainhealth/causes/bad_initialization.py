@@ -29,12 +29,13 @@ from __future__ import annotations
 
 import math
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import ParameterRecord
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import NUMBERS
 
@@ -77,8 +78,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"the weights of {worst.name} start far too {size}",
         evidence=(
             Evidence(
-                f"{worst.name} starts with a spread of {figures.short(worst.std or 0.0)}; for units with "
-                f"{figures.plural(worst.fan_in or 1, 'input')}, about {figures.short(usual)} is usual",
+                f"{worst.name} starts with a spread of {wording.short(worst.std or 0.0)}; for units with "
+                f"{wording.plural(worst.fan_in or 1, 'input')}, about {wording.short(usual)} is usual",
                 _scale(worst),
             ),
             *_others(odd, weights, f"too {size}"),
@@ -97,13 +98,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _all_of_one_sign(shifted: list[ParameterRecord], weights: list[ParameterRecord]) -> Suspicion:
     worst = max(shifted, key=_shift)
-    inputs = figures.plural(worst.fan_in or 1, "input")
+    inputs = wording.plural(worst.fan_in or 1, "input")
     return Suspicion(
-        statement=f"the weights of {worst.name} start around {figures.short(worst.mean)}, not around 0",
+        statement=f"the weights of {worst.name} start around {wording.short(worst.mean)}, not around 0",
         evidence=(
             Evidence(
-                f"{worst.name} starts with a mean of {figures.short(worst.mean)} and a spread of "
-                f"{figures.short(worst.std or 0.0)}: a unit adds up {inputs} that do not cancel",
+                f"{worst.name} starts with a mean of {wording.short(worst.mean)} and a spread of "
+                f"{wording.short(worst.std or 0.0)}: a unit adds up {inputs} that do not cancel",
                 worst.mean,
             ),
             *_others(shifted, weights, "far from 0 on average"),
@@ -126,13 +127,13 @@ _FIX = "leave the initialisation to the layers, or draw the weights at a scale t
 def _units_equal(equal: list[ParameterRecord], weights: list[ParameterRecord], trace: Trace) -> Suspicion:
     first = equal[0]
     zero = all(not p.norm for p in equal)
-    units = figures.plural(first.shape[0], "unit")
+    units = wording.plural(first.shape[0], "unit")
     last = max(step for p in equal for step in p.unit_spread)
     start = "0" if zero else "equal"
     return Suspicion(
         statement=f"all {units} of {first.name} start {start} and stay equal",
         evidence=(
-            Evidence(f"{first.name}: {units} equal at the start, and still after {figures.plural(last, 'step')}", 0.0),
+            Evidence(f"{first.name}: {units} equal at the start, and still after {wording.plural(last, 'step')}", 0.0),
             *_others(equal, weights, f"{'0' if zero else 'constant'} from the start"),
             *_first_loss(trace),
         ),
@@ -154,7 +155,7 @@ def _cure(odd: list[ParameterRecord]) -> Cure:
 def _others(odd: list[ParameterRecord], weights: list[ParameterRecord], how: str) -> list[Evidence]:
     if len(odd) < 2:
         return []
-    return [Evidence(f"{len(odd)} of {figures.plural(len(weights), 'weight')} are {how}", float(len(odd)))]
+    return [Evidence(f"{len(odd)} of {wording.plural(len(weights), 'weight')} are {how}", float(len(odd)))]
 
 
 def _first_loss(trace: Trace) -> list[Evidence]:
@@ -167,8 +168,8 @@ def _first_loss(trace: Trace) -> list[Evidence]:
         return []
     return [
         Evidence(
-            f"the first loss is {figures.loss(trace.losses[0])}; guessing among {classes} classes gives "
-            f"{figures.loss(chance)}",
+            f"the first loss is {wording.loss(trace.losses[0])}; guessing among {classes} classes gives "
+            f"{wording.loss(chance)}",
             trace.losses[0],
         )
     ]

@@ -22,11 +22,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, rates
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import learning_rates
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import RATES, Stage
 
@@ -38,18 +39,18 @@ EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    odd = rates.odd_setting(trace)
+    odd = learning_rates.odd_setting(trace)
     if odd is None:
         return None
-    record, value = odd.optimizer, figures.short(odd.value)
+    record, value = odd.optimizer, wording.short(odd.value)
     evidence = [Evidence(f"{record.label} has {odd.name} = {value} (usual: {odd.usual})", odd.value, record.place)]
     if odd.name in ("momentum", "betas[0]") and odd.value < 1:
         steps = round(1 / (1 - odd.value))
         evidence.append(
-            Evidence(f"each gradient counts for some {figures.count(steps)} steps (usual: 10)", float(steps))
+            Evidence(f"each gradient counts for some {wording.count(steps)} steps (usual: 10)", float(steps))
         )
-    if rates.wrong_way_round(trace):
-        second = figures.short(record.settings["betas[1]"])
+    if learning_rates.wrong_way_round(trace):
+        second = wording.short(record.settings["betas[1]"])
         evidence.append(Evidence(f"betas[1] = {second} is smaller: they seem to be the wrong way round"))
     given = ", ".join(f"{name}={setting!r}" for name, setting in odd.instead.items())
     return Suspicion(

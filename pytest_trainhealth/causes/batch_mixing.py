@@ -25,11 +25,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.probes import MixingRecord
-from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA
 
@@ -50,7 +50,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     evidence = [
         Evidence(
             f"with another sample in place {record.sample} of {record.samples} the outputs of {record.others} others "
-            f"change, by up to {figures.share(record.share)} of its own change (eval mode, same random numbers)",
+            f"change, by up to {wording.share(record.share)} of its own change (eval mode, same random numbers)",
             record.share,
         )
     ]

@@ -23,11 +23,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Place, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
-from ..symptoms import CRASH, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import CRASH, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Place, Symptom
 from . import Suspicion
 from ._groups import DATA, Stage
 
@@ -52,15 +53,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     record = trace.modules.get(path)
     name = f"{record.kind if record is not None else 'BatchNorm'} {path}".strip()
     size = trace.batch_size or 0
-    evidence = [Evidence(f"{name} gets {figures.plural(count, 'value')} per channel", float(count))]
+    evidence = [Evidence(f"{name} gets {wording.plural(count, 'value')} per channel", float(count))]
     places: tuple[Place, ...] = ()
     last = crash is not None and size > _FEW
     if crash is not None:
         where = f"after {crash.step} batches of {size}" if last else f"in batch {crash.step}"
-        evidence[0] = Evidence(f"{name} gets {figures.plural(count, 'value')} per channel {where}", float(count))
+        evidence[0] = Evidence(f"{name} gets {wording.plural(count, 'value')} per channel {where}", float(count))
         places = () if crash.place is None else (crash.place,)
     elif size:
-        evidence.append(Evidence(f"a batch holds {figures.plural(size, 'sample')}", float(size)))
+        evidence.append(Evidence(f"a batch holds {wording.plural(size, 'sample')}", float(size)))
     if record is not None and record.place is not None:
         places = (record.place,)
     fix = Fix("leave the incomplete batch at the end of an epoch out:", ("DataLoader(..., drop_last=True)",))
@@ -68,7 +69,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix = Fix("make batches larger, or use a norm that does not look at other samples:",
                   ("GroupNorm(num_groups, num_channels)  # or LayerNorm",))  # fmt: skip
     return Suspicion(
-        statement=f"{name} takes its statistics from {figures.plural(count, 'value')} per channel",
+        statement=f"{name} takes its statistics from {wording.plural(count, 'value')} per channel",
         evidence=tuple(evidence),
         why="of so few values their mean and spread leave nothing but the sign"
         if count > 1

@@ -28,12 +28,13 @@ from __future__ import annotations
 
 import math
 
-from .. import figures, pace
-from ..facts import Evidence, Fix, Place, Symptom
+from .. import wording
+from ..analysis import timing
 from ..records.intervention import Cure
 from ..records.speed import LoadingRecord
-from ..symptoms import PERFORMANCE
-from ..trace import Trace
+from ..records.symptoms import PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Place, Symptom
 from . import Suspicion
 from ._groups import SPEED
 
@@ -52,17 +53,17 @@ _COMPUTES = 0.5
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    known = pace.measured(trace)
-    if not known or not pace.is_about_gates(trace):
+    known = timing.measured(trace)
+    if not known or not timing.is_about_gates(trace):
         return None
     waiting, moving = (known["wait_ms"] or 0.0), (known["transfer_ms"] or 0.0)
     computing = sum(known[f"{phase}_ms"] or 0.0 for phase in ("forward", "backward", "optimizer", "rest"))
     if waiting + moving <= _MUCH * computing:
         return None
-    wait, work, counted = figures.short(waiting + moving), figures.short(computing), pace.timed_steps(trace)
+    wait, work, counted = wording.short(waiting + moving), wording.short(computing), timing.timed_steps(trace)
     evidence = [Evidence(f"waiting {wait} ms, computing {work} ms a step ({counted} steps)", waiting / 1e3)]
     if moving:
-        evidence.append(Evidence(f"{figures.short(moving)} ms of it is moving the batch to the device", moving / 1e3))
+        evidence.append(Evidence(f"{wording.short(moving)} ms of it is moving the batch to the device", moving / 1e3))
     loading = trace.speed.loading
     if loading is not None:
         evidence += _where(loading, computing / 1e3)
@@ -81,9 +82,9 @@ def _where(loading: LoadingRecord, computing: float) -> list[Evidence]:
     items, collate = loading.item * loading.batch_size, loading.collate
     if not items:
         return []
-    size, reader = figures.plural(loading.batch_size, "sample"), f"{loading.dataset}.{loading.reader}"
+    size, reader = wording.plural(loading.batch_size, "sample"), f"{loading.dataset}.{loading.reader}"
     found = [Evidence(f"making a batch: {reader} {_ms(items)} ms for {size}, collate {_ms(collate)} ms", items)]
-    there = "there are no workers" if not loading.workers else f"{figures.plural(loading.workers, 'worker')} for that"
+    there = "there are no workers" if not loading.workers else f"{wording.plural(loading.workers, 'worker')} for that"
     needed = _needed(loading, computing)
     if needed > loading.workers:
         found.append(Evidence(f"{there}; to keep up with the steps takes {needed:,}", float(loading.workers)))
@@ -126,7 +127,7 @@ def _fix(loading: LoadingRecord | None, computing: float, moving: bool, cores: i
         enough = "more workers want more processors" if _computes(loading) else f"to keep up takes {needed:,} workers"
         return Fix(f"{work}; {enough}{':' if stored else ''}", stored)
     if _computes(loading):
-        processors = figures.plural(cores, "processor")
+        processors = wording.plural(cores, "processor")
         return Fix(f"{work}; {useful} workers, on {processors}, only shorten the wait:", (_with_workers(useful),))
     return Fix(f"{work}; {useful} workers shorten the wait, {needed:,} would end it:", (_with_workers(useful),))
 
@@ -166,4 +167,4 @@ def _useful_workers(loading: LoadingRecord, cores: int) -> int:
 
 
 def _ms(seconds: float) -> str:
-    return figures.short(1e3 * seconds)
+    return wording.short(1e3 * seconds)

@@ -22,11 +22,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.intervention import Cure
-from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS
 
@@ -50,7 +50,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     where = worst.module or "the model"
     evidence = [
         Evidence(
-            f"{worst.function} in {where}: {figures.share(worst.dead[0])} of {worst.units} units are 0 for every "
+            f"{worst.function} in {where}: {wording.share(worst.dead[0])} of {worst.units} units are 0 for every "
             "sample at step 0",
             worst.dead[0],
             worst.place,
@@ -58,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     ]
     silent = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
     if silent:
-        evidence.append(Evidence(f"{figures.names(silent)} got a gradient of exactly 0 or none"))
+        evidence.append(Evidence(f"{wording.names(silent)} got a gradient of exactly 0 or none"))
     return Suspicion(
         statement=f"{worst.function} in {where} is 0 for every sample",
         evidence=tuple(evidence),

@@ -23,10 +23,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, pace
-from ..facts import Evidence, Fix, Symptom
-from ..symptoms import PERFORMANCE
-from ..trace import Trace
+from .. import wording
+from ..analysis import timing
+from ..records.symptoms import PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import SPEED
 
@@ -44,16 +45,16 @@ _HARMLESS = 3
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     syncs = [sync for sync in trace.speed.syncs if sync.device != "cpu"]
     total = sum(sync.per_step for sync in syncs)
-    if total <= _HARMLESS or not pace.is_about_gates(trace):
+    if total <= _HARMLESS or not timing.is_about_gates(trace):
         return None
     syncs.sort(key=lambda sync: -sync.per_step)
     worst = syncs[0]
     told = [
-        Evidence(f"{s.name.strip('_')}() {figures.short(s.per_step)} x in a step", s.per_step, s.place)
+        Evidence(f"{s.name.strip('_')}() {wording.short(s.per_step)} x in a step", s.per_step, s.place)
         for s in syncs[:3]
     ]
     return Suspicion(
-        statement=f"Python waits for the {worst.device} device {figures.short(total)} times in every step",
+        statement=f"Python waits for the {worst.device} device {wording.short(total)} times in every step",
         evidence=tuple(told),
         why="the device is idle while Python prepares what comes after each of these",
         places=tuple(s.place for s in reversed(syncs[:3]) if s.place is not None),

@@ -22,12 +22,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
+from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import Draw, GraphEnd, ParameterRecord
-from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 
@@ -55,13 +56,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     blind = [m for m in modules if m in trace.modules and not trace.modules[m].grad_enabled]
     evidence = [
         Evidence(
-            f"{figures.names([p.name for p in cut])} ran in forward and got no gradient in "
-            f"{figures.plural(max(trace.steps, 1), 'step')}",
+            f"{wording.names([p.name for p in cut])} ran in forward and got no gradient in "
+            f"{wording.plural(max(trace.steps, 1), 'step')}",
             0.0,
         )
     ]
     if blind:
-        evidence.append(Evidence(f"{figures.names(blind)} ran while torch records no graph (no_grad)"))
+        evidence.append(Evidence(f"{wording.names(blind)} ran while torch records no graph (no_grad)"))
     if end is not None:
         where = f" in {end.module}" if end.module else ""
         evidence.append(Evidence(f"the graph ends at {end.operation}{where}", place=end.place))
@@ -73,7 +74,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         else "the graph ends before the loss"
     )
     return Suspicion(
-        statement=f"no gradient comes back to {figures.names(modules)}",
+        statement=f"no gradient comes back to {wording.names(modules)}",
         evidence=tuple(evidence),
         why=why,
         places=(end.place,) if end is not None and end.place is not None else (),

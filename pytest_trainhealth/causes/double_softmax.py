@@ -21,13 +21,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import objective
-from ..facts import Evidence, Fix, Symptom
-from ..loss_functions import APPLIES
+from ..analysis import loss_calls
 from ..records.intervention import Cure
+from ..records.loss_functions import APPLIES
 from ..records.losses import LossCall
-from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import LOSS
 
@@ -37,10 +37,10 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    call = next((c for c in trace.loss_calls if objective.squashed_twice(c)), None)
+    call = next((c for c in trace.loss_calls if loss_calls.squashed_twice(c)), None)
     if call is None:
         return None
-    made, applied = objective.made_at(call, trace), APPLIES[call.function]
+    made, applied = loss_calls.made_at(call, trace), APPLIES[call.function]
     where = f" in {call.activation_module}" if call.activation_module else ""
     again = f"a {applied} of a {call.activation}"
     return Suspicion(
@@ -48,13 +48,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence=(
             Evidence(f"the input of {call.function} comes out of {call.activation}{where}", place=made),
             Evidence(
-                f"its values lie {objective.between(call.input.low, call.input.high)}; raw scores have no such bounds",
+                f"its values lie {loss_calls.between(call.input.low, call.input.high)}; raw scores have no such bounds",
                 call.input.high,
                 call.place,
             ),
         ),
         why=f"{again} is nearly flat: the loss has a floor far above 0",
-        places=objective.places(call.place, made),
+        places=loss_calls.places(call.place, made),
         fix=Fix(f"give it the raw scores: take out the {call.activation}{where}"),
         not_this="a higher learning rate or more epochs: the floor stays",
         cures=(_cure(call),),

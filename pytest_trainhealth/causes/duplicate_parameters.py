@@ -23,11 +23,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION, INSTABILITY, SILENT
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import WIRING
 
@@ -41,7 +42,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not twice:
         return None
     first, second = twice[0].optimizers
-    names = figures.names([record.parameter for record in twice])
+    names = wording.names([record.parameter for record in twice])
     alone = first == second
     them = "it" if len(twice) == 1 else "them"
     records = [trace.optimizers[label] for label in dict.fromkeys((first, second)) if label in trace.optimizers]
@@ -58,12 +59,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"{names} {'is' if len(twice) == 1 else 'are'} updated twice per step",
         evidence=(
             Evidence(
-                f"{figures.plural(len(twice), 'parameter')} moved in two updates after one backward pass, at steps "
+                f"{wording.plural(len(twice), 'parameter')} moved in two updates after one backward pass, at steps "
                 f"{steps}",
                 float(len(twice)),
             ),
             *(
-                Evidence(f"{r.label} holds {figures.plural(r.parameters, 'tensor')}", float(r.parameters), r.place)
+                Evidence(f"{r.label} holds {wording.plural(r.parameters, 'tensor')}", float(r.parameters), r.place)
                 for r in records
             ),
         ),

@@ -29,11 +29,12 @@ from __future__ import annotations
 
 import math
 
-from .. import figures, scaling, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import data_scale, wiring
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS
 
@@ -60,24 +61,24 @@ _GROWS_BACKWARDS = 10
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    if scaling.data_off_scale(trace):
+    if data_scale.data_off_scale(trace):
         return None  # the gradient is only as large as the data: that is what has to be mended
     first = wiring.gradient_norm(trace, 0)
     step = 0 if first > _LARGE or _too_long(trace, symptom, first) else _grown_at(trace, first)
     if step is None:
         return None
     norm = wiring.gradient_norm(trace, step)
-    healthy = "healthy ones lie under about 5" if not step else f"{figures.short(first)} at step 0"
+    healthy = "healthy ones lie under about 5" if not step else f"{wording.short(first)} at step 0"
     evidence = [
-        Evidence(f"the gradient's norm at step {step} is {figures.short(norm)} ({healthy})", norm),
+        Evidence(f"the gradient's norm at step {step} is {wording.short(norm)} ({healthy})", norm),
         *_growth(trace, step),
     ]
     losses = trace.losses
     if len(losses) > step + 1:
-        evidence.append(Evidence(f"the loss goes {figures.change(losses[step], losses[step + 1])} in one step"))
+        evidence.append(Evidence(f"the loss goes {wording.change(losses[step], losses[step + 1])} in one step"))
     when = "before the first step" if not step else f"at step {step}"
     return Suspicion(
-        statement=f"the gradient's norm is {figures.short(norm)} {when}",
+        statement=f"the gradient's norm is {wording.short(norm)} {when}",
         evidence=tuple(evidence),
         why="layer by layer, or step by step of a sequence, the gradient is multiplied",
         fix=Fix(
@@ -115,7 +116,7 @@ def _growth(trace: Trace, step: int) -> list[Evidence]:
     front, back = weights[0], weights[-1]
     sizes = {p.name: p.rms_gradients()[step] for p in weights}
     if len(weights) > 2 and sizes[front.name] > _GROWS_BACKWARDS * sizes[back.name]:
-        ratio = figures.short(sizes[front.name] / sizes[back.name])
+        ratio = wording.short(sizes[front.name] / sizes[back.name])
         return [Evidence(f"on its way from {back.name} back to {front.name} it grows {ratio} times per value")]
     largest = max(weights, key=lambda p: p.gradients.get(step) or 0.0)
-    return [Evidence(f"most of it in {largest.name}: {figures.short(largest.gradients.get(step) or 0.0)}")]
+    return [Evidence(f"most of it in {largest.name}: {wording.short(largest.gradients.get(step) or 0.0)}")]

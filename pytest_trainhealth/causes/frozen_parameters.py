@@ -23,12 +23,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.intervention import Cure
+from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import ParameterRecord
-from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion, bad_initialization
 from ._groups import WIRING
 
@@ -47,22 +47,22 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     values, total = sum(p.size for p in frozen), sum(p.size for p in trace.parameters.values())
     everything, part_of_all = not trace.trainable, values / max(total, 1)
     names = [p.name for p in frozen]
-    part = "every parameter" if everything else f"{figures.names(names)}"
+    part = "every parameter" if everything else f"{wording.names(names)}"
     return Suspicion(
         statement=f"{part} {'is' if everything or len(names) == 1 else 'are'} frozen",
         evidence=(
             Evidence(
-                f"{figures.count(values)} of {figures.count(total)} values ({figures.share(part_of_all)}) have "
+                f"{wording.count(values)} of {wording.count(total)} values ({wording.share(part_of_all)}) have "
                 "requires_grad=False",
                 part_of_all,
             ),
-            Evidence(f"{figures.plural(len(trace.trainable), 'parameter')} of {len(trace.parameters)} may learn"),
+            Evidence(f"{wording.plural(len(trace.trainable), 'parameter')} of {len(trace.parameters)} may learn"),
         ),
         certainty="likely" if everything else "possible",
         why="requires_grad is False where the training has to learn",
         fix=Fix("unfreeze what has to learn, before the optimizer is made", ("model.requires_grad_(True)",)),
         not_this="a higher learning rate for what is left",
-        cures=(Cure("add_parameters", f"{figures.names(names, most=1)} unfrozen", {"names": names}),),
+        cures=(Cure("add_parameters", f"{wording.names(names, most=1)} unfrozen", {"names": names}),),
     )
 
 
@@ -70,19 +70,19 @@ def _frozen_on_the_way(late: list[ParameterRecord]) -> Suspicion:
     names = [p.name for p in late]
     step = min(p.frozen_since or 0 for p in late)
     return Suspicion(
-        statement=f"{figures.names(names)} {'is' if len(names) == 1 else 'are'} frozen by the step itself",
+        statement=f"{wording.names(names)} {'is' if len(names) == 1 else 'are'} frozen by the step itself",
         evidence=(
             Evidence(
-                f"{figures.plural(len(late), 'parameter')} could learn at the start, and had requires_grad=False when "
+                f"{wording.plural(len(late), 'parameter')} could learn at the start, and had requires_grad=False when "
                 f"the optimizer came to step {step} and ever since",
                 float(len(late)),
             ),
             Evidence(
-                f"{figures.names(list(dict.fromkeys(o for p in late for o in p.held_by)))} got no gradient of them"
+                f"{wording.names(list(dict.fromkeys(o for p in late for o in p.held_by)))} got no gradient of them"
             ),
         ),
         why="requires_grad is False where the training has to learn",
         fix=Fix("unfreeze them again before their own forward pass:", ("discriminator.requires_grad_(True)",)),
         not_this="more steps or another optimizer: there is no gradient to step along",
-        cures=(Cure("unfrozen", f"{figures.names(names, most=1)} unfrozen in time", {"names": names}),),
+        cures=(Cure("unfrozen", f"{wording.names(names, most=1)} unfrozen in time", {"names": names}),),
     )

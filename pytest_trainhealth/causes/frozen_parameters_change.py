@@ -28,12 +28,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
+from ..records.symptoms import SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import FrozenChange
-from ..symptoms import SILENT
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 
@@ -54,10 +55,10 @@ def _statistics(moved: list[FrozenChange]) -> Suspicion:
     norms = [record.name for record in moved if record.by == "statistics"]
     part = norms[0].rpartition(".")[0] or norms[0]
     return Suspicion(
-        statement=f"{figures.names(norms)} {'is' if len(norms) == 1 else 'are'} frozen, but the statistics move",
+        statement=f"{wording.names(norms)} {'is' if len(norms) == 1 else 'are'} frozen, but the statistics move",
         evidence=(
             Evidence(
-                f"running_mean of {figures.plural(len(norms), 'BatchNorm')} moved at steps "
+                f"running_mean of {wording.plural(len(norms), 'BatchNorm')} moved at steps "
                 f"{', '.join(map(str, moved[0].steps))}; all parameters there have requires_grad=False",
                 float(len(norms)),
             ),
@@ -75,11 +76,11 @@ def _parameters(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
     optimizer = trace.optimizers.get(label)
     place = optimizer.place if optimizer is not None else None
     return Suspicion(
-        statement=f"{figures.names(names)} {'is' if len(names) == 1 else 'are'} frozen, and {label} moves "
+        statement=f"{wording.names(names)} {'is' if len(names) == 1 else 'are'} frozen, and {label} moves "
         f"{'it' if len(names) == 1 else 'them'} all the same",
         evidence=(
             Evidence(
-                f"{figures.plural(len(names), 'parameter')} with requires_grad=False moved in the step of {label}, at "
+                f"{wording.plural(len(names), 'parameter')} with requires_grad=False moved in the step of {label}, at "
                 f"steps {', '.join(map(str, moved[0].steps[:4]))}",
                 float(len(names)),
                 place,
@@ -104,10 +105,10 @@ def _zeroed(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
     decay = optimizer.weight_decay if optimizer is not None else 0.0
     them = "it" if len(names) == 1 else "them"
     return Suspicion(
-        statement=f"the gradients of {figures.names(names)} are set to 0, and the weight decay of {label} moves {them}",
+        statement=f"the gradients of {wording.names(names)} are set to 0, and the weight decay of {label} moves {them}",
         evidence=(
             Evidence(
-                f"{figures.plural(len(names), 'parameter')} had a gradient after backward() and exactly 0 in the step "
+                f"{wording.plural(len(names), 'parameter')} had a gradient after backward() and exactly 0 in the step "
                 f"of {label}, and moved, at steps {', '.join(map(str, moved[0].steps[:4]))}",
                 float(len(names)),
             ),

@@ -22,11 +22,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
-from ..symptoms import NOT_LEARNING
-from ..trace import Trace
+from ..records.symptoms import NOT_LEARNING
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import WIRING
 
@@ -43,8 +44,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement="the gradients are cleared after backward(), before the optimizer steps",
         evidence=(
-            Evidence(f"gradient per value after backward(): {figures.short(size)}; when the optimizer steps: 0", size),
-            Evidence(f"the same at {figures.plural(len(steps), 'step')} of {len(trace.after_backward)} looked at"),
+            Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
+            Evidence(f"the same at {wording.plural(len(steps), 'step')} of {len(trace.after_backward)} looked at"),
         ),
         why="zero_grad() comes between backward() and step()",
         places=() if trace.cleared_at is None else (trace.cleared_at,),

@@ -22,11 +22,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.probes import InputRecord
-from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA
 
@@ -43,7 +43,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None  # what is 0 for every sample lets nothing through: that is the fault
     whole = [r for r in trace.probe.ignored if r.made_by == "user"]
     if whole:
-        return _suspicion(whole[0], figures.names([r.name for r in whole]), len(whole) > 1)
+        return _suspicion(whole[0], wording.names([r.name for r in whole]), len(whole) > 1)
     parts = [r for r in trace.probe.ignored_in_part if r.made_by == "user"]
     return _suspicion(parts[0], _listed(parts[0]), len(parts[0].ignored_parts) > 1) if parts else None
 
@@ -74,4 +74,4 @@ def _listed(record: InputRecord) -> str:
         return f"{record.unit} {parts[0]} of {record.name}"
     if len(parts) > 2 and parts == list(range(parts[0], parts[-1] + 1)):
         return f"{record.unit}s {parts[0]} to {parts[-1]} of {record.name}"
-    return f"{record.unit}s {figures.names([str(p) for p in parts], most=6)} of {record.name}"
+    return f"{record.unit}s {wording.names([str(p) for p in parts], most=6)} of {record.name}"

@@ -29,12 +29,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.data import KeptTensor, SampleChange, SpoiltBatch
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import WIRING
 
@@ -65,7 +65,7 @@ def _drifts(record: KeptTensor) -> bool:
 
 def _samples(change: SampleChange) -> Suspicion:
     store = f"{change.dataset}.{change.attribute}"
-    means = " -> ".join(figures.short(mean) for mean in change.means)
+    means = " -> ".join(wording.short(mean) for mean in change.means)
     return Suspicion(
         statement=f"reading a sample of {change.dataset} writes into its {change.attribute}",
         evidence=(
@@ -86,7 +86,7 @@ def _samples(change: SampleChange) -> Suspicion:
 
 def _visits(change: SampleChange) -> Suspicion:
     store = f"{change.dataset}.{change.attribute}"
-    means = " -> ".join(figures.short(mean) for mean in change.means)
+    means = " -> ".join(wording.short(mean) for mean in change.means)
     return Suspicion(
         statement=f"the step writes into {store}",
         evidence=(
@@ -129,11 +129,11 @@ def _kept(drifting: list[KeptTensor]) -> Suspicion:
     names, first = [record.name for record in drifting], drifting[0]
     steps, away = list(first.changes), list(first.changes.values())
     return Suspicion(
-        statement=f"{figures.names(names)} {'grows' if len(names) == 1 else 'grow'} with every forward pass",
+        statement=f"{wording.names(names)} {'grows' if len(names) == 1 else 'grow'} with every forward pass",
         evidence=(
             Evidence(
-                f"{first.name} is {figures.short(away[0])} away from where it began after step {steps[0]}, and "
-                f"{figures.short(away[-1])} after step {steps[-1]} (its own size was {figures.short(first.size)})",
+                f"{first.name} is {wording.short(away[0])} away from where it began after step {steps[0]}, and "
+                f"{wording.short(away[-1])} after step {steps[-1]} (its own size was {wording.short(first.size)})",
                 away[-1],
                 first.place,
             ),
@@ -142,5 +142,5 @@ def _kept(drifting: list[KeptTensor]) -> Suspicion:
         places=() if first.place is None else (first.place,),
         fix=Fix("compute a new tensor instead of changing the kept one:", ("x = x + self.kept",)),
         not_this="another learning rate: the drift does not depend on it",
-        cures=(Cure("stored_values", f"{figures.names(names, most=1)} put back after each step", {"names": names}),),
+        cures=(Cure("stored_values", f"{wording.names(names, most=1)} put back after each step", {"names": names}),),
     )

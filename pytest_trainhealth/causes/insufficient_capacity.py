@@ -25,12 +25,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
+from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import ParameterRecord
-from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion, lr_too_low
 from ._groups import NUMBERS
 
@@ -75,18 +76,18 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     cures: tuple[Cure, ...] = ()
     statement = fix = ""
     if trace.operations and trace.operations <= _LINEAR:
-        layers = figures.plural(len(weights), "layer")
+        layers = wording.plural(len(weights), "layer")
         statement = (
             f"no activation function between {layers}" if len(weights) > 1 else "the model is a single linear layer"
         )
-        done = figures.names(sorted(trace.operations & _LAYERS), most=3)
+        done = wording.names(sorted(trace.operations & _LAYERS), most=3)
         evidence.append(Evidence(f"the model computes {done}, and nothing that bends a line", float(len(weights))))
         fix = "put an activation function after each hidden layer:"
         if len(weights) > 1 and not _low_rank(weights):
             cures = (Cure("rectified_layers", "a rectifier behind each hidden layer", {"layers": len(weights)}),)
     narrow = _bottleneck(weights)
     if narrow is not None:
-        units = figures.plural(narrow.shape[0], "unit")
+        units = wording.plural(narrow.shape[0], "unit")
         statement = statement or f"all that passes {narrow.module or narrow.name} goes through {units}"
         evidence.append(Evidence(f"{narrow.name} has {units}; the widest layer has {_widest(weights)}"))
         fix = fix or "give that layer more units"
@@ -96,7 +97,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if _single_pixels(trace, weights):
         first = weights[0].module
         statement = statement or "no pixel knows its neighbours: all kernels are 1 x 1"
-        evidence.append(Evidence(f"{figures.plural(len(weights), 'convolution')}, all of one pixel, and nothing else "
+        evidence.append(Evidence(f"{wording.plural(len(weights), 'convolution')}, all of one pixel, and nothing else "
                                  "that looks beyond one", float(len(weights))))  # fmt: skip
         fix = fix or "give the convolutions kernels that reach as far as what is to be seen, 3 x 3 or more:"
         wider = {"start": first, "end": first, "kernel": 3}
@@ -104,9 +105,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     values = sum(p.size for p in trace.trainable)
     targets = max((call.terms for call in trace.loss_calls if call.step == 0), default=0)
     if 0 < values < targets:
-        statement = statement or f"{figures.count(values)} trainable values for {figures.count(targets)} targets"
+        statement = statement or f"{wording.count(values)} trainable values for {wording.count(targets)} targets"
         evidence.append(
-            Evidence(f"{figures.count(values)} trainable values, {figures.count(targets)} targets in the batch")
+            Evidence(f"{wording.count(values)} trainable values, {wording.count(targets)} targets in the batch")
         )
         fix = fix or "use wider or more layers"
     if not evidence:

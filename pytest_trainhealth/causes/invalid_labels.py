@@ -23,12 +23,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, objective
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import loss_calls
 from ..records.intervention import Cure
 from ..records.losses import LossCall
-from ..symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import LOSS
 
@@ -44,13 +45,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     # on its own an error says nothing of calls that went through
     if symptom.category == CRASH and not call.error:
         return None
-    low, high = figures.short(call.target.low), figures.short(call.target.high)
+    low, high = wording.short(call.target.low), wording.short(call.target.high)
     allowed, fix = _allowed(call)
     return Suspicion(
         statement=f"labels from {low} to {high}, and {call.function} takes {allowed}",
         evidence=(
             Evidence(
-                f"{call.function} got {figures.plural(call.invalid, 'label')} of {figures.count(_size(call))} "
+                f"{call.function} got {wording.plural(call.invalid, 'label')} of {wording.count(_size(call))} "
                 f"that it does not allow, at step {call.step}",
                 float(call.invalid),
                 call.place,
@@ -58,7 +59,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Evidence(f"they lie between {low} and {high}; it takes {allowed}"),
         ),
         why="each of them asks for a class that does not exist" if call.classes else "such a target has no best answer",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=fix,
         not_this="clamping them: that teaches the wrong class",
         cures=(Cure("drop_bad_labels", "without these labels"),),
@@ -77,7 +78,7 @@ def _allowed(call: LossCall) -> tuple[str, Fix]:
         if call.target.low == 1 and call.target.high == call.classes:
             fix = Fix("count the classes from 0:", ("labels = labels - 1",))
         elif call.target.high >= call.classes:
-            fix = Fix(f"give the model an output for each class ({figures.short(call.target.high + 1)}), or map labels")
+            fix = Fix(f"give the model an output for each class ({wording.short(call.target.high + 1)}), or map labels")
         else:
             fix = Fix("mark what has no class with the value that is ignored:", ("labels[labels < 0] = -100",))
         return f"0 to {call.classes - 1}", fix
@@ -98,7 +99,7 @@ def _too_long(trace: Trace) -> Suspicion | None:
         statement="a label is longer than its input, and ctc_loss is infinite for it",
         evidence=(Evidence(f"ctc_loss is inf at step {guilty.step}{sample}", place=guilty.place),),
         why="no alignment has as many symbols as the label in so few frames: its likelihood is 0",
-        places=objective.places(guilty.place),
+        places=loss_calls.places(guilty.place),
         fix=Fix("leave such samples out of the data; or, where they are few:", ("nn.CTCLoss(zero_infinity=True)",)),
         not_this="nan_to_num on the loss, or clipping: the gradient is not finite either",
     )
@@ -112,13 +113,13 @@ def _all_ignored(trace: Trace) -> Suspicion | None:
         statement=f"every label of step {call.step} is one that {call.function} ignores",
         evidence=(
             Evidence(
-                f"all {figures.count(_size(call))} labels are {figures.short(call.target.low)}, the ignored one",
+                f"all {wording.count(_size(call))} labels are {wording.short(call.target.low)}, the ignored one",
                 1.0,
                 call.place,
             ),
         ),
         why="a mean over no label at all is 0 / 0",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=Fix("leave such batches out, or sum and divide by max(1, number of labels)"),
         not_this="clipping or a smaller learning rate",
     )

@@ -25,11 +25,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.data import Alignment, Repaired
-from ..symptoms import PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA
 
@@ -68,12 +68,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _crossed(found: Alignment) -> tuple[Evidence, ...]:
-    samples = figures.count(found.samples)
+    samples = wording.count(found.samples)
     return (
         Evidence("the model is given the samples of the batch in another order than the batch has them"),
         Evidence(
             f"its outputs are compared with the targets as they lie in the batch: of {samples} samples "
-            f"{figures.count(found.crossed)} get the target of another one that is not the same",
+            f"{wording.count(found.crossed)} get the target of another one that is not the same",
             found.crossed,
             found.place,
         ),
@@ -81,7 +81,7 @@ def _crossed(found: Alignment) -> tuple[Evidence, ...]:
 
 
 def _repaired(found: Repaired) -> Suspicion:
-    samples, changed = figures.count(found.samples), figures.count(found.changed)
+    samples, changed = wording.count(found.samples), wording.count(found.changed)
     return Suspicion(
         statement="the same input has another target in every epoch",
         evidence=(
@@ -97,6 +97,6 @@ def _repaired(found: Repaired) -> Suspicion:
 
 def _told(found: Alignment, score: float) -> str:
     if found.kind == "classes":
-        chance = figures.share(found.chance)
-        return f"{figures.share(score)} of {figures.count(found.samples)} can be told (by chance {chance})"
-    return f"{figures.share(max(score, 0.0))} of the variance can be told"
+        chance = wording.share(found.chance)
+        return f"{wording.share(score)} of {wording.count(found.samples)} can be told (by chance {chance})"
+    return f"{wording.share(max(score, 0.0))} of the variance can be told"

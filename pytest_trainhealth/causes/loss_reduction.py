@@ -23,13 +23,14 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, objective
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import loss_calls
 from ..records.intervention import Cure
 from ..records.losses import LossCall
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import LOSS
 
@@ -47,15 +48,15 @@ _FOLLOWS_SIZE = {"SGD", "ASGD", "LBFGS"}
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    terms = objective.summed_divergence(trace)
+    terms = loss_calls.summed_divergence(trace)
     if terms is not None:
         return _kl(*terms)
     active = [o for o in trace.optimizers.values() if o.steps]
     if not active or any(o.kind not in _FOLLOWS_SIZE for o in active):
         return None
     for call in trace.loss_calls:
-        scale = objective.scale(call)
-        if scale is None or not call.sole or call.terms < _FEWEST or call.function == objective.DIVERGENCE:
+        scale = loss_calls.scale(call)
+        if scale is None or not call.sole or call.terms < _FEWEST or call.function == loss_calls.DIVERGENCE:
             continue
         if abs(scale - call.terms) <= _SAME * scale:
             return _sum(call, active[0])
@@ -67,15 +68,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _sum(call: LossCall, optimizer: OptimizerRecord) -> Suspicion:
     return Suspicion(
-        statement=f"the loss is a sum over {figures.count(call.terms)} terms, not their mean",
+        statement=f"the loss is a sum over {wording.count(call.terms)} terms, not their mean",
         evidence=(
             Evidence(
-                f"the gradient is that of the mean times {figures.count(call.terms)}", float(call.terms), call.place
+                f"the gradient is that of the mean times {wording.count(call.terms)}", float(call.terms), call.place
             ),
             _rate(optimizer),
         ),
         why="the gradient grows with the batch, and with it every step",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=Fix("take the mean:", ("reduction='mean'",) if call.reduction == "sum" else ("loss = errors.mean()",)),
         not_this="making up for it with the learning rate: it would have to follow the batch size",
         cures=(Cure("scale_gradients", "mean instead of sum", {"factor": 1 / call.terms}),),
@@ -83,7 +84,7 @@ def _sum(call: LossCall, optimizer: OptimizerRecord) -> Suspicion:
 
 
 def _kl(kl: LossCall, other: LossCall) -> Suspicion:
-    samples = figures.count(kl.samples)
+    samples = wording.count(kl.samples)
     return Suspicion(
         statement=f"the KL term is a sum over {samples} samples, {other.function} beside it a mean",
         evidence=(
@@ -91,7 +92,7 @@ def _kl(kl: LossCall, other: LossCall) -> Suspicion:
             Evidence(f"{other.function} is averaged over them", place=other.place),
         ),
         why=f"the KL term weighs {samples} times too much, and drives everything out of the latent variables",
-        places=objective.places(kl.place, other.place),
+        places=loss_calls.places(kl.place, other.place),
         fix=Fix("take the mean over the samples of both:", ("kl = kl.sum(-1).mean()",)),
         not_this="a smaller weight of the KL term: it would have to follow the batch size",
         cures=(Cure("scale_divergence", "KL averaged over the samples", {"factor": 1 / kl.samples}),),
@@ -100,13 +101,13 @@ def _kl(kl: LossCall, other: LossCall) -> Suspicion:
 
 def _twice(call: LossCall, divided_by: int, optimizer: OptimizerRecord) -> Suspicion:
     return Suspicion(
-        statement=f"the mean is divided by {figures.count(divided_by)} once more",
+        statement=f"the mean is divided by {wording.count(divided_by)} once more",
         evidence=(
-            Evidence(f"the gradient is that of the mean divided by {figures.count(divided_by)}", place=call.place),
+            Evidence(f"the gradient is that of the mean divided by {wording.count(divided_by)}", place=call.place),
             _rate(optimizer),
         ),
         why="the mean is taken twice, and every step is as many times too small",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=Fix("take the mean once: it is already divided by the number of terms"),
         not_this="making up for it with the learning rate: it would have to follow the batch size",
         cures=(Cure("scale_gradients", "mean taken once", {"factor": float(divided_by)}),),
@@ -116,5 +117,5 @@ def _twice(call: LossCall, divided_by: int, optimizer: OptimizerRecord) -> Suspi
 def _rate(optimizer: OptimizerRecord) -> Evidence:
     rate = optimizer.first_lr or 0.0
     return Evidence(
-        f"{optimizer.label} (learning rate {figures.short(rate)}) steps in proportion to it", rate, optimizer.place
+        f"{optimizer.label} (learning rate {wording.short(rate)}) steps in proportion to it", rate, optimizer.place
     )

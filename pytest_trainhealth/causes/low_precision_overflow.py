@@ -24,12 +24,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.intervention import Cure
 from ..records.numbers import GuiltyOperation
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS
 
@@ -59,7 +59,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement = f"{operation}{where} makes {guilty.value} in {dtype}"
         evidence.append(
             Evidence(
-                f"{statement} at step {guilty.step}, out of values up to {figures.short(largest)}",
+                f"{statement} at step {guilty.step}, out of values up to {wording.short(largest)}",
                 largest,
                 guilty.place,
             )
@@ -74,15 +74,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement = statement or f"{record.operation}{where} and what follows is computed in {dtype}"
         evidence.append(
             Evidence(
-                f"{figures.plural(record.calls, 'operation')} in {dtype}, the first one {record.operation}{where}; "
-                f"values up to {figures.short(record.largest)}{limit}",
+                f"{wording.plural(record.calls, 'operation')} in {dtype}, the first one {record.operation}{where}; "
+                f"values up to {wording.short(record.largest)}{limit}",
                 record.largest,
                 record.place,
             )
         )
     if weights:
-        named = figures.names([p.name for p in weights])
-        evidence.append(Evidence(f"{figures.plural(len(weights), 'trainable parameter')} held in {dtype}: {named}"))
+        named = wording.names([p.name for p in weights])
+        evidence.append(Evidence(f"{wording.plural(len(weights), 'trainable parameter')} held in {dtype}: {named}"))
     place = guilty.place if guilty is not None else None
     if place is None and record is not None:
         place = record.overflow_place or record.place

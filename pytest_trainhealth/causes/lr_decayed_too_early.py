@@ -21,12 +21,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import curve, figures, rates
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import learning_rates, loss_curve
 from ..records.intervention import Cure
+from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import SchedulerRecord
-from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import RATES, Stage
 
@@ -47,27 +48,27 @@ _FIXES = {
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    course = rates.odd_course(trace)
+    course = learning_rates.odd_course(trace)
     if course is None or course.kind != "gone":
         return None
     record = course.optimizer
-    schedulers = rates.schedulers_of(trace, record)
+    schedulers = learning_rates.schedulers_of(trace, record)
     guilty = schedulers[0] if len(schedulers) == 1 else None
-    if len(schedulers) > 1 or (guilty is not None and guilty.kind in rates.PER_EPOCH):
+    if len(schedulers) > 1 or (guilty is not None and guilty.kind in learning_rates.PER_EPOCH):
         return None  # stepped at the wrong time, or twice: another cause's
     updates, peak = len(record.rates), max(record.rates)
-    share = figures.short(record.rates[-1])
+    share = wording.short(record.rates[-1])
     evidence = [
         Evidence(
-            f"the learning rate is {figures.short(peak)} at its peak, below 2 % of that from update {course.at} on, "
+            f"the learning rate is {wording.short(peak)} at its peak, below 2 % of that from update {course.at} on, "
             f"and {share} at update {updates}",
             float(course.at),
             None if guilty is None else guilty.place,
         )
     ]
     if 0 < course.at < len(trace.losses):
-        there, end = trace.losses[course.at], curve.level(trace.losses)
-        evidence.append(Evidence(f"the loss is {figures.loss(there)} there and {figures.loss(end)} at the end", there))
+        there, end = trace.losses[course.at], loss_curve.level(trace.losses)
+        evidence.append(Evidence(f"the loss is {wording.loss(there)} there and {wording.loss(end)} at the end", there))
     by = guilty.kind if guilty is not None else "the training"
     place = None if guilty is None else guilty.made_at or guilty.place
     return Suspicion(

@@ -24,12 +24,13 @@ from __future__ import annotations
 
 from statistics import median
 
-from .. import curve, figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import loss_curve, wiring
 from ..records.intervention import Cure
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import RATES
 
@@ -56,7 +57,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     first, worst = trace.losses[0], max((x for x in trace.losses if x == x), default=trace.losses[0])
     grew = worst > first + 0.5 * abs(first)
-    if large < _LARGE_UPDATE and not grew and not curve.oscillates(trace.losses):
+    if large < _LARGE_UPDATE and not grew and not loss_curve.oscillates(trace.losses):
         return None
     evidence = []
     if large >= _LARGE_UPDATE:
@@ -64,13 +65,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Evidence(f"an update changes its weights by {_size(large)} in one step (about 0.1 % is usual)", large)
         )
     if grew:
-        evidence.append(Evidence(f"the loss rises from {figures.loss(first)} to {figures.loss(worst)}", worst))
-    if curve.oscillates(trace.losses):
-        evidence.append(Evidence(f"the loss jumps up and down by {figures.loss(curve.spread(trace.losses))} a step"))
+        evidence.append(Evidence(f"the loss rises from {wording.loss(first)} to {wording.loss(worst)}", worst))
+    if loss_curve.oscillates(trace.losses):
+        evidence.append(
+            Evidence(f"the loss jumps up and down by {wording.loss(loss_curve.spread(trace.losses))} a step")
+        )
     rate = optimizer.first_lr or 0.0
-    evidence.append(Evidence(f"{optimizer.label} has a learning rate of {figures.short(rate)}", rate, optimizer.place))
+    evidence.append(Evidence(f"{optimizer.label} has a learning rate of {wording.short(rate)}", rate, optimizer.place))
     return Suspicion(
-        statement=f"a learning rate of {figures.short(rate)} is too high for this training",
+        statement=f"a learning rate of {wording.short(rate)} is too high for this training",
         evidence=tuple(evidence),
         why="each step jumps over the valley it aims for",
         places=() if optimizer.place is None else (optimizer.place,),
@@ -86,9 +89,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
     return Fix(
         "lower it, and warm it up over the first steps:",
-        (f"{optimizer.kind}(model.parameters(), lr={figures.short(rate)})",),
+        (f"{optimizer.kind}(model.parameters(), lr={wording.short(rate)})",),
     )
 
 
 def _size(share: float) -> str:
-    return figures.share(share) if share < 10 else f"{figures.short(share)} times their size"
+    return wording.share(share) if share < 10 else f"{wording.short(share)} times their size"

@@ -24,12 +24,13 @@ from __future__ import annotations
 
 from statistics import median
 
-from .. import curve, figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import loss_curve, wiring
 from ..records.intervention import Cure
+from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
-from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import RATES
 
@@ -59,19 +60,19 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     ratios = wiring.update_ratios(trace)
     small = median(ratios) if ratios else 0.0
-    straight = curve.is_straight(trace.losses)
+    straight = loss_curve.is_straight(trace.losses)
     if small >= (_USUAL_UPDATE if straight else _SMALL_UPDATE):
         return None
     rate = optimizer.first_lr or 0.0
     evidence = [
-        Evidence(f"an update changes its weights by {figures.short(small)} of their size (about 1e-3 is usual)", small)
+        Evidence(f"an update changes its weights by {wording.short(small)} of their size (about 1e-3 is usual)", small)
     ]
     if straight:
-        fall = figures.loss(trace.losses[0] - curve.level(trace.losses))
+        fall = wording.loss(trace.losses[0] - loss_curve.level(trace.losses))
         evidence.append(Evidence(f"the loss falls in a straight line, by {fall} in {trace.steps} steps"))
-    evidence.append(Evidence(f"{optimizer.label} has a learning rate of {figures.short(rate)}", rate, optimizer.place))
+    evidence.append(Evidence(f"{optimizer.label} has a learning rate of {wording.short(rate)}", rate, optimizer.place))
     return Suspicion(
-        statement=f"a learning rate of {figures.short(rate)} is too low for this training",
+        statement=f"a learning rate of {wording.short(rate)} is too low for this training",
         evidence=tuple(evidence),
         why="the steps are right, but tiny",
         places=() if optimizer.place is None else (optimizer.place,),
@@ -83,7 +84,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _cures(optimizer: OptimizerRecord, rate: float, size: float) -> tuple[Cure, ...]:
     if not rate:  # ten times nothing is nothing
-        usual = f"a learning rate of {figures.short(_USUAL_RATE)}"
+        usual = f"a learning rate of {wording.short(_USUAL_RATE)}"
         return (Cure("constant_rate", usual, {"rate": _USUAL_RATE}, _fix(optimizer, _USUAL_RATE)),)
     factors = _FACTORS if _FACTORS[-1] * size <= _LARGE_UPDATE else _FACTORS[:-1]
     return tuple(
@@ -93,4 +94,4 @@ def _cures(optimizer: OptimizerRecord, rate: float, size: float) -> tuple[Cure, 
 
 
 def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
-    return Fix("raise it:", (f"{optimizer.kind}(model.parameters(), lr={figures.short(rate)})",) if rate else ())
+    return Fix("raise it:", (f"{optimizer.kind}(model.parameters(), lr={wording.short(rate)})",) if rate else ())

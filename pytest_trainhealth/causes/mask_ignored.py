@@ -26,11 +26,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.probes import PaddingRecord
-from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA
 
@@ -73,7 +73,7 @@ def _seen(record: PaddingRecord) -> str:
     else:
         how = "their padding embedded like another token changes"
     return (
-        f"{record.rows} sequences of {record.padded} are padded; {how} their outputs by {figures.share(record.share)} "
+        f"{record.rows} sequences of {record.padded} are padded; {how} their outputs by {wording.share(record.share)} "
         "of what another sample does"
     )
 

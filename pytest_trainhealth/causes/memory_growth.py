@@ -28,12 +28,12 @@ from __future__ import annotations
 
 import ast
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.intervention import Cure
 from ..records.speed import KeptGraph
-from ..symptoms import MEMORY
-from ..trace import Trace
+from ..records.symptoms import MEMORY
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import SPEED
 
@@ -51,7 +51,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     named = f"{worst.kind} {worst.name}".strip()
     evidence = [
         Evidence(_seen(worst, named), float(worst.nodes_after - worst.nodes_before), worst.place),
-        Evidence(f"memory grows by {figures.short(symptom.measured)} MB with every step", symptom.measured),
+        Evidence(f"memory grows by {wording.short(symptom.measured)} MB with every step", symptom.measured),
     ]
     return Suspicion(
         statement=f"{named} keeps the graph of every step",

@@ -21,12 +21,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import objective
-from ..facts import Evidence, Fix, Symptom
+from ..analysis import loss_calls
 from ..records.intervention import Cure
 from ..records.losses import LossCall
-from ..symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import LOSS
 
@@ -50,7 +50,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     )
     evidence = [
         Evidence(
-            f"{call.function} got values {objective.between(call.input.low, call.input.high)}; "
+            f"{call.function} got values {loss_calls.between(call.input.low, call.input.high)}; "
             f"{wanted} are {'0 to 1' if wanted == 'probabilities' else '0 at most'}",
             call.input.high,
             call.place,
@@ -64,7 +64,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"{call.function} takes {wanted} and is given {got}",
         evidence=tuple(evidence),
         why=f"nothing applies {missing} in front of it",
-        places=objective.places(objective.made_at(call, trace), call.place),
+        places=loss_calls.places(loss_calls.made_at(call, trace), call.place),
         fix=fix,
         not_this="being glad about a loss below zero, or clamping the scores",
         cures=(Cure("output_activation", f"{missing} applied", {"functions": [call.function], "apply": missing}),),
@@ -74,7 +74,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _raw(call: LossCall) -> bool:
     if call.function == "binary_cross_entropy":
         return bool(call.error) and (call.input.low < 0 or call.input.high > 1)
-    return call.function in ("nll_loss", "kl_div") and objective.not_logarithms(call) and not call.error
+    return call.function in ("nll_loss", "kl_div") and loss_calls.not_logarithms(call) and not call.error
 
 
 def _missing(call: LossCall) -> tuple[str, Fix]:

@@ -22,12 +22,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
+from ..records.symptoms import NOT_LEARNING
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
-from ..symptoms import NOT_LEARNING
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 
@@ -46,17 +47,17 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     norm = wiring.gradient_norm(trace, 0)
     backwards = sum(trace.backwards)
-    passes = "1 backward pass" if backwards == 1 else f"{figures.count(backwards)} backward passes"
+    passes = "1 backward pass" if backwards == 1 else f"{wording.count(backwards)} backward passes"
     known = list(trace.optimizers.values())
     name = known[0].kind if known else "the optimizer"
     places = tuple(o.place for o in known if o.place is not None)
     return Suspicion(
         statement=f"{name} never steps",
         evidence=(
-            Evidence(f"{passes}, 0 optimizer steps in {figures.plural(trace.steps, 'step')}", 0.0),
+            Evidence(f"{passes}, 0 optimizer steps in {wording.plural(trace.steps, 'step')}", 0.0),
             Evidence(
-                f"gradients are there (norm {figures.short(norm)} at the first step), but none of "
-                f"{figures.plural(len(trace.trainable), 'parameter')} moved",
+                f"gradients are there (norm {wording.short(norm)} at the first step), but none of "
+                f"{wording.plural(len(trace.trainable), 'parameter')} moved",
                 norm,
             ),
         ),
@@ -73,10 +74,10 @@ def _one_of_several(trace: Trace, idle: list[OptimizerRecord]) -> Suspicion:
     held = [p for p in trace.trainable if p.has_gradient and not p.moved and set(p.held_by) <= set(labels)]
     stepped = sum(o.steps for o in trace.optimizers.values())
     return Suspicion(
-        statement=f"{figures.names(labels)} never steps, the other optimizers do",
+        statement=f"{wording.names(labels)} never steps, the other optimizers do",
         evidence=(
-            Evidence(f"0 steps of {figures.names(labels)}, {figures.count(stepped)} of the others", 0.0),
-            Evidence(f"{figures.names([p.name for p in held])} got gradients, but never moved", float(len(held))),
+            Evidence(f"0 steps of {wording.names(labels)}, {wording.count(stepped)} of the others", 0.0),
+            Evidence(f"{wording.names([p.name for p in held])} got gradients, but never moved", float(len(held))),
         ),
         why="its step() is not reached",
         places=tuple(o.place for o in idle if o.place is not None),

@@ -21,11 +21,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import WIRING
 
@@ -49,7 +50,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if last > 2 * first > 0:
         evidence.append(
             Evidence(
-                f"the gradient's norm grew from {figures.short(first)} to {figures.short(last)} in a few steps", last
+                f"the gradient's norm grew from {wording.short(first)} to {wording.short(last)} in a few steps", last
             )
         )
     place = trace.optimizers[label].place if label in trace.optimizers else None

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import math
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA
 
@@ -46,16 +46,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None  # by then all may be NaN
     sample = "" if field.bad_sample is None else f", first in sample {field.bad_sample}"
     total = max(1, math.prod(field.shape))
-    bad_values = f"{figures.plural(field.nonfinite, 'value')} that {'is' if field.nonfinite == 1 else 'are'}"
+    bad_values = f"{wording.plural(field.nonfinite, 'value')} that {'is' if field.nonfinite == 1 else 'are'}"
     return Suspicion(
         statement=f"the batch of step {step} holds {bad_values} not finite",
         evidence=(
             Evidence(
-                f"{field.name} at step {step}, shape {field.shape}: {figures.count(field.nonfinite)} of "
-                f"{figures.count(total)} values are NaN or Inf{sample}",
+                f"{field.name} at step {step}, shape {field.shape}: {wording.count(field.nonfinite)} of "
+                f"{wording.count(total)} values are NaN or Inf{sample}",
                 float(field.nonfinite),
             ),
-            Evidence(f"its finite values lie between {figures.short(field.low)} and {figures.short(field.high)}"),
+            Evidence(f"its finite values lie between {wording.short(field.low)} and {wording.short(field.high)}"),
         ),
         why=f"{field.name} is not finite before the model sees it",
         fix=Fix("mend or drop these samples where the data is made", ("assert torch.isfinite(x).all()",)),

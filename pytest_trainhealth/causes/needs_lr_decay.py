@@ -22,11 +22,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import curve, figures, rates
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import learning_rates, loss_curve
 from ..records.intervention import Cure
-from ..symptoms import INSTABILITY, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import INSTABILITY, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import RATES
 
@@ -41,21 +42,21 @@ _ROSE = 1.5
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
-    if optimizer is None or not (curve.bounces(trace.losses) or rates.cannot_settle(trace)):
+    if optimizer is None or not (loss_curve.bounces(trace.losses) or learning_rates.cannot_settle(trace)):
         return None
     if max(trace.losses) > _ROSE * trace.losses[0]:
         return None
     half = len(trace.losses) // 2
-    level, rest = curve.level(trace.losses, 0.5), trace.losses[half:]
+    level, rest = loss_curve.level(trace.losses, 0.5), trace.losses[half:]
     rate = optimizer.rates[-1] if optimizer.rates else optimizer.first_lr or 0.0
     return Suspicion(
-        statement=f"at a learning rate of {figures.short(rate)} the loss bounces around {figures.loss(level)}",
+        statement=f"at a learning rate of {wording.short(rate)} the loss bounces around {wording.loss(level)}",
         evidence=(
-            Evidence(f"the loss falls from {figures.loss(trace.losses[0])} to {figures.loss(level)} and stays", level),
+            Evidence(f"the loss falls from {wording.loss(trace.losses[0])} to {wording.loss(level)} and stays", level),
             Evidence(
-                f"in the last {len(rest)} steps it lies between {figures.loss(min(rest))} and {figures.loss(max(rest))}"
+                f"in the last {len(rest)} steps it lies between {wording.loss(min(rest))} and {wording.loss(max(rest))}"
             ),
-            Evidence(f"{optimizer.label} keeps its learning rate of {figures.short(rate)}", rate, optimizer.place),
+            Evidence(f"{optimizer.label} keeps its learning rate of {wording.short(rate)}", rate, optimizer.place),
         ),
         why="near the valley's floor the same step jumps from one side to the other",
         places=() if optimizer.place is None else (optimizer.place,),

@@ -24,11 +24,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA, Stage
 
@@ -50,13 +50,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     worst = max(found, key=lambda s: s.outlier_ratio)
     largest = max(abs(worst.low), abs(worst.high))
-    usual = figures.short(largest / worst.outlier_ratio)
-    times = figures.short(worst.outlier_ratio)
+    usual = wording.short(largest / worst.outlier_ratio)
+    times = wording.short(worst.outlier_ratio)
     return Suspicion(
         statement=f"sample {worst.outlier} of {worst.name} is {times} times as large as most",
         evidence=(
             Evidence(
-                f"{worst.name}: values up to {figures.short(largest)} in sample {worst.outlier}, up to {usual} in the "
+                f"{worst.name}: values up to {wording.short(largest)} in sample {worst.outlier}, up to {usual} in the "
                 "median sample",
                 worst.outlier_ratio,
                 worst.place,

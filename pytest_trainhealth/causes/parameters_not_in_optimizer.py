@@ -25,12 +25,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Place, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import ModuleRecord, OptimizerRecord, ParameterRecord
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 
@@ -48,13 +49,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     optimizer = next(iter(trace.optimizers.values()))
     late = _put_in_later(orphans[0], trace)
-    names = figures.names([p.name for p in orphans])
+    names = wording.names([p.name for p in orphans])
     everything = len(orphans) == sum(p.has_gradient for p in trace.trainable)
     copy = late is None and everything and optimizer.strangers == optimizer.parameters
     hidden = list(dict.fromkeys(p.kept_in for p in orphans if p.kept_in))
     if hidden:
-        statement = f"the optimizer never updates what model.{figures.names(hidden)} holds"
-        why = f"model.parameters() does not know the layers in {figures.names(hidden)}, a plain list or dict"
+        statement = f"the optimizer never updates what model.{wording.names(hidden)} holds"
+        why = f"model.parameters() does not know the layers in {wording.names(hidden)}, a plain list or dict"
     elif copy:
         statement = f"{optimizer.label} holds another copy of the model"
         why = "the optimizer was made for other tensors than the model's"
@@ -79,14 +80,14 @@ def _evidence(orphans: list[ParameterRecord], optimizer: OptimizerRecord) -> lis
     named = ", ".join(p.name for p in orphans[:2]) + (f" and {len(orphans) - 2} more" if len(orphans) > 2 else "")
     found = [
         Evidence(
-            f"{named} ({figures.count(values)} values) need gradients but are in no parameter group", float(values)
+            f"{named} ({wording.count(values)} values) need gradients but are in no parameter group", float(values)
         )
     ]
     if optimizer.strangers:
         found.append(
             Evidence(
-                f"{optimizer.label} holds {figures.plural(optimizer.strangers, 'tensor')} "
-                f"({figures.count(optimizer.stranger_values)} values) that the model does not have",
+                f"{optimizer.label} holds {wording.plural(optimizer.strangers, 'tensor')} "
+                f"({wording.count(optimizer.stranger_values)} values) that the model does not have",
                 float(optimizer.strangers),
             )
         )
@@ -94,7 +95,7 @@ def _evidence(orphans: list[ParameterRecord], optimizer: OptimizerRecord) -> lis
     if len(norms) > 2 and norms[-1] > _PILED_UP * norms[0]:
         found.append(
             Evidence(
-                f"{orphans[0].name}.grad grew from {figures.short(norms[0])} to {figures.short(norms[-1])}: "
+                f"{orphans[0].name}.grad grew from {wording.short(norms[0])} to {wording.short(norms[-1])}: "
                 "zero_grad() does not reach it either",
                 norms[-1],
             )
@@ -132,4 +133,4 @@ def _fix_of_hidden(attribute: str) -> Fix:
 
 def _common(orphans: list[ParameterRecord]) -> str:
     tops = list(dict.fromkeys(p.name.split(".")[0] for p in orphans))
-    return figures.names([top if not top.isdigit() else f"layer {top}" for top in tops], most=1)
+    return wording.names([top if not top.isdigit() else f"layer {top}" for top in tops], most=1)

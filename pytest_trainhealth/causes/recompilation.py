@@ -28,11 +28,12 @@ from __future__ import annotations
 import re
 from statistics import median
 
-from .. import figures, pace
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import timing
 from ..records.intervention import Cure
-from ..symptoms import PERFORMANCE
-from ..trace import Trace
+from ..records.symptoms import PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import SPEED
 
@@ -55,17 +56,17 @@ _LONGEST_CODE = 60
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    times, warm = pace.step_times(trace), pace.warm_up(pace.step_times(trace))
-    late = [step for step in trace.speed.compiled if step >= pace.LEAST_WARM_UP]
-    if warm is None or len(late) < _OFTEN or not pace.is_about_gates(trace):
+    times, warm = timing.step_times(trace), timing.warm_up(timing.step_times(trace))
+    late = [step for step in trace.speed.compiled if step >= timing.LEAST_WARM_UP]
+    if warm is None or len(late) < _OFTEN or not timing.is_about_gates(trace):
         return None
     compiling = median(times[step] for step in late if step < len(times))
     others = [seconds for step, seconds in enumerate(times) if step not in trace.speed.compiled]
     beside = f", steps without {_ms(median(others))} ms" if others else ""
     evidence = [
         Evidence(
-            f"new graphs at {len(late)} of {len(times) - pace.LEAST_WARM_UP} steps after the first "
-            f"{pace.LEAST_WARM_UP}; these take {_ms(compiling)} ms{beside}",
+            f"new graphs at {len(late)} of {len(times) - timing.LEAST_WARM_UP} steps after the first "
+            f"{timing.LEAST_WARM_UP}; these take {_ms(compiling)} ms{beside}",
             float(len(late)),
         )
     ]
@@ -73,7 +74,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if reason:
         evidence.append(Evidence(f"the compiler's reason: {reason}{f', in: {code}' if code else ''}"))
     return Suspicion(
-        statement=f"torch.compile makes a new graph at {len(late)} of {len(times) - pace.LEAST_WARM_UP} steps",
+        statement=f"torch.compile makes a new graph at {len(late)} of {len(times) - timing.LEAST_WARM_UP} steps",
         evidence=tuple(evidence),
         why="a graph holds for the shapes and Python values that it was made with, and these change",
         fix=_fix(reason),
@@ -109,4 +110,4 @@ def _fix(reason: str) -> Fix:
 
 
 def _ms(seconds: float) -> str:
-    return figures.short(1e3 * seconds)
+    return wording.short(1e3 * seconds)

@@ -24,12 +24,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, scaling
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import data_scale
 from ..records.intervention import Cure
 from ..records.numbers import ActivationRecord
-from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS
 
@@ -43,7 +44,7 @@ _MOST_VALUES = 0.5
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     stuck = [a for a in trace.activations.values() if a.saturated.get(0, 0.0) >= _MOST_VALUES]
-    if not stuck or scaling.inputs_off_scale(trace):
+    if not stuck or data_scale.inputs_off_scale(trace):
         return None
     worst = max(stuck, key=lambda a: a.saturated[0])
     where = worst.module or "the model"
@@ -52,7 +53,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"{worst.function} in {where} sits at its ends from the start",
         evidence=(
             *(_evidence(a) for a in stuck[:2]),
-            *((Evidence(f"{figures.names(silent)} got a gradient of exactly 0 or none"),) if silent else ()),
+            *((Evidence(f"{wording.names(silent)} got a gradient of exactly 0 or none"),) if silent else ()),
         ),
         why="its inputs are so large that it is flat there: next to no gradient comes back",
         places=() if worst.place is None else (worst.place,),
@@ -72,6 +73,6 @@ def _evidence(activation: ActivationRecord) -> Evidence:
     share = activation.saturated[0]
     where = activation.module or "the model"
     said = (
-        f"{activation.function} in {where}: {figures.share(share)} of its values are within 1 % of its ends at step 0"
+        f"{activation.function} in {where}: {wording.share(share)} of its values are within 1 % of its ends at step 0"
     )
     return Evidence(said, share, activation.place)

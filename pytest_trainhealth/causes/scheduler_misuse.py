@@ -23,12 +23,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, rates
-from ..facts import Evidence, Fix, Place, Symptom
+from .. import wording
+from ..analysis import learning_rates
 from ..records.intervention import Cure
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import SchedulerRecord
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 
@@ -43,18 +44,18 @@ _MORE_THAN_ONCE = 1.1
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    course = rates.odd_course(trace)
+    course = learning_rates.odd_course(trace)
     if course is None:
         return None
     record = course.optimizer
-    schedulers = rates.schedulers_of(trace, record)
+    schedulers = learning_rates.schedulers_of(trace, record)
     often = [s for s in schedulers if s.calls >= _AT_EVERY_UPDATE * record.steps]
-    per_epoch = next((s for s in often if s.kind in rates.PER_EPOCH), None)
+    per_epoch = next((s for s in often if s.kind in learning_rates.PER_EPOCH), None)
     if course.kind in ("gone", "bounces") and per_epoch is None and len(schedulers) < 2:
         return None  # a decay that ends early: another cause's
     guilty = per_epoch or next(iter(schedulers), None)
     name = guilty.kind if guilty is not None else "the scheduler"
-    updates = figures.plural(len(record.rates), "update")
+    updates = wording.plural(len(record.rates), "update")
     what = {
         "zero": f"{name} sets the learning rate of {record.label} to 0",
         "runaway": f"{name} raises the learning rate of {record.label} without end",
@@ -62,12 +63,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         "bounces": f"{name} is stepped at every batch, and the learning rate goes up and down",
     }[course.kind]
     if per_epoch is None and len(schedulers) > 1:
-        kinds = figures.names([s.kind for s in schedulers])
+        kinds = wording.names([s.kind for s in schedulers])
         what = f"{kinds} both act on {record.label}, and the learning rate is gone after {course.at}"
     evidence = [
         Evidence(
-            f"the learning rate goes from {figures.short(record.rates[0])} to {figures.short(record.rates[-1])} in "
-            f"{updates}" + (f" (made with {figures.short(record.initial_lr)})" if record.initial_lr else ""),
+            f"the learning rate goes from {wording.short(record.rates[0])} to {wording.short(record.rates[-1])} in "
+            f"{updates}" + (f" (made with {wording.short(record.initial_lr)})" if record.initial_lr else ""),
             record.rates[-1],
         )
     ]
@@ -90,7 +91,7 @@ def _how_often(scheduler: SchedulerRecord, updates: int) -> str:
     if scheduler.calls >= _AT_EVERY_UPDATE * updates:
         once = scheduler.calls < _MORE_THAN_ONCE * updates
         return "at every update" if once else f"{scheduler.calls / updates:.2g} times an update"
-    return figures.plural(scheduler.calls, "time") + f" in {figures.plural(updates, 'update')}"
+    return wording.plural(scheduler.calls, "time") + f" in {wording.plural(updates, 'update')}"
 
 
 def _places(scheduler: SchedulerRecord | None) -> tuple[Place, ...]:
@@ -104,6 +105,6 @@ def _fix(scheduler: SchedulerRecord | None, kind: str) -> Fix:
                    ("LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / warmup))",))  # fmt: skip
     if kind == "runaway":
         return Fix("give it a factor below 1", ())
-    if scheduler is not None and scheduler.kind in rates.PER_EPOCH:
+    if scheduler is not None and scheduler.kind in learning_rates.PER_EPOCH:
         return Fix("step it once per epoch, or give it its numbers in batches", ())
     return Fix("keep one scheduler, or put them one after the other:", ("SequentialLR(optimizer, [...], [...])",))

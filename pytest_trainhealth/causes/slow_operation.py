@@ -29,12 +29,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import figures, pace
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import timing
+from ..analysis.hotspots import stands_out, told_operators
 from ..records.intervention import Cure
-from ..standing_out import stands_out, told_operators
-from ..symptoms import PERFORMANCE
-from ..trace import Trace
+from ..records.symptoms import PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import SPEED
 
@@ -52,9 +53,9 @@ _FIX_LOOP = "do all rounds in one call: an operation for the whole batch or sequ
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     slowest = stands_out(trace)
-    if slowest is None or not pace.is_about_gates(trace):
+    if slowest is None or not timing.is_about_gates(trace):
         return None
-    share = f"{figures.share(slowest.share)} of {slowest.of}"
+    share = f"{wording.share(slowest.share)} of {slowest.of}"
     evidence = [Evidence(f"{slowest.evidence}: {share}", slowest.share, slowest.place)]
     large = [(name, part) for name, part in trace.speed.operators if part >= _LARGE]
     if large:
@@ -62,7 +63,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     options: dict[str, Any] = {"file": slowest.place.file, "line": slowest.place.line}
     if slowest.of != "a step":
         options["whole_line"] = True
-    cure = Cure("remembered_result", f"{slowest.told} not computed again", options)
+    cure = Cure("cached_result", f"{slowest.told} not computed again", options)
     return Suspicion(
         statement=f"{slowest.told} takes {share}",
         evidence=tuple(evidence),

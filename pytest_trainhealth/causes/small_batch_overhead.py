@@ -22,12 +22,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, pace
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import timing
+from ..analysis.hotspots import dominant_call
 from ..records.intervention import Cure
-from ..standing_out import dominant_call
-from ..symptoms import PERFORMANCE
-from ..trace import Trace
+from ..records.symptoms import PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import SPEED
 
@@ -42,18 +43,18 @@ _OVERHEAD = 0.5
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     joined, size = trace.speed.joined, trace.batch_size
-    if joined is None or not size or not pace.too_few_samples(symptom) or dominant_call(trace) is not None:
+    if joined is None or not size or not timing.too_few_samples(symptom) or dominant_call(trace) is not None:
         return None
     one_by_one = joined.count * joined.alone
     if joined.joined >= _OVERHEAD * one_by_one:
         return None
-    alone, wide = figures.short(1e3 * joined.alone), figures.short(1e3 * joined.joined)
-    samples = figures.plural(size, "sample")
+    alone, wide = wording.short(1e3 * joined.alone), wording.short(1e3 * joined.joined)
+    samples = wording.plural(size, "sample")
     return Suspicion(
         statement=f"a step takes {alone} ms for {samples}, and {wide} ms for {joined.count * size:,}",
         evidence=(
             Evidence(
-                f"{joined.count} times the samples take {figures.short(joined.joined / joined.alone)} times as long",
+                f"{joined.count} times the samples take {wording.short(joined.joined / joined.alone)} times as long",
                 joined.joined / joined.alone,
             ),
         ),

@@ -23,11 +23,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.probes import LeakRecord
-from ..symptoms import NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA
 
@@ -52,7 +52,7 @@ def _future(record: LeakRecord) -> Suspicion:
             Evidence(f"the target is {record.name}{', one position on' if record.shift else ', at its own position'}"),
             Evidence(
                 f"other elements behind position {record.position} of {record.length} change the outputs up to it, by "
-                f"{figures.share(record.share)} of what they change behind it",
+                f"{wording.share(record.share)} of what they change behind it",
                 record.share,
             ),
             Evidence(f"{where} is the first that lets earlier positions know of later ones", place=record.place),

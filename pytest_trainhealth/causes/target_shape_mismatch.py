@@ -20,11 +20,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, objective
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import loss_calls
 from ..records.intervention import Cure
-from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import LOSS
 
@@ -34,7 +35,7 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    call = next((c for c in trace.loss_calls if objective.broadcasts(c)), None)
+    call = next((c for c in trace.loss_calls if loss_calls.broadcasts(c)), None)
     if call is None:
         return None
     output, target = call.input.shape, call.target.shape
@@ -51,14 +52,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"outputs of shape {output} are compared with targets of shape {target}",
         evidence=(
             Evidence(
-                f"{what} of {output} and {target} has {figures.count(crossed)} terms, "
-                f"not {figures.count(_size(output))}",
+                f"{what} of {output} and {target} has {wording.count(crossed)} terms, "
+                f"not {wording.count(_size(output))}",
                 float(crossed),
                 call.place,
             ),
         ),
         why="every output is compared with every target, and the mean of all targets is the best answer",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=fix,
         not_this="more capacity or another learning rate",
         cures=(Cure("matching_shapes", "one output with one target"),),

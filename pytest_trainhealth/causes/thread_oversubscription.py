@@ -23,11 +23,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, pace
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import timing
 from ..records.intervention import Cure
-from ..symptoms import PERFORMANCE
-from ..trace import Trace
+from ..records.symptoms import PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import SPEED
 
@@ -41,11 +42,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     load = trace.speed.load or 0.0
     # what else the machine does takes as many processors away as workers would
     busy = load > max(cores, threads)
-    if threads <= 1 or (threads + workers <= cores and not busy) or not pace.is_about_gates(trace):
+    if threads <= 1 or (threads + workers <= cores and not busy) or not timing.is_about_gates(trace):
         return None
-    beside = f" beside {figures.plural(workers, 'worker')}" if workers else ""
+    beside = f" beside {wording.plural(workers, 'worker')}" if workers else ""
     beside = f"{beside} beside other work" if busy else beside
-    has = figures.plural(cores, "processor")
+    has = wording.plural(cores, "processor")
     evidence = [Evidence(f"{threads} threads{beside}, and this process may use {has}", float(threads))]
     if busy:
         evidence.append(Evidence(f"load average {load:.1f}: so many wanted a processor in the last minute", load))

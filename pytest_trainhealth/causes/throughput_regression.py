@@ -25,12 +25,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..against.judged import found, times
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis.comparison import found, times
 from ..records.comparison import Comparison, OperatorTime
-from ..symptoms import PERFORMANCE
-from ..trace import Trace
+from ..records.symptoms import PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import SPEED
 
@@ -69,14 +69,14 @@ def _waiting(comparison: Comparison) -> tuple[Evidence, ...]:
     grew = comparison.wait_here - comparison.wait_there
     if grew <= _WAITS_LONGER * comparison.there:
         return ()
-    there, here = (figures.short(1e3 * seconds) for seconds in (comparison.wait_there, comparison.wait_here))
+    there, here = (wording.short(1e3 * seconds) for seconds in (comparison.wait_there, comparison.wait_here))
     return (Evidence(f"waiting for data {there} -> {here} ms a step", grew),)
 
 
 def _operators(grown: tuple[OperatorTime, ...]) -> str:
-    told = [f"{row.name} {figures.short(row.there)} -> {figures.short(row.here)} ms" for row in grown[:3]]
+    told = [f"{row.name} {wording.short(row.there)} -> {wording.short(row.here)} ms" for row in grown[:3]]
     return f"operators that grew, own time in a step: {', '.join(told)}"
 
 
 def _rounds(steps: int) -> str:
-    return f"rounds of {figures.plural(steps, 'step')}"
+    return f"rounds of {wording.plural(steps, 'step')}"

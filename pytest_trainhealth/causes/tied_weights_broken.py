@@ -25,11 +25,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import wiring
-from ..facts import Evidence, Fix, Symptom
+from ..analysis import wiring
+from ..records.symptoms import SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import TiedPair
-from ..symptoms import SILENT
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 

@@ -24,12 +24,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import curve, figures, guessing
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import chance, loss_curve
 from ..records.intervention import Cure
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
-from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import NUMBERS
 
@@ -52,7 +53,7 @@ _DECOUPLED = ("AdamW", "Lion", "Muon", "Adafactor")
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     dropouts = [d for d in trace.dropouts if d.share >= _DROPPED]
     decays = [o for o in trace.optimizers.values() if o.steps and _is_large(o)]
-    drowned = guessing.under_a_penalty(trace)
+    drowned = chance.under_a_penalty(trace)
     penalties = trace.penalties if drowned is not None or _held_up(trace) else []
     if not dropouts and not decays and not penalties:
         return None
@@ -60,18 +61,18 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if dropouts:
         worst = max(dropouts, key=lambda d: d.share)
         where = worst.module or "the model"
-        statement = f"dropout in {where} sets {figures.share(worst.share)} of its values to 0"
+        statement = f"dropout in {where} sets {wording.share(worst.share)} of its values to 0"
         evidence.append(
-            Evidence(f"{statement} (10 to 50 % is usual); {figures.plural(len(dropouts), 'such call')}", worst.share)
+            Evidence(f"{statement} (10 to 50 % is usual); {wording.plural(len(dropouts), 'such call')}", worst.share)
         )
         places.append(worst.place)
     for optimizer in decays[:1]:
-        said = f"{optimizer.label} has a weight decay of {figures.short(optimizer.weight_decay)}"
+        said = f"{optimizer.label} has a weight decay of {wording.short(optimizer.weight_decay)}"
         rate = (optimizer.first_lr or 0.0) * optimizer.weight_decay
         statement = statement or said
         evidence.append(
             Evidence(
-                f"{said} (1e-4 to 1e-2 is usual): {figures.share(rate)} of each weight, step by step",
+                f"{said} (1e-4 to 1e-2 is usual): {wording.share(rate)} of each weight, step by step",
                 optimizer.weight_decay,
                 optimizer.place,
             )
@@ -82,7 +83,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         part = (
             ""
             if drowned is None
-            else f": {figures.loss(drowned)} of {figures.loss(trace.losses[0])} is left without it"
+            else f": {wording.loss(drowned)} of {wording.loss(trace.losses[0])} is left without it"
         )
         evidence.append(Evidence(f"the size of parameters is part of the loss{part}", drowned, place))
         places.append(place)
@@ -109,7 +110,7 @@ def _parts(dropout: bool, decay: bool, penalty: bool) -> str:
 
 def _held_up(trace: Trace) -> bool:
     """A penalty that is meant gives the loss a floor; one that outweighs the loss hardly lets it fall."""
-    return len(trace.losses) > 1 and curve.level(trace.losses) > _HELD_UP * abs(trace.losses[0])
+    return len(trace.losses) > 1 and loss_curve.level(trace.losses) > _HELD_UP * abs(trace.losses[0])
 
 
 def _is_large(optimizer: OptimizerRecord) -> bool:

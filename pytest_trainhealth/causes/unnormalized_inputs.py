@@ -27,12 +27,13 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, scaling
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import data_scale
 from ..records.data import ScaleRecord
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA, Stage
 
@@ -43,14 +44,14 @@ ORDER = 0
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 #: Beside data that is out of scale, whatever lies beyond this is standardised with it. Above the 1.2 and 2.2 of the
-#: healthy programs (scaling.py).
+#: healthy programs (analysis/data_scale.py).
 _STANDARD = 3.0
 #: Times the learning rate, once the scale no longer forbids it. By judgement: rates are chosen from powers of 10.
 _FASTER = 10.0
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    inputs, targets = scaling.inputs_off_scale(trace), scaling.targets_off_scale(trace)
+    inputs, targets = data_scale.inputs_off_scale(trace), data_scale.targets_off_scale(trace)
     if not inputs and not targets:
         return None
     worst = max(inputs or targets, key=lambda s: s.largest)
@@ -70,15 +71,15 @@ _NOT_THIS = "a larger learning rate or more epochs: the output has a long way to
 
 def _statement(inputs: list[ScaleRecord], targets: list[ScaleRecord]) -> str:
     found = max(inputs, key=lambda s: s.largest) if inputs else targets[0]
-    said = f"values of {found.name} lie between {figures.short(found.low)} and {figures.short(found.high)}"
+    said = f"values of {found.name} lie between {wording.short(found.low)} and {wording.short(found.high)}"
     return said if inputs else f"targets: {said}"
 
 
 def _evidence(scale: ScaleRecord) -> Evidence:
     what = "compared with the output" if scale.target else "meets the first weights"
     return Evidence(
-        f"{scale.name} {what}: features have a mean of {figures.short(scale.mean)} and a spread of "
-        f"{figures.short(scale.std)} (about 0 and 1 are usual)",
+        f"{scale.name} {what}: features have a mean of {wording.short(scale.mean)} and a spread of "
+        f"{wording.short(scale.std)} (about 0 and 1 are usual)",
         max(scale.mean, scale.std),
         scale.place,
     )

@@ -24,11 +24,11 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
 from ..records.numbers import GuiltyOperation
-from ..symptoms import EXPLOSION
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS, Stage
 
@@ -114,9 +114,9 @@ def _spoken(guilty: GuiltyOperation) -> str:
 
 def _range(guilty: GuiltyOperation, index: int) -> str:
     given = guilty.inputs[index]
-    low, high, smallest = map(figures.short, (given.low, given.high, given.smallest))
-    zeros = f", {figures.share(given.zeros)} zeros" if given.zeros else ""
-    infinite = f", {figures.share(given.infinite)} infinite" if given.infinite else ""
+    low, high, smallest = map(wording.short, (given.low, given.high, given.smallest))
+    zeros = f", {wording.share(given.zeros)} zeros" if given.zeros else ""
+    infinite = f", {wording.share(given.infinite)} infinite" if given.infinite else ""
     return f"{low} to {high}, smallest size {smallest}{zeros}{infinite}, {given.dtype}"
 
 

@@ -22,11 +22,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
+from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import ParameterRecord
-from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import Trace
 from . import Suspicion
 from ._groups import WIRING
 
@@ -46,14 +47,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     values, others = sum(p.size for p in unused), sum(p.has_gradient for p in trace.trainable)
     places = [trace.modules[m].place for m in modules if m in trace.modules]
     return Suspicion(
-        statement=f"{figures.names(modules)} {'is' if len(modules) == 1 else 'are'} made but never used",
+        statement=f"{wording.names(modules)} {'is' if len(modules) == 1 else 'are'} made but never used",
         evidence=(
             Evidence(
-                f"{figures.names([p.name for p in unused])} ({figures.count(values)} values) took no part in "
-                f"{figures.plural(trace.steps, 'step')}",
+                f"{wording.names([p.name for p in unused])} ({wording.count(values)} values) took no part in "
+                f"{wording.plural(trace.steps, 'step')}",
                 float(values),
             ),
-            Evidence(f"{figures.plural(others, 'other parameter')} got gradients"),
+            Evidence(f"{wording.plural(others, 'other parameter')} got gradients"),
         ),
         why="forward() does not call it",
         places=tuple(p for p in places[:1] if p is not None),

@@ -24,11 +24,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
-from ..symptoms import NOT_LEARNING, PLATEAU
-from ..trace import Trace
+from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS
 
@@ -51,18 +52,18 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     bounded = [a for a in trace.activations.values() if a.saturated]
     evidence = [
         Evidence(
-            f"gradient per value: {weakest} {figures.short(sizes[weakest])}, {loudest} {figures.short(sizes[loudest])}",
+            f"gradient per value: {weakest} {wording.short(sizes[weakest])}, {loudest} {wording.short(sizes[loudest])}",
             sizes[weakest] / strongest,
         ),
         Evidence(
-            f"the first {len(faint)} of {figures.plural(len(sizes), 'weight')} get less than "
+            f"the first {len(faint)} of {wording.plural(len(sizes), 'weight')} get less than "
             f"{_BESIDE_A_FLAT_LOSS:g} of the largest gradient"
         ),
     ]
     if bounded:
         evidence.append(
             Evidence(
-                f"{figures.plural(len(bounded), bounded[0].function + ' activation')} on the way",
+                f"{wording.plural(len(bounded), bounded[0].function + ' activation')} on the way",
                 place=bounded[0].place,
             )
         )

@@ -22,11 +22,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, objective
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import loss_calls
 from ..records.losses import LossCall
-from ..symptoms import CRASH, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import CRASH, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import LOSS
 
@@ -39,26 +40,26 @@ _BINARY = "F.binary_cross_entropy_with_logits(output, target.float())"
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    call = objective.one_column(trace)
+    call = loss_calls.one_column(trace)
     if call is not None:
         return _one_output(call)
     if symptom.category == CRASH:
         return None
-    call = next(filter(objective.several_labels, trace.loss_calls), None)
+    call = next(filter(loss_calls.several_labels, trace.loss_calls), None)
     return None if call is None else _many(call)
 
 
 def _one_output(call: LossCall) -> Suspicion:
     output = "output" if call.input.shape == call.target.shape else "output.squeeze(1)"
-    said = "" if call.value is None else f"; its value is {figures.loss(abs(call.value))}"
+    said = "" if call.value is None else f"; its value is {wording.loss(abs(call.value))}"
     return Suspicion(
         statement=f"cross_entropy over one single output (shape {call.input.shape})",
         evidence=(
             Evidence(f"cross_entropy got scores of shape {call.input.shape}: one class{said}", call.value, call.place),
-            Evidence(f"the targets take {figures.plural(call.target.distinct, 'different value')}"),
+            Evidence(f"the targets take {wording.plural(call.target.distinct, 'different value')}"),
         ),
         why="a softmax over one value is always 1: there is nothing to learn",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=Fix("for yes or no with one output:", (_BINARY.replace("output", output),)),
         not_this="tuning anything: this loss has no gradient",
     )
@@ -74,7 +75,7 @@ def _many(call: LossCall) -> Suspicion:
             ),
         ),
         why="one softmax cannot make several labels likely at once",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=Fix("for several labels at once:", (_BINARY,)),
         not_this="more capacity: the floor stays",
     )

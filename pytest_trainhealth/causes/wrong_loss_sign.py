@@ -24,13 +24,14 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, objective, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import loss_calls, wiring
 from ..records.intervention import Cure
 from ..records.losses import LossCall
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import Alliance
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
 from . import Suspicion
 from ._groups import LOSS
 
@@ -43,18 +44,18 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     allied = wiring.alliance(trace)
     if allied is not None:
         return _allied(allied)
-    call = objective.flipped(trace)
+    call = loss_calls.flipped(trace)
     if call is not None:
         return _turned(trace, call)
-    call = objective.rewarded_divergence(trace)
+    call = loss_calls.rewarded_divergence(trace)
     if call is not None:
         return _rewarded(trace, call)
-    call = objective.punished(trace)
+    call = loss_calls.punished(trace)
     if call is not None:
         return _punished(trace, call)
-    if objective.runs_away(trace):
+    if loss_calls.runs_away(trace):
         return _without_bound(trace)
-    call = objective.climbed(trace)
+    call = loss_calls.climbed(trace)
     if call is None:
         return None
     optimizer = next(o for o in trace.optimizers.values() if o.maximize)
@@ -65,7 +66,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Evidence(f"the loss goes {_course(trace)}", trace.losses[-1], call.place),
         ),
         why="each step makes the loss larger",
-        places=objective.places(call.place, optimizer.place),
+        places=loss_calls.places(call.place, optimizer.place),
         fix=Fix("take maximize=True out of the optimizer"),
         not_this="a smaller learning rate: it climbs more slowly",
         cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0}),),
@@ -87,7 +88,7 @@ def _turned(trace: Trace, call: LossCall) -> Suspicion:
             Evidence(f"the loss goes {_course(trace)} while each step makes the model worse", trace.losses[-1]),
         ),
         why="to make it smaller is to make the errors larger",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=Fix("put a minus in front of it" if by_hand else "take the minus out"),
         not_this="a smaller learning rate: it climbs more slowly",
         cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0, "tells": True}),),
@@ -96,7 +97,7 @@ def _turned(trace: Trace, call: LossCall) -> Suspicion:
 
 def _allied(alliance: Alliance) -> Suspicion:
     critic, maker = alliance.critic, alliance.maker
-    steps = figures.plural(len(alliance.steps), "step")
+    steps = wording.plural(len(alliance.steps), "step")
     return Suspicion(
         statement=f"the loss of {critic}, or that of {maker}, has the wrong sign",
         evidence=(
@@ -107,7 +108,7 @@ def _allied(alliance: Alliance) -> Suspicion:
             ),
         ),
         why="both make the same scores larger or smaller, without end, and nothing is imitated",
-        places=objective.places(alliance.place),
+        places=loss_calls.places(alliance.place),
         fix=Fix(
             "turn the sign of one of them; for a Wasserstein critic:",
             ("loss_critic = critic(fake).mean() - critic(real).mean()", "loss_generator = -critic(fake).mean()"),
@@ -138,14 +139,14 @@ def _punished(trace: Trace, call: LossCall) -> Suspicion:
         evidence=(
             Evidence(
                 f"log-probabilities times rewards are part of the loss with a factor of "
-                f"{figures.short(call.weight or 0.0)}, which has to be below 0",
+                f"{wording.short(call.weight or 0.0)}, which has to be below 0",
                 call.weight,
                 call.place,
             ),
             Evidence(f"the loss goes {_course(trace)} as what was rewarded becomes rarer", trace.losses[-1]),
         ),
         why="each step makes the actions that were rewarded less likely",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=Fix("put a minus in front of it:", ("loss = -(log_prob * reward).mean()",)),
         not_this="a smaller learning rate, or clipping: it goes the wrong way all the same",
         cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0, "tells": True}),),
@@ -157,14 +158,14 @@ def _rewarded(trace: Trace, call: LossCall) -> Suspicion:
         statement="the KL term has the wrong sign",
         evidence=(
             Evidence(
-                f"the derivative of the loss by the KL divergence is {figures.short(call.weight or 0.0)} for each term",
+                f"the derivative of the loss by the KL divergence is {wording.short(call.weight or 0.0)} for each term",
                 call.weight,
                 call.place,
             ),
             Evidence(f"the loss goes {_course(trace)} while the latent variables leave their prior", trace.losses[-1]),
         ),
         why="a larger divergence makes the loss smaller, without bound",
-        places=objective.places(call.place),
+        places=loss_calls.places(call.place),
         fix=Fix("the KL divergence is added:", ("kl = -0.5 * (1 + log_var - mean**2 - log_var.exp())",)),
         not_this="a smaller weight of the KL term, or clipping: the loss falls without bound all the same",
         cures=(Cure("scale_divergence", "sign of the KL term turned", {"factor": -1.0}),),
@@ -172,4 +173,4 @@ def _rewarded(trace: Trace, call: LossCall) -> Suspicion:
 
 
 def _course(trace: Trace) -> str:
-    return figures.change(trace.losses[0], trace.losses[-1])
+    return wording.change(trace.losses[0], trace.losses[-1])

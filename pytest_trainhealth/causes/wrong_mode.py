@@ -24,11 +24,12 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import figures, wiring
-from ..facts import Evidence, Fix, Symptom
+from .. import wording
+from ..analysis import wiring
 from ..records.intervention import Cure
-from ..symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import WIRING
 
@@ -47,12 +48,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"{record.model} is trained in eval mode{since}",
         evidence=(
             Evidence(
-                f"{figures.names(layers)} ran in eval mode with gradients on{since}",
+                f"{wording.names(layers)} ran in eval mode with gradients on{since}",
                 float(len(layers)),
                 record.place,
             ),
             Evidence(
-                f"{figures.plural(len(record.evaluated), 'update')} followed such a forward pass",
+                f"{wording.plural(len(record.evaluated), 'update')} followed such a forward pass",
                 float(len(record.evaluated)),
             ),
         ),

@@ -25,13 +25,14 @@ from __future__ import annotations
 
 from math import inf
 
-from .. import figures, objective
-from ..facts import Evidence, Fix, Place, Symptom
-from ..loss_functions import BOUNDED, RANGES
+from .. import wording
+from ..analysis import loss_calls
 from ..records.intervention import Cure
+from ..records.loss_functions import BOUNDED, RANGES
 from ..records.losses import Imitation, LossCall
-from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Place, Symptom
 from . import Suspicion
 from ._groups import LOSS
 
@@ -53,11 +54,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     for call in trace.loss_calls:
         if call.activation == "softmax" and call.over == 1 and not call.error:
             return _always_one(trace, call)
-        if objective.shares_one(call):
+        if loss_calls.shares_one(call):
             return _one_for_all(trace, call)
         if (
-            call.function in objective.REGRESSIONS
-            and call.unreachable > objective.OUT_OF_REACH
+            call.function in loss_calls.REGRESSIONS
+            and call.unreachable > loss_calls.OUT_OF_REACH
             and call.activation in _GIVES
         ):
             return _out_of_reach(trace, call)
@@ -65,65 +66,65 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             return _scores(trace, call)
         if call.function == "binary_cross_entropy_with_logits" and call.activation in ("relu", "tanh", "softsign"):
             return _scores(trace, call)
-    unlike = objective.cannot_imitate(trace)
+    unlike = loss_calls.cannot_imitate(trace)
     return _unlike_the_data(trace, unlike) if unlike is not None and symptom.category == SILENT else None
 
 
 def _out_of_reach(trace: Trace, call: LossCall) -> Suspicion:
-    made, where = objective.made_at(call, trace), _where(call)
+    made, where = loss_calls.made_at(call, trace), _where(call)
     return _suspicion(
         call,
         f"{call.activation} gives {_GIVES[call.activation]}, the targets lie elsewhere",
         (
             Evidence(f"the output comes out of {call.activation}{where}: {_GIVES[call.activation]}", place=made),
             Evidence(
-                f"the targets lie {objective.between(call.target.low, call.target.high)}: "
-                f"{figures.share(call.unreachable)} of them outside of that",
+                f"the targets lie {loss_calls.between(call.target.low, call.target.high)}: "
+                f"{wording.share(call.unreachable)} of them outside of that",
                 call.unreachable,
                 call.place,
             ),
         ),
         "these targets are out of reach",
-        objective.places(call.place, made),
+        loss_calls.places(call.place, made),
         f"take the last {call.activation} out, or scale the targets into its range",
     )
 
 
 def _scores(trace: Trace, call: LossCall) -> Suspicion:
-    made, where = objective.made_at(call, trace), _where(call)
+    made, where = loss_calls.made_at(call, trace), _where(call)
     return _suspicion(
         call,
         f"{call.function} is given what {call.activation} made: {_GIVES[call.activation]}",
         (
             Evidence(f"the scores come out of {call.activation}{where}: {_GIVES[call.activation]}", place=made),
             Evidence(
-                f"they lie {objective.between(call.input.low, call.input.high)}; raw scores have no such bounds",
+                f"they lie {loss_calls.between(call.input.low, call.input.high)}; raw scores have no such bounds",
                 call.input.high,
                 call.place,
             ),
         ),
         "bounded scores keep the probabilities from 0 and 1",
-        objective.places(call.place, made),
+        loss_calls.places(call.place, made),
         f"take the last {call.activation} out",
     )
 
 
 def _always_one(trace: Trace, call: LossCall) -> Suspicion:
-    made, where = objective.made_at(call, trace), _where(call)
+    made, where = loss_calls.made_at(call, trace), _where(call)
     binary = call.function == "binary_cross_entropy"
     return _suspicion(
         call,
         "a softmax over one single value is always 1",
         (Evidence(f"the softmax{where} goes over a dimension of size 1, and gives 1 whatever it gets", 1.0, made),),
         "the output is a constant",
-        objective.places(call.place, made),
+        loss_calls.places(call.place, made),
         "use a sigmoid for a single output" if binary else "take the softmax out",
         "sigmoid" if binary else "",
     )
 
 
 def _one_for_all(trace: Trace, call: LossCall) -> Suspicion:
-    made, where = objective.made_at(call, trace), _where(call)
+    made, where = loss_calls.made_at(call, trace), _where(call)
     return _suspicion(
         call,
         "a softmax shares 1 among labels that may be true together",
@@ -132,7 +133,7 @@ def _one_for_all(trace: Trace, call: LossCall) -> Suspicion:
             Evidence("the targets are zeros and ones whose rows do not sum to 1", place=call.place),
         ),
         "where two labels are true, none can get near 1",
-        objective.places(call.place, made),
+        loss_calls.places(call.place, made),
         "use a sigmoid, which judges each label by itself",
         "sigmoid",
     )
@@ -151,14 +152,14 @@ def _unlike_the_data(trace: Trace, unlike: Imitation) -> Suspicion:
                 f"{unlike.layer} is given what {activation} made in {unlike.activation_module}: {gives}", 0.0, made
             ),
             Evidence(
-                f"beside it, {unlike.layer} is given data {objective.between(unlike.low, unlike.high)}: "
-                f"{figures.share(unlike.outside)} of them outside of that",
+                f"beside it, {unlike.layer} is given data {loss_calls.between(unlike.low, unlike.high)}: "
+                f"{wording.share(unlike.outside)} of them outside of that",
                 unlike.outside,
                 unlike.place,
             ),
         ),
         why="such data are out of reach, and the adversary tells the two apart by that alone",
-        places=objective.places(made, unlike.place),
+        places=loss_calls.places(made, unlike.place),
         fix=Fix(f"take the last {activation} out, or scale the data into its range"),
         not_this="a deeper model or more epochs: the range stays",
         cures=(Cure("without_activation", f"{activation} left out", options),) if simple else (),

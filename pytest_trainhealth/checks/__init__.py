@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from ..records.judgement import Judgement, Sick
-from ..trace import Trace
+from ..records.trace import Trace
 
 
 class Check(Protocol):

@@ -25,13 +25,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import figures, silent, wiring
-from ..breakdown import broke_down
-from ..facts import Symptom
+from .. import wording
+from ..analysis import silent_faults, wiring
+from ..analysis.run_failures import broke_down
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
+from ..records.symptoms import INSTABILITY, NOT_LEARNING
+from ..records.trace import Trace
+from ..records.verdict import Symptom
 from ..records.wiring import VANISHED, ParameterRecord
-from ..symptoms import INSTABILITY, NOT_LEARNING
-from ..trace import Trace
 
 SIGNALS = (
     *("first_gradients", "moves", "stale", "modules"),
@@ -76,7 +77,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     trainable, gradients = trace.trainable, [p for p in trace.trainable if p.has_gradient]
     symptom = _nothing_happens(trace, gradients) or _gradients_pile_up(trace) or _not_held(trace)
     symptom = symptom or _missing(trace)
-    symptom = symptom or _one_never_steps(trace) or silent.silently_wrong(trace)
+    symptom = symptom or _one_never_steps(trace) or silent_faults.silently_wrong(trace)
     if symptom is not None:
         return symptom
     if trace.cut_short:
@@ -90,13 +91,13 @@ def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom 
     if not wiring.nothing_moves(trace):
         return None
     if not any(trace.backwards) and not gradients:
-        said = f"no backward pass in {figures.plural(trace.steps, 'step')}, and no parameter moved"
+        said = f"no backward pass in {wording.plural(trace.steps, 'step')}, and no parameter moved"
     elif not trace.update_count:
-        said = f"no optimizer step in {figures.plural(trace.steps, 'step')}, and no parameter moved"
+        said = f"no optimizer step in {wording.plural(trace.steps, 'step')}, and no parameter moved"
     elif all(rate == 0 for o in trace.optimizers.values() for rate in o.lr.values()):
-        said = f"the learning rate is 0 for {figures.plural(trace.steps, 'step')}, and no parameter moved"
+        said = f"the learning rate is 0 for {wording.plural(trace.steps, 'step')}, and no parameter moved"
     else:
-        said = f"no parameter moved in {figures.plural(trace.update_count, 'optimizer step')}"
+        said = f"no parameter moved in {wording.plural(trace.update_count, 'optimizer step')}"
     return Symptom(said, NOT_LEARNING, 0.0, float(len(trace.trainable)), "high", "no parameter moves")
 
 
@@ -107,7 +108,7 @@ def _one_never_steps(trace: Trace) -> Symptom | None:
         return None
     others = sum(o.steps for o in trace.optimizers.values())
     said = (
-        f"{idle[0].label} never stepped, beside {figures.plural(others, 'step')} of the other optimizers (all have to)"
+        f"{idle[0].label} never stepped, beside {wording.plural(others, 'step')} of the other optimizers (all have to)"
     )
     return Symptom(said, NOT_LEARNING, 0.0, 1.0, "high", f"{idle[0].label} never steps")
 
@@ -125,20 +126,20 @@ def _not_held(trace: Trace) -> Symptom | None:
     orphans = wiring.orphaned(trace)
     if not orphans:
         return None
-    counted = f"{figures.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)}"
+    counted = f"{wording.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)}"
     said = f"{counted} got gradients but never moved (all have to)"
     return Symptom(
-        said, NOT_LEARNING, float(len(orphans)), 0.0, "high", f"{figures.names([p.name for p in orphans])} never moved"
+        said, NOT_LEARNING, float(len(orphans)), 0.0, "high", f"{wording.names([p.name for p in orphans])} never moved"
     )
 
 
 def _missing(trace: Trace) -> Symptom | None:
     missing = wiring.without_gradient(trace)
     if missing and {p.name for p in missing} <= {record.name for record in wiring.zeroed_moved(trace)}:
-        return silent.zeroed_moved(trace)
+        return silent_faults.zeroed_moved(trace)
     if missing:
         kind = "no gradient" if missing[0].never_reached else "a gradient of exactly 0"
-        counted = f"{figures.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)}"
+        counted = f"{wording.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)}"
         said = f"{counted} got {kind} in {trace.steps} steps (all need one)"
         return Symptom(
             said,
@@ -146,14 +147,14 @@ def _missing(trace: Trace) -> Symptom | None:
             float(len(missing)),
             0.0,
             "high",
-            f"{figures.names([p.name for p in missing])} got {kind}",
+            f"{wording.names([p.name for p in missing])} got {kind}",
         )
     faint = _vanished(trace)
     if faint:
         strongest, weakest = wiring.strength(trace), faint[0]
         small = max(weakest.rms_gradients().values())
         said = (
-            f"the gradient of {weakest.name} is {figures.short(small)} per value, {figures.short(small / strongest)} "
+            f"the gradient of {weakest.name} is {wording.short(small)} per value, {wording.short(small / strongest)} "
             f"of the largest (at least {VANISHED:g} is usual)"
         )
         return Symptom(
@@ -174,7 +175,7 @@ def _vanished(trace: Trace) -> list[ParameterRecord]:
 
 def _notes(trace: Trace) -> tuple[str, ...]:
     unused = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
-    return (f"{figures.names(unused)} got no gradient in {trace.steps} steps",) if unused else ()
+    return (f"{wording.names(unused)} got no gradient in {trace.steps} steps",) if unused else ()
 
 
 def result(trace: Trace, sick: Sick | None = None) -> str:
@@ -185,8 +186,8 @@ def result(trace: Trace, sick: Sick | None = None) -> str:
         return "gradients add up"
     if wiring.nothing_moves(trace):
         return "nothing moves"
-    wrong = silent.silently_wrong(trace)
+    wrong = silent_faults.silently_wrong(trace)
     if wrong is not None and not bad:
         return wrong.headline
     total = len(trace.trainable)
-    return f"all {figures.plural(total, 'parameter')} train" if not bad else f"{len(bad)} of {total} do not train"
+    return f"all {wording.plural(total, 'parameter')} train" if not bad else f"{len(bad)} of {total} do not train"

@@ -30,14 +30,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import figures, pace
-from ..breakdown import broke_down
-from ..facts import Symptom
-from ..pace import measured as measured
+from .. import wording
+from ..analysis import timing
+from ..analysis.run_failures import broke_down
+from ..analysis.timing import measured as measured
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, Doubtful, Judgement, Passed, Sick
 from ..records.speed import PHASES
-from ..symptoms import MEMORY, PERFORMANCE
-from ..trace import Trace
+from ..records.symptoms import MEMORY, PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Symptom
 
 SIGNALS: tuple[str, ...] = ("split", "memory", "tokens", "threads", "compilations")
 ONE_BATCH = False
@@ -71,7 +72,7 @@ CLEARLY_FASTER, FASTER = 1.5, 1.1
 
 
 def longest(settings: Mapping[str, Any]) -> int:
-    return steps(settings) + pace.MOST_WARM_UP
+    return steps(settings) + timing.MOST_WARM_UP
 
 
 def steps(settings: Mapping[str, Any]) -> int:
@@ -79,7 +80,7 @@ def steps(settings: Mapping[str, Any]) -> int:
 
 
 def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
-    return pace.timed_steps(trace) >= steps(settings)
+    return timing.timed_steps(trace) >= steps(settings)
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
@@ -89,7 +90,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     known = measured(trace)
     if not known:
         return CouldNotJudge(trace.cut_short or "too few steps were timed")
-    found = _first_gate(known, settings, ordinary=pace.is_ordinary(trace))
+    found = _first_gate(known, settings, ordinary=timing.is_ordinary(trace))
     return found or _without_figure(known, settings) or _growing(trace, known, settings) or Passed(figures=known)
 
 
@@ -98,21 +99,21 @@ def _first_gate(known: Mapping[str, float | None], settings: Mapping[str, Any], 
     growth, most = known["memory_growth_mb"], settings.get("max_memory_growth")
     if most is not None and growth is not None and growth > most:
         headline = _grows(growth)
-        return Symptom(f"{headline}, at most {figures.short(most)} MB wanted", MEMORY, growth, most, "high", headline)
+        return Symptom(f"{headline}, at most {wording.short(most)} MB wanted", MEMORY, growth, most, "high", headline)
     waiting, asked = known["data_wait"], settings.get("max_data_wait")
     limit = _MOST_WAITING if asked is None else asked
     if waiting is not None and waiting > limit and not (asked is None and ordinary):
-        headline = f"{figures.share(waiting)} of a step is waiting for data"
-        said = f"{headline}, at most {figures.share(limit)} wanted ({_told(known)})"
+        headline = f"{wording.share(waiting)} of a step is waiting for data"
+        said = f"{headline}, at most {wording.share(limit)} wanted ({_told(known)})"
         return Symptom(said, PERFORMANCE, waiting, limit, "low", headline)
     speed, wanted = known["samples_per_second"], settings.get("min_samples_per_second")
     if wanted and speed is not None and speed < wanted:
-        said = f"{figures.short(speed)} samples/s, at least {figures.short(wanted)} samples/s wanted ({_told(known)})"
-        return Symptom(said, PERFORMANCE, speed, wanted, "low", f"{figures.short(speed)} samples/s")
+        said = f"{wording.short(speed)} samples/s, at least {wording.short(wanted)} samples/s wanted ({_told(known)})"
+        return Symptom(said, PERFORMANCE, speed, wanted, "low", f"{wording.short(speed)} samples/s")
     step, longest_step = known["step_seconds"], settings.get("max_step_ms")
     if longest_step and step is not None and _MILLISECONDS * step > longest_step:
-        took = f"{figures.short(1e3 * step)} ms a step"
-        said = f"{took}, at most {figures.short(longest_step)} ms wanted ({_told(known)})"
+        took = f"{wording.short(1e3 * step)} ms a step"
+        said = f"{took}, at most {wording.short(longest_step)} ms wanted ({_told(known)})"
         return Symptom(said, PERFORMANCE, 1e3 * step, longest_step, "low", took)
     return None
 
@@ -123,23 +124,23 @@ def _growing(trace: Trace, known: Mapping[str, float | None], settings: Mapping[
     growth, limit = known["memory_growth_mb"], _CURED if trace.cured else _HARM
     if settings.get("max_memory_growth") is not None or growth is None or growth <= limit:
         return None
-    updates = trace.updates[-pace.timed_steps(trace) :]
+    updates = trace.updates[-timing.timed_steps(trace) :]
     if sum(map(bool, updates)) <= _MOST_UPDATE * len(updates):
         return None
     headline = _grows(growth)
-    said = f"{headline}, at most {figures.short(limit)} MB passes without max_memory_growth="
+    said = f"{headline}, at most {wording.short(limit)} MB passes without max_memory_growth="
     return Doubtful(Symptom(said, MEMORY, growth, limit, "high", headline), Passed(figures=known))
 
 
 def _grows(growth: float) -> str:
-    return f"memory grows by {figures.short(growth)} MB with every step"
+    return f"memory grows by {wording.short(growth)} MB with every step"
 
 
 def _without_figure(known: Mapping[str, float | None], settings: Mapping[str, Any]) -> CouldNotJudge | None:
     """A gate that was asked for is never passed for want of anything to hold against it."""
     for gate, (figure, why) in _NEEDED.items():
         if settings.get(gate) is not None and known[figure] is None:
-            return CouldNotJudge(f"{gate}={figures.short(settings[gate])}: {why}", known)
+            return CouldNotJudge(f"{gate}={wording.short(settings[gate])}: {why}", known)
     return None
 
 
@@ -147,7 +148,7 @@ def _told(known: Mapping[str, float | None]) -> str:
     """'waiting 3.1 ms, computing 4.2 ms'."""
     computing = sum(known[f"{phase}_ms"] or 0.0 for phase in PHASES if phase not in ("wait", "transfer"))
     parts = {"waiting": known["wait_ms"] or 0.0, "moving": known["transfer_ms"] or 0.0, "computing": computing}
-    return ", ".join(f"{name} {figures.short(ms)} ms" for name, ms in parts.items() if ms or name != "moving")
+    return ", ".join(f"{name} {wording.short(ms)} ms" for name, ms in parts.items() if ms or name != "moving")
 
 
 def clearly_better(trace: Trace, sick: Sick) -> bool:
@@ -164,10 +165,10 @@ def is_faster(trace: Trace, sick: Sick) -> bool:
 
 def speed_up(trace: Trace, uncured: Trace) -> float:
     """How many times as many samples go through in the same time. 0 where that cannot be said."""
-    now, before = pace.quiet_step(trace), pace.quiet_step(uncured)
+    now, before = timing.quiet_step(trace), timing.quiet_step(uncured)
     if now is None or before is None:
         return 0.0
-    done = (pace.samples_a_step(trace) or 1) / (pace.samples_a_step(uncured) or 1)
+    done = (timing.samples_a_step(trace) or 1) / (timing.samples_a_step(uncured) or 1)
     return done * before / max(now, 1e-12)
 
 
@@ -178,19 +179,19 @@ def result(trace: Trace, sick: Sick | None = None) -> str:
     if sick is not None and sick.symptom.category == MEMORY:
         before, growth = measured(sick.trace)["memory_growth_mb"], known["memory_growth_mb"]
         if before is not None and growth is not None:
-            return f"{figures.short(before)} -> {figures.short(max(growth, 0.0))} MB a step"
+            return f"{wording.short(before)} -> {wording.short(max(growth, 0.0))} MB a step"
     if sick is not None and speed_up(trace, sick.trace) >= CLEARLY_FASTER:
         return _faster(trace, sick.trace)
     speed, step = known["samples_per_second"], known["step_seconds"]
     assert step is not None
-    return f"{figures.short(speed)} samples/s" if speed else f"{figures.short(1e3 * step)} ms a step"
+    return f"{wording.short(speed)} samples/s" if speed else f"{wording.short(1e3 * step)} ms a step"
 
 
 def _faster(trace: Trace, uncured: Trace) -> str:
     """'1,390 -> 22,700 samples/s, 16.3 x faster': by the quiet steps of both, which the factor goes by."""
-    each = [(pace.samples_a_step(run), pace.quiet_step(run) or 1e-12) for run in (uncured, trace)]
+    each = [(timing.samples_a_step(run), timing.quiet_step(run) or 1e-12) for run in (uncured, trace)]
     if all(samples for samples, _ in each):
-        told = " -> ".join(figures.short((samples or 0.0) / seconds) for samples, seconds in each) + " samples/s"
+        told = " -> ".join(wording.short((samples or 0.0) / seconds) for samples, seconds in each) + " samples/s"
     else:
-        told = " -> ".join(figures.short(1e3 * seconds) for _, seconds in each) + " ms a step"
+        told = " -> ".join(wording.short(1e3 * seconds) for _, seconds in each) + " ms a step"
     return f"{told}, {speed_up(trace, uncured):.1f} x faster"

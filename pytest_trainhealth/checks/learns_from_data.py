@@ -25,13 +25,14 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from .. import curve, figures, guessing, misgiven, rates, silent, wiring
-from ..breakdown import broke_down
-from ..facts import Symptom
+from .. import wording
+from ..analysis import chance, learning_rates, loss_curve, loss_symptoms, silent_faults, wiring
+from ..analysis.run_failures import broke_down
 from ..records.data import Alignment
 from ..records.judgement import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, Passed, Sick
-from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Symptom
 from . import trains_without_nan
 
 SIGNALS: tuple[str, ...] = (
@@ -101,26 +102,26 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(trace.cut_short or "no step was taken")
     first, last = _start(losses), _end(losses)
     known = {"first_loss": first, "last_loss": last}
-    uncured, wrong = controls.get(UNCURED), silent.begins_later(trace, _SEEN_CLOSELY)
-    apart = _not_aligned(trace) or misgiven.any_number_of_labels(trace)
+    uncured, wrong = controls.get(UNCURED), silent_faults.begins_later(trace, _SEEN_CLOSELY)
+    apart = _not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)
     if apart is not None:
         return apart  # whatever else is wrong, no cure puts this right
     if wrong is not None:
         return wrong
     if uncured is not None:
-        if silent.begins_later(uncured, _SEEN_CLOSELY) is not None:
+        if silent_faults.begins_later(uncured, _SEEN_CLOSELY) is not None:
             return Passed(figures=known)
         return Passed(figures=known) if _far_better(trace, uncured) else _symptom(trace, first, last)
     if trace.batches == 1:
         return Passed(("one batch only: overfits_one_batch says the rest",), known)
     if len(losses) < _FEWEST:
         return CouldNotJudge(trace.cut_short, known) if trace.cut_short else Passed(figures=known)
-    if wiring.adversarial(trace) or (rates.warming_up(trace) and not rates.runs_away(trace)):
+    if wiring.adversarial(trace) or (learning_rates.warming_up(trace) and not learning_rates.runs_away(trace)):
         return Passed(figures=known)
     fell = (first - last) / max(abs(first), 1e-12)
-    notes = () if fell > 0.05 else (f"loss {figures.change(first, last)} over {len(losses)} steps: nothing was learnt "
+    notes = () if fell > 0.05 else (f"loss {wording.change(first, last)} over {len(losses)} steps: nothing was learnt "
                                     "that carries over, which is as it should be with random labels",)  # fmt: skip
-    if guessing.worse(trace, last):
+    if chance.worse(trace, last):
         return Doubtful(_worse_than_a_guess(trace, first, last), Passed(notes, known))
     odd = _odd(trace, first, last, fell)
     return Passed(notes, known) if odd is None else Doubtful(odd, Passed(notes, known), rates=True)
@@ -132,21 +133,21 @@ def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None
         return _symptom(trace, first, last)
     if fell > 1 - _LEARNT:
         return None
-    if rates.odd_course(trace) is not None or rates.odd_setting(trace) is not None:
+    if learning_rates.odd_course(trace) is not None or learning_rates.odd_setting(trace) is not None:
         return _symptom(trace, first, last)
-    if fell > _CLEARLY_FELL and not curve.bounces(trace.losses):
+    if fell > _CLEARLY_FELL and not loss_curve.bounces(trace.losses):
         return None
     ratios = wiring.update_ratios(trace)
     size = median(ratios) if ratios else 0.0
     large = size >= _LARGE_UPDATE and not _falls_on(trace.losses)
-    if large or 0 < size <= _SMALL_UPDATE or curve.bounces(trace.losses) or _grows(trace.losses):
+    if large or 0 < size <= _SMALL_UPDATE or loss_curve.bounces(trace.losses) or _grows(trace.losses):
         return _symptom(trace, first, last)
     return None
 
 
 def _plainly_wrong(trace: Trace) -> bool:
     """What harms a training however far its loss has fallen; how much, a re-run without it shows."""
-    if rates.wrong_way_round(trace) or rates.cannot_settle(trace) or wiring.norms_starve(trace):
+    if learning_rates.wrong_way_round(trace) or learning_rates.cannot_settle(trace) or wiring.norms_starve(trace):
         return True
     return _learns_on_top(trace) and any(a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.activations.values())
 
@@ -185,11 +186,11 @@ def _far_better(cured: Trace, uncured: Trace) -> bool:
     if cured.smaller_steps_from is not None:
         return _settles(cured, uncured)
     first, before, after = abs(uncured.losses[0]), _end(uncured.losses), _end(cured.losses)
-    if guessing.worse(uncured, before) and after < (guessing.guess(uncured) or 0.0):
+    if chance.worse(uncured, before) and after < (chance.guess(uncured) or 0.0):
         return True  # a huge first loss is no measure
     if uncured.losses[0] > 0 and before > 0 and after > _FAR_BETTER * before:
         return False
-    if rates.wrong_way_round(uncured):
+    if learning_rates.wrong_way_round(uncured):
         return True  # nobody means that: half is enough
     return before - after > _BY_AT_LEAST * first or 0 < after <= _FAR_BELOW * before
 
@@ -212,7 +213,7 @@ def _not_aligned(trace: Trace) -> Symptom | None:
     if repaired is None:
         return None
     return Symptom(
-        f"{figures.count(repaired.changed)} of {figures.count(repaired.samples)} inputs have another target in the "
+        f"{wording.count(repaired.changed)} of {wording.count(repaired.samples)} inputs have another target in the "
         "second epoch than in the first",
         SILENT,
         repaired.changed,
@@ -225,17 +226,17 @@ def _not_aligned(trace: Trace) -> Symptom | None:
 def _in_another_order(found: Alignment) -> Symptom:
     if found.crossed:
         return Symptom(
-            f"{figures.count(found.crossed)} of {figures.count(found.samples)} inputs get the target of another sample",
+            f"{wording.count(found.crossed)} of {wording.count(found.samples)} inputs get the target of another sample",
             SILENT,
             found.crossed,
             0.0,
             "high",
             "inputs get the targets of other samples",
         )
-    what = f"{figures.count(found.samples)} targets" if found.kind == "classes" else "the targets' variance"
+    what = f"{wording.count(found.samples)} targets" if found.kind == "classes" else "the targets' variance"
     return Symptom(
-        f"{figures.share(max(found.used, 0.0))} of {what} can be told from the inputs as they are used, and "
-        f"{figures.share(found.best)} when each input gets the target of {found.order}",
+        f"{wording.share(max(found.used, 0.0))} of {what} can be told from the inputs as they are used, and "
+        f"{wording.share(found.best)} when each input gets the target of {found.order}",
         SILENT,
         found.used,
         found.best,
@@ -245,30 +246,30 @@ def _in_another_order(found: Alignment) -> Symptom:
 
 
 def _worse_than_a_guess(trace: Trace, first: float, last: float) -> Symptom:
-    guess = guessing.guess(trace) or 0.0
+    guess = chance.guess(trace) or 0.0
     summary = (
-        f"loss {figures.change(first, last)} in {len(trace.losses)} steps through the data: the same guess for every "
-        f"sample would give {figures.loss(guess)}"
+        f"loss {wording.change(first, last)} in {len(trace.losses)} steps through the data: the same guess for every "
+        f"sample would give {wording.loss(guess)}"
     )
-    return Symptom(summary, PLATEAU, last, guess, "medium", f"loss stops at {figures.loss(last)}, worse than a guess")
+    return Symptom(summary, PLATEAU, last, guess, "medium", f"loss stops at {wording.loss(last)}, worse than a guess")
 
 
 def _symptom(trace: Trace, first: float, last: float) -> Symptom:
     losses, steps = trace.losses, len(trace.losses)
-    summary = f"loss {figures.change(first, last)} in {steps} steps through the data"
+    summary = f"loss {wording.change(first, last)} in {steps} steps through the data"
     wanted = first - (1 - _LEARNT) * abs(first)
     if _grows(losses):
-        category, headline = INSTABILITY, f"loss grows from {figures.change(first, last)}"
-    elif curve.bounces(losses):
-        category, headline = INSTABILITY, f"loss oscillates around {figures.loss(last)}"
+        category, headline = INSTABILITY, f"loss grows from {wording.change(first, last)}"
+    elif loss_curve.bounces(losses):
+        category, headline = INSTABILITY, f"loss oscillates around {wording.loss(last)}"
     elif first - last > _FELL_SOMEWHAT * abs(first):
-        category, headline = PLATEAU, f"loss stops at {figures.loss(last)}"
+        category, headline = PLATEAU, f"loss stops at {wording.loss(last)}"
     else:
-        category, headline = NOT_LEARNING, f"loss stuck at {figures.loss(last)}"
+        category, headline = NOT_LEARNING, f"loss stuck at {wording.loss(last)}"
     return Symptom(summary, category, last, wanted, "medium", headline)
 
 
 def result(trace: Trace, sick: Sick | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
-    return figures.change(trace.losses[0], _end(trace.losses) if trace.finite else trace.losses[-1])
+    return wording.change(trace.losses[0], _end(trace.losses) if trace.finite else trace.losses[-1])

@@ -26,13 +26,14 @@ from dataclasses import replace
 from statistics import fmean, median
 from typing import Any
 
-from .. import curve, figures, guessing, misgiven, objective, rates, wiring
-from ..breakdown import broke_down
-from ..facts import Symptom
+from .. import wording
+from ..analysis import chance, learning_rates, loss_calls, loss_curve, loss_symptoms, wiring
+from ..analysis.run_failures import broke_down
 from ..records.intervention import Cure
 from ..records.judgement import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed, Sick
-from ..symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
-from ..trace import Trace
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.trace import Trace
+from ..records.verdict import Symptom
 
 SIGNALS: tuple[str, ...] = ("loss_calls", "penalties")
 ONE_BATCH = True
@@ -86,11 +87,11 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if updates < steps:
         return False
     # still falling: it gets twice the time, and is asked again now and then
-    return updates >= 2 * steps or ((updates - steps) % 25 == 0 and not curve.still_falling(losses))
+    return updates >= 2 * steps or ((updates - steps) % 25 == 0 and not loss_curve.still_falling(losses))
 
 
 def _kept(trace: Trace, ratio: float) -> bool:
-    return _below(trace.losses, ratio) and not guessing.no_better(trace, fmean(trace.losses[-3:]))
+    return _below(trace.losses, ratio) and not chance.no_better(trace, fmean(trace.losses[-3:]))
 
 
 def _below(losses: list[float], ratio: float) -> bool:
@@ -104,7 +105,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if not trace.losses:
         return CouldNotJudge("no step was taken")
     ratio = settings.get("ratio", 0.1)
-    losses, first, last = trace.losses, trace.losses[0], curve.level(trace.losses)
+    losses, first, last = trace.losses, trace.losses[0], loss_curve.level(trace.losses)
     known = {"first_loss": first, "last_loss": last, "limit": ratio * first}
     by_calls = _by_what_the_losses_are_given(trace, controls, ratio, known)
     if by_calls is not None:
@@ -117,11 +118,11 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return Doubtful(_only_guesses(trace, first, last), Passed(figures=known))
     if max(map(abs, losses)) == 0:
         reason = "the loss is 0 from the first step on"
-        if objective.one_column(trace) is not None:
+        if loss_calls.one_column(trace) is not None:
             return Symptom(f"{reason}, whatever the model gives", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
     fall = (first - last) / max(abs(first), 1e-12)
-    stands_out = first - last > _ABOVE_NOISE * curve.spread(losses)
+    stands_out = first - last > _ABOVE_NOISE * loss_curve.spread(losses)
     if stands_out and (fall >= _WORTH_A_CONTROL or first <= 0):
         verdict = _beside_zeroed_inputs(trace, controls.get(ZEROED_INPUTS.label), first, last, fall)
         if isinstance(verdict, Passed | CouldNotJudge):
@@ -135,23 +136,23 @@ def _by_what_the_losses_are_given(
     trace: Trace, controls: Mapping[str, Trace], ratio: float, known: Mapping[str, float | None]
 ) -> Judgement | None:
     """None where the calls of the loss functions leave it to the curve."""
-    first, last = trace.losses[0], curve.level(trace.losses)
-    impossible, odd = objective.impossible(trace), objective.doubts(trace)
+    first, last = trace.losses[0], loss_curve.level(trace.losses)
+    impossible, odd = loss_calls.impossible(trace), loss_calls.doubts(trace)
     if impossible is not None:
-        return misgiven.below_zero(impossible)
-    several = misgiven.any_number_of_labels(trace)
+        return loss_symptoms.below_zero(impossible)
+    several = loss_symptoms.any_number_of_labels(trace)
     if several is not None:
         return several
-    if trace.loss_cured_by and objective.runs_away(trace):
+    if trace.loss_cured_by and loss_calls.runs_away(trace):
         return _symptom(trace, first, last, ratio)  # without bound in either direction: no sign is the right one
     if wiring.adversarial(trace):
-        given = misgiven.given_to_adversaries(trace)
+        given = loss_symptoms.given_to_adversaries(trace)
         if given is not None:
             return given
         if trace.loss_cured_by and UNCURED in controls:
             return Passed(("judged by what the losses are given: those of adversaries need not fall",), known)
     if odd and (_kept(trace, ratio) or last < first <= 0):
-        summary = f"loss {figures.change(first, last)} in {trace.steps} steps, but {odd}"
+        summary = f"loss {wording.change(first, last)} in {trace.steps} steps, but {odd}"
         return Doubtful(Symptom(summary, SILENT, last, ratio * first, "high", odd), Passed(figures=known))
     return None
 
@@ -160,11 +161,11 @@ def _learnt_something(
     trace: Trace, verdict: Passed | CouldNotJudge, uncured: Trace | None, ratio: float
 ) -> Passed | CouldNotJudge | Doubtful:
     """It does better than its control, but a fault may keep it from doing far better: said only with proof."""
-    first, last = trace.losses[0], curve.level(trace.losses)
+    first, last = trace.losses[0], loss_curve.level(trace.losses)
     if wiring.adversarial(trace):
         return verdict  # what another learning rate makes of two that pull against each other proves nothing
     if isinstance(verdict, Passed):
-        nearly = 0 < last < _NEARLY * first and not objective.bounded(trace)
+        nearly = 0 < last < _NEARLY * first and not loss_calls.bounded(trace)
         if uncured is None and wiring.squeezed_to_one(trace) is not None:
             nearly = False
         if nearly and _clearly_below(last, uncured):
@@ -178,19 +179,19 @@ def _learnt_something(
 def _without_a_fall(
     trace: Trace, controls: Mapping[str, Trace], ratio: float, known: Mapping[str, float | None]
 ) -> Judgement:
-    first, last = trace.losses[0], curve.level(trace.losses)
-    if rates.warming_up(trace):
+    first, last = trace.losses[0], loss_curve.level(trace.losses)
+    if learning_rates.warming_up(trace):
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if wiring.adversarial(trace):
         return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
-    if objective.climbs(trace) and last > first:
+    if loss_calls.climbs(trace) and last > first:
         reason = "the optimizers climb (maximize=True), and what rises may be meant to"
         return Doubtful(_symptom(trace, first, last, ratio), CouldNotJudge(reason, known))
     untrained = controls.get(UNTRAINED.label)
     if untrained is None:
         return NeedsControl(UNTRAINED, once=True)
-    if _moves_by_itself(untrained) and curve.level(untrained.losses) - last > _BETTER_THAN_CONTROL * abs(last):
-        level = figures.loss(curve.level(untrained.losses))
+    if _moves_by_itself(untrained) and loss_curve.level(untrained.losses) - last > _BETTER_THAN_CONTROL * abs(last):
+        level = wording.loss(loss_curve.level(untrained.losses))
         return Passed(
             (f"the loss moves by itself; judged against a run without learning, which ends at {level}",), known
         )
@@ -204,7 +205,7 @@ def _jumped(trace: Trace) -> bool:
 
 def _clearly_below(last: float, uncured: Trace | None) -> bool:
     """A cure that brings 31 % down to 29 % proves nothing."""
-    return uncured is None or not uncured.losses or last < 0.5 * curve.level(uncured.losses)
+    return uncured is None or not uncured.losses or last < 0.5 * loss_curve.level(uncured.losses)
 
 
 def _healed(trace: Trace, uncured: Trace | None, last: float) -> bool:
@@ -213,32 +214,32 @@ def _healed(trace: Trace, uncured: Trace | None, last: float) -> bool:
     """
     if uncured is None or not uncured.losses or not uncured.finite or not trace.loss_cured_by:
         return False
-    if objective.rewarded_divergence(uncured) is not None:
+    if loss_calls.rewarded_divergence(uncured) is not None:
         return True  # what falls without bound is no level to be held against
-    first, level = uncured.losses[0], curve.level(uncured.losses)
-    if first <= 0 or objective.climbs(uncured):
+    first, level = uncured.losses[0], loss_curve.level(uncured.losses)
+    if first <= 0 or loss_calls.climbs(uncured):
         return False
-    if objective.summed_divergence(uncured) is not None or any(map(objective.squashed_twice, uncured.loss_calls)):
+    if loss_calls.summed_divergence(uncured) is not None or any(map(loss_calls.squashed_twice, uncured.loss_calls)):
         return last < _FAR_BELOW_A_FAULT * level
     return level > (1 - _WORTH_A_CONTROL) * first and last < _FAR_BELOW_A_STANDSTILL * level
 
 
 def _only_guesses(trace: Trace, first: float, last: float) -> Symptom:
-    drowned = guessing.under_a_penalty(trace)
+    drowned = chance.under_a_penalty(trace)
     if drowned is not None:
         summary = (
-            f"loss {figures.change(first, last)} in {len(trace.losses)} steps on one batch, but most of it is a "
-            f"penalty on the parameters: what is to be learnt began at {figures.loss(drowned)}"
+            f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch, but most of it is a "
+            f"penalty on the parameters: what is to be learnt began at {wording.loss(drowned)}"
         )
-        headline = f"loss stops at {figures.loss(last)}, and what fell is a penalty"
+        headline = f"loss stops at {wording.loss(last)}, and what fell is a penalty"
         return Symptom(summary, PLATEAU, last, drowned, "high", headline)
-    guess = guessing.guess(trace) or 0.0
+    guess = chance.guess(trace) or 0.0
     summary = (
-        f"loss {figures.change(first, last)} in {len(trace.losses)} steps on one batch: it came down to that of a "
-        f"guess, {figures.loss(guess)}, and stays"
+        f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch: it came down to that of a "
+        f"guess, {wording.loss(guess)}, and stays"
     )
     category = INSTABILITY if _jumped(trace) else PLATEAU
-    return Symptom(summary, category, last, guess, "high", f"loss stops at {figures.loss(last)}, that of a guess")
+    return Symptom(summary, category, last, guess, "high", f"loss stops at {wording.loss(last)}, that of a guess")
 
 
 def _moves_by_itself(untrained: Trace) -> bool:
@@ -246,14 +247,14 @@ def _moves_by_itself(untrained: Trace) -> bool:
     if untrained.crash or not untrained.finite or not untrained.losses:
         return False
     first = untrained.losses[0]
-    return abs(curve.level(untrained.losses) - first) > _BETTER_THAN_CONTROL * abs(first)
+    return abs(loss_curve.level(untrained.losses) - first) > _BETTER_THAN_CONTROL * abs(first)
 
 
 def _beside_zeroed_inputs(
     trace: Trace, control: Trace | None, first: float, last: float, fall: float
 ) -> Judgement | None:
     """None: the control shows nothing that speaks for the training."""
-    if fall < _CLEARLY_FELL and curve.is_straight(trace.losses):
+    if fall < _CLEARLY_FELL and loss_curve.is_straight(trace.losses):
         return None  # a creep, which a control that creeps more slowly must not excuse
     if control is None:
         return NeedsControl(ZEROED_INPUTS)
@@ -264,11 +265,11 @@ def _beside_zeroed_inputs(
         return Passed(("judged by its fall: no control run was possible",), known) if fall >= _CLEARLY_FELL else None
     known["control_loss"] = other
     if other - last > _BETTER_THAN_CONTROL * abs(first - last):
-        return Passed((f"judged against zeroed inputs, which end at {figures.loss(other)}",), known)
+        return Passed((f"judged against zeroed inputs, which end at {wording.loss(other)}",), known)
     if fall >= _CLEARLY_FELL:
         return CouldNotJudge(
-            f"the loss falls ({figures.change(first, last)}), but no further than with zeroed inputs "
-            f"({figures.loss(other)})",
+            f"the loss falls ({wording.change(first, last)}), but no further than with zeroed inputs "
+            f"({wording.loss(other)})",
             known,
         )
     return None
@@ -277,22 +278,22 @@ def _beside_zeroed_inputs(
 def _control_level(control: Trace) -> float | None:
     if control.without_effect or control.crash or not control.finite or not control.losses:
         return None
-    return curve.level(control.losses)
+    return loss_curve.level(control.losses)
 
 
 def _symptom(trace: Trace, first: float, last: float, ratio: float) -> Symptom:
     losses, steps = trace.losses, len(trace.losses)
-    samples = f" of {figures.plural(trace.batch_size, 'sample')}" if trace.batch_size else ""
-    wanted = f"has to fall below {figures.loss(ratio * first)}" if first > 0 else "has to fall"
-    summary = f"loss {figures.change(first, last)} in {steps} steps on one batch{samples} ({wanted})"
-    if last - first > max(0.1 * abs(first), 2 * curve.spread(losses)):
-        category, headline = INSTABILITY, f"loss grows from {figures.change(first, last)}"
-    elif curve.oscillates(losses):
-        category, headline = INSTABILITY, f"loss oscillates around {figures.loss(last)}"
+    samples = f" of {wording.plural(trace.batch_size, 'sample')}" if trace.batch_size else ""
+    wanted = f"has to fall below {wording.loss(ratio * first)}" if first > 0 else "has to fall"
+    summary = f"loss {wording.change(first, last)} in {steps} steps on one batch{samples} ({wanted})"
+    if last - first > max(0.1 * abs(first), 2 * loss_curve.spread(losses)):
+        category, headline = INSTABILITY, f"loss grows from {wording.change(first, last)}"
+    elif loss_curve.oscillates(losses):
+        category, headline = INSTABILITY, f"loss oscillates around {wording.loss(last)}"
     elif first - last > 0.3 * abs(first):
-        category, headline = PLATEAU, f"loss stops at {figures.loss(last)}"
+        category, headline = PLATEAU, f"loss stops at {wording.loss(last)}"
     else:
-        category, headline = NOT_LEARNING, f"loss stuck at {figures.loss(last)}"
+        category, headline = NOT_LEARNING, f"loss stuck at {wording.loss(last)}"
     return Symptom(summary, category, last, ratio * first, "high", headline)
 
 
@@ -300,5 +301,5 @@ def result(trace: Trace, sick: Sick | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
     if not trace.finite:
-        return figures.change(trace.losses[0], trace.losses[-1])
-    return figures.change(trace.losses[0], median(trace.losses[-3:]))
+        return wording.change(trace.losses[0], trace.losses[-1])
+    return wording.change(trace.losses[0], median(trace.losses[-3:]))

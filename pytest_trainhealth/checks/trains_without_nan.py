@@ -32,10 +32,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import figures
-from ..breakdown import broke_down
+from .. import wording
+from ..analysis.run_failures import broke_down
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
-from ..trace import Trace
+from ..records.trace import Trace
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False
@@ -66,4 +66,4 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
 def result(trace: Trace, sick: Sick | None = None) -> str:
     if trace.nonfinite is not None:
         return f"{trace.nonfinite.value} at step {trace.nonfinite.step}"
-    return f"finite for {figures.plural(trace.steps, 'step')}"
+    return f"finite for {wording.plural(trace.steps, 'step')}"

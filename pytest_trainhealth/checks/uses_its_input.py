@@ -22,18 +22,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import figures
-from ..breakdown import broke_down
-from ..facts import Symptom
+from .. import wording
+from ..analysis.run_failures import broke_down
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
 from ..records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
-from ..symptoms import SILENT
-from ..trace import Trace
+from ..records.symptoms import SILENT
+from ..records.trace import Trace
+from ..records.verdict import Symptom
 
 SIGNALS = ("probes",)
 ONE_BATCH = False
 ABOUT_HYPERPARAMETERS = False
-#: The last look of the probes is at step 8 (observe/probes.py).
+#: The last look of the probes is at step 8 (observe/signals/probes/probes.py).
 STEPS = 9
 
 
@@ -78,7 +78,7 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
 def _mixed(record: MixingRecord) -> Symptom:
     said = (
         f"another sample {record.sample} changes the outputs of {record.others} of {record.samples - 1} other samples, "
-        f"by up to {figures.share(record.share)} of its own change (0 is right)"
+        f"by up to {wording.share(record.share)} of its own change (0 is right)"
     )
     return Symptom(said, SILENT, record.share, 0.0, "high", "samples change each other's outputs")
 
@@ -89,7 +89,7 @@ def _leaked(record: LeakRecord) -> Symptom:
         return Symptom(said, SILENT, 1.0, 0.0, "high", "the target is given as input")
     said = (
         f"outputs up to position {record.position} of {record.length} change with the elements of {record.name} "
-        f"behind it, by {figures.share(record.share)} of what those change themselves (0 is right)"
+        f"behind it, by {wording.share(record.share)} of what those change themselves (0 is right)"
     )
     return Symptom(said, SILENT, record.share, 0.0, "high", "the model sees what it has to predict")
 
@@ -102,10 +102,10 @@ def _ignored(record: InputRecord) -> Symptom:
 def _ignored_in_part(record: InputRecord) -> Symptom:
     number = len(record.ignored_parts)
     said = (
-        f"{figures.plural(number, record.unit)} of {record.parts} of {record.name} "
+        f"{wording.plural(number, record.unit)} of {record.parts} of {record.name} "
         f"{'has' if number == 1 else 'have'} no influence on any output of {record.model} (each should have some)"
     )
-    headline = f"{figures.plural(number, record.unit)} of {record.name} without influence"
+    headline = f"{wording.plural(number, record.unit)} of {record.name} without influence"
     return Symptom(said, SILENT, float(number), 0.0, "medium", headline)
 
 
@@ -114,7 +114,7 @@ def _padded(record: PaddingRecord) -> Symptom:
     told = "masked by" if record.told_by == "mask" else "marked by"
     said = (
         f"{other}, {told} {record.mask}, changes outputs at real positions by "
-        f"{figures.share(record.share)} of what another sample changes them (0 is right)"
+        f"{wording.share(record.share)} of what another sample changes them (0 is right)"
     )
     return Symptom(said, SILENT, record.share, 0.0, "high", "padding changes the output")
 

@@ -16,12 +16,12 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from ..facts import Place
 from ..records.numbers import GuiltyOperation, Range
-from .module_stack import ModuleStack
-from .origin import is_library_file
-from .places import place_of, user_place
-from .run import Run
+from ..records.verdict import Place
+from .run.run import Run
+from .source.authorship import is_library_file
+from .source.module_stack import ModuleStack
+from .source.places import place_of, user_place
 
 #: An Inf that these write was asked for.
 _FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "where", "scalar_tensor", "lift_fresh",

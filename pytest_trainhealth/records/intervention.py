@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..facts import Fix
+from .verdict import Fix
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..facts import Symptom
-from ..trace import Trace
 from .intervention import Cure
+from .trace import Trace
+from .verdict import Symptom
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..facts import Place
+from .verdict import Place
 
 
 @dataclass

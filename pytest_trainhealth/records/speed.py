@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..facts import Place
+from .verdict import Place
 
 #: What a step's time goes into, in the order of the step.
 PHASES = ("wait", "transfer", "forward", "backward", "optimizer", "rest")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from ..facts import Place
+from .verdict import Place
 
 #: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
 #: (any weight: 1.6e-3); the first of twelve sigmoid layers is at 1e-11.

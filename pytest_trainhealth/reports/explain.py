@@ -6,8 +6,8 @@ import textwrap
 
 from ..causes import all_causes, cause, cause_names
 from ..checks import check_page
+from ..records.symptoms import SYMPTOM_ROWS, SymptomRow
 from ..settings import CHECKS, WrongSetting, near
-from ..symptoms import SYMPTOM_ROWS, SymptomRow
 
 _INDENT = "    "
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..facts import SCHEMA_VERSION
+from ..records.verdict import SCHEMA_VERSION
 
 
 def write(path: Path, verdicts: Sequence[dict[str, Any]], *, complete: bool, interrupted: bool) -> None:

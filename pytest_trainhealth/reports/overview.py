@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..facts import Outcome, Verdict
+from ..records.verdict import Outcome, Verdict
 
 _SUREST_FIRST = ("confirmed", "likely", "possible")
 #: Seconds: more would be shown as 100.0 s.

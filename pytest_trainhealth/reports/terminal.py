@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..facts import Verdict
-from ..figures import plural
+from ..records.verdict import Verdict
 from ..settings import CHECKS, SPEED
+from ..wording import plural
 from .overview import check_rows, main_cause, seconds, told_once, totals
-from .speed import speed_lines
+from .speed_bar import speed_lines
 
 if TYPE_CHECKING:
-    from ..gathering import Examined, Gathered
+    from ..plugin.session_results import Examined, Gathered
 
 _COLOURS = {"failed": "red", "passed": "green", "could not judge": "yellow"}
 

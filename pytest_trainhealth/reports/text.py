@@ -11,8 +11,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
-from ..facts import Certainty, Evidence, Finding, Place, Report, Rerun, Verdict
-from ..figures import names
+from ..records.verdict import Certainty, Evidence, Finding, Place, Report, Rerun, Verdict
+from ..wording import names
 from .overview import check_rows, told_once, totals
 
 #: pytest's short summary and JUnit's `message` show one line; longer ones are cut where nobody chose. By judgement: 100

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset
 
 from pytest_trainhealth.causes import Suspicion
-from pytest_trainhealth.facts import Fix, Place
 from pytest_trainhealth.records.speed import LoadingRecord
+from pytest_trainhealth.records.verdict import Fix, Place
 
 from .test_performance import found, made_up, told
 
@@ -175,14 +175,14 @@ class Annealed(nn.Module):
 
 def reasons(model: Annealed, widths: list[int], **how: Any) -> tuple[int, str]:
     """Graphs that the compiler makes, and what it says of the last."""
-    from pytest_trainhealth.observe import surroundings
+    from pytest_trainhealth.observe.signals.speed import machine
 
     torch.compiler.reset()
-    compiled, before = torch.compile(model, backend="eager", **how), surroundings._graphs()
+    compiled, before = torch.compile(model, backend="eager", **how), machine._graphs()
     for width in widths:
         model.step += 1  # type: ignore[operator]
         compiled(torch.ones(4, width))
-    return surroundings._graphs() - before, surroundings._reason()
+    return machine._graphs() - before, machine._reason()
 
 
 def test_what_this_compiler_really_says() -> None:

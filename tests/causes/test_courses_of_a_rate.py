@@ -6,12 +6,12 @@ from math import cos, pi
 
 import pytest
 
-from pytest_trainhealth import rates
+from pytest_trainhealth.analysis import learning_rates
 from pytest_trainhealth.causes import bad_momentum, lr_decayed_too_early, lr_too_low, needs_lr_decay, scheduler_misuse
-from pytest_trainhealth.facts import Symptom
+from pytest_trainhealth.records.symptoms import NOT_LEARNING
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
-from pytest_trainhealth.symptoms import NOT_LEARNING
-from pytest_trainhealth.trace import Trace
 
 STUCK = Symptom("loss 2.303 -> 2.303", NOT_LEARNING, 2.303, 0.23)
 N = 80
@@ -41,13 +41,13 @@ HEALTHY = {
 
 @pytest.mark.parametrize("course", HEALTHY.values(), ids=HEALTHY)
 def test_these_are_schedules(course):
-    assert rates.odd_course(trace_of(course)) is None
+    assert learning_rates.odd_course(trace_of(course)) is None
 
 
 def test_a_peak_of_its_own_is_no_growth_without_end():
     course = [0.004 * 1.05**step for step in range(N)]
-    assert rates.odd_course(trace_of(course, base=0.004, schedulers=[("OneCycleLR", N)])) is None
-    assert rates.odd_course(trace_of(course, base=0.004)).kind == "runaway"
+    assert learning_rates.odd_course(trace_of(course, base=0.004, schedulers=[("OneCycleLR", N)])) is None
+    assert learning_rates.odd_course(trace_of(course, base=0.004)).kind == "runaway"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_peak_of_its_own_is_no_growth_without_end():
 )
 def test_these_are_misused(course, kind, rate):
     trace = trace_of(course, base=0.1, schedulers=[("CosineAnnealingLR" if kind == "bounces" else "StepLR", N)])
-    found = rates.odd_course(trace)
+    found = learning_rates.odd_course(trace)
     assert (found.kind, found.rate) == (kind, pytest.approx(rate))
     suspicion = scheduler_misuse.look(trace, STUCK)
     assert suspicion.cures[0].options == {"rate": pytest.approx(rate)}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pytest_trainhealth.causes import Suspicion, cause
-from pytest_trainhealth.facts import Place, Symptom
 from pytest_trainhealth.records.data import KeptTensor, SampleChange
+from pytest_trainhealth.records.symptoms import INSTABILITY, NOT_LEARNING, SILENT
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Place, Symptom
 from pytest_trainhealth.records.wiring import Accumulation, DoubleUpdate, GradientPath, OptimizerRecord
-from pytest_trainhealth.symptoms import INSTABILITY, NOT_LEARNING, SILENT
-from pytest_trainhealth.trace import Trace
 
 HERE = Place("train.py", 12, "clip_grad_norm_(model.parameters(), 1e-4)")
 

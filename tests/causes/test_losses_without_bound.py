@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.objective import runs_away
+from pytest_trainhealth.analysis.loss_calls import runs_away
+from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.wiring import OptimizerRecord
-from pytest_trainhealth.trace import Trace
 
 
 def traced(losses: list[float]) -> Trace:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pytest_trainhealth.causes import Suspicion, cause
-from pytest_trainhealth.facts import Place, Symptom
 from pytest_trainhealth.records.data import FieldRecord, ScaleRecord
 from pytest_trainhealth.records.losses import LossCall
 from pytest_trainhealth.records.numbers import (
@@ -16,9 +15,10 @@ from pytest_trainhealth.records.numbers import (
     NonFinite,
     Range,
 )
+from pytest_trainhealth.records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Place, Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord
-from pytest_trainhealth.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING
-from pytest_trainhealth.trace import Trace
 
 STUCK = Symptom("loss 2.303 -> 2.290", NOT_LEARNING, 2.29, 0.23)
 JUMPS = Symptom("loss oscillates", INSTABILITY, 5.0, 0.2)

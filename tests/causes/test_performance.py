@@ -15,12 +15,13 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.analysis.timing import LEAST_WARM_UP
 from pytest_trainhealth.causes import Suspicion, cause
-from pytest_trainhealth.facts import Finding, Place, Symptom
-from pytest_trainhealth.observe.recording import TrainingProgram
-from pytest_trainhealth.observe.slow_calls import STEPS
-from pytest_trainhealth.observe.watching import WatchedProgram
-from pytest_trainhealth.pace import LEAST_WARM_UP
+from pytest_trainhealth.observe.signals.speed.slow_calls import STEPS
+from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.start import Start
+from pytest_trainhealth.programs.training_program import TrainingProgram
+from pytest_trainhealth.programs.watched_program import WatchedProgram
 from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.speed import (
     CallRecord,
@@ -32,10 +33,9 @@ from pytest_trainhealth.records.speed import (
     SpeedRecord,
     SyncRecord,
 )
-from pytest_trainhealth.run_plan import Plan
-from pytest_trainhealth.starting import Start
-from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE
-from pytest_trainhealth.trace import Trace
+from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Finding, Place, Symptom
 
 SLOW = Symptom("20 ms a step", PERFORMANCE, 20.0, 10.0)
 FEW = Symptom("800 samples/s", PERFORMANCE, 800.0, 5000.0)
@@ -478,7 +478,7 @@ def test_a_remembered_result_still_lets_gradients_through() -> None:
         Start(Training(model, torch.optim.SGD(model.parameters(), 0.1), loss=loss, data=torch.randn(64, 64)), seed=0)
     )
     line = loss.__code__.co_firstlineno + 2
-    cure = Cure("remembered_result", "", {"file": __file__, "line": line})
+    cure = Cure("cached_result", "", {"file": __file__, "line": line})
     cured = program.record(Plan(longest=6, signals=("gradients",), cures=(cure,)))
     assert len(set(cured.losses[3:])) == 1 and len(set(cured.losses[:3])) == 3
     assert program.record(Plan(longest=6)).losses[:3] == cured.losses[:3]

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pytest_trainhealth import objective
+from pytest_trainhealth.analysis import loss_calls
 from pytest_trainhealth.causes import Suspicion, cause
-from pytest_trainhealth.facts import Symptom
 from pytest_trainhealth.records.losses import Given, LossCall
+from pytest_trainhealth.records.symptoms import CRASH, INSTABILITY, PLATEAU
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord
-from pytest_trainhealth.symptoms import CRASH, INSTABILITY, PLATEAU
-from pytest_trainhealth.trace import Trace
 
 SCORES = Given((16, 5), low=-2.0, high=2.0)
 CLASSES = Given((16,), "int64", 0, 4, whole=True, distinct=5)
@@ -84,7 +84,7 @@ def test_maximize_is_a_turned_sign_beside_a_loss_only() -> None:
 def test_shapes_that_broadcast(output: tuple[int, ...], target: tuple[int, ...], crossed: bool) -> None:
     terms = 256 if crossed else 16
     call = LossCall("mse_loss", input=Given(output), target=Given(target), terms=terms)
-    assert objective.broadcasts(call) is crossed
+    assert loss_calls.broadcasts(call) is crossed
     assert (look("target-shape-mismatch", trace(call)) is not None) is crossed
 
 
@@ -194,5 +194,5 @@ def test_a_softmax_over_labels_that_may_be_true_together() -> None:
 def test_rows_of_several_labels_beside_rows_of_none(sums: tuple[float, float] | None, found: bool) -> None:
     tags = Given((16, 5), "float32", 0, 1, whole=True, distinct=2, row_sums=sums)
     made = trace(cross_entropy(target=tags))
-    assert (objective.any_number_of_labels(made) is not None) is found
+    assert (loss_calls.any_number_of_labels(made) is not None) is found
     assert look("wrong-loss-for-task", made) is not None

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_trainhealth.checks.keeps_throughput import judge
-from pytest_trainhealth.concluding import second_look, verdict_on
-from pytest_trainhealth.diagnosis import Known, find_causes
-from pytest_trainhealth.facts import Finding, Symptom
-from pytest_trainhealth.judging import Examination
-from pytest_trainhealth.pytest_benchmark import measured_by, note_speed
+from pytest_trainhealth.engine.conclude import second_look, verdict_on
+from pytest_trainhealth.engine.diagnosis import Known, find_causes
+from pytest_trainhealth.engine.examination import Examination
+from pytest_trainhealth.plugin.benchmark import measured_by, note_speed
+from pytest_trainhealth.programs.plan import Plan
 from pytest_trainhealth.records.comparison import Comparison
 from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.judgement import Passed
-from pytest_trainhealth.run_plan import Plan
-from pytest_trainhealth.trace import Trace
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Finding, Symptom
 
 SLOWER = Comparison("main", "slower", 0.1, "", 1.3, 1.2, 1.4, 40, 7, 0.013, 0.01)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pytest_trainhealth.checks.gradients_flow import enough, judge
-from pytest_trainhealth.facts import Symptom
 from pytest_trainhealth.records.judgement import CouldNotJudge, Passed
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import ModuleRecord, OptimizerRecord, ParameterRecord
-from pytest_trainhealth.trace import Trace
 
 
 def parameter(name: str, **facts: object) -> ParameterRecord:

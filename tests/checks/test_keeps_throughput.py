@@ -10,21 +10,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pytest_trainhealth import Training, pace
+from pytest_trainhealth import Training
+from pytest_trainhealth.analysis import timing
+from pytest_trainhealth.analysis.timing import LEAST_WARM_UP, MOST_WARM_UP, measured, warm_up
 from pytest_trainhealth.causes import cause
 from pytest_trainhealth.checks.keeps_throughput import SIGNALS, clearly_better, enough, judge, result
-from pytest_trainhealth.facts import Symptom
-from pytest_trainhealth.observe.flops import count_flops
-from pytest_trainhealth.observe.recording import TrainingProgram
-from pytest_trainhealth.observe.run import Run
-from pytest_trainhealth.observe.split import Split
-from pytest_trainhealth.pace import LEAST_WARM_UP, MOST_WARM_UP, measured, warm_up
+from pytest_trainhealth.observe.run.run import Run
+from pytest_trainhealth.observe.signals.speed.phases import Split
+from pytest_trainhealth.programs.flops import count_flops
+from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.start import Start
+from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.judgement import CouldNotJudge, Doubtful, Passed, Sick
 from pytest_trainhealth.records.speed import Phases
-from pytest_trainhealth.run_plan import Plan
-from pytest_trainhealth.starting import Start
-from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE
-from pytest_trainhealth.trace import Trace
+from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 
 # -- which steps count ---------------------------------------------------------------------------------
 
@@ -101,8 +102,8 @@ def test_waiting_is_not_told_where_nobody_knows_it() -> None:
 
 def test_thousands_of_readings_are_judged_by_some(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
-    pairs = pace.combinations
-    monkeypatch.setattr(pace, "combinations", lambda some, two: looked.append(len(some)) or pairs(some, two))
+    pairs = timing.combinations
+    monkeypatch.setattr(timing, "combinations", lambda some, two: looked.append(len(some)) or pairs(some, two))
     assert measured(made_up(growth=0.3, steps=8000))["memory_growth_mb"] == pytest.approx(0.3)
     assert len(looked) == 2 and all(150 < count <= 200 for count in looked)
 

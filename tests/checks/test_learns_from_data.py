@@ -7,14 +7,14 @@ import random
 import pytest
 
 from pytest_trainhealth.checks.learns_from_data import enough, judge
-from pytest_trainhealth.facts import Symptom
 from pytest_trainhealth.records.data import Alignment, Repaired
 from pytest_trainhealth.records.judgement import UNCURED, CouldNotJudge, Doubtful, Passed
 from pytest_trainhealth.records.losses import Given, LossCall
 from pytest_trainhealth.records.numbers import ActivationRecord
+from pytest_trainhealth.records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, SILENT
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord
-from pytest_trainhealth.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, SILENT
-from pytest_trainhealth.trace import Trace
 
 CHANCE = 2.303
 

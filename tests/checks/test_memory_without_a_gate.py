@@ -12,10 +12,10 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.checks.keeps_throughput import clearly_better, judge, result
-from pytest_trainhealth.concluding import verdict_on
-from pytest_trainhealth.facts import Symptom, Verdict
+from pytest_trainhealth.engine.conclude import verdict_on
 from pytest_trainhealth.records.judgement import Doubtful, Passed, Sick
-from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE
+from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE
+from pytest_trainhealth.records.verdict import Symptom, Verdict
 
 from .test_a_second_look_at_speed import FAST, SLOWER, examination, made_up
 

@@ -8,12 +8,12 @@ import pytest
 
 from pytest_trainhealth.checks.overfits_one_batch import UNTRAINED, ZEROED_INPUTS, enough
 from pytest_trainhealth.checks.overfits_one_batch import judge as judge_beside
-from pytest_trainhealth.facts import Place, Symptom
 from pytest_trainhealth.records.judgement import UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed
 from pytest_trainhealth.records.losses import Given, LossCall
 from pytest_trainhealth.records.numbers import NonFinite
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Place, Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord
-from pytest_trainhealth.trace import Trace
 
 
 def judge(trace: Trace, settings: dict[str, float], zeroed: Trace | None = None) -> Judgement:

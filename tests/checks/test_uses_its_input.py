@@ -6,12 +6,12 @@ import pytest
 
 from pytest_trainhealth.causes import cause
 from pytest_trainhealth.checks import uses_its_input
-from pytest_trainhealth.facts import Symptom
 from pytest_trainhealth.records.judgement import CouldNotJudge, Passed
 from pytest_trainhealth.records.numbers import ActivationRecord
 from pytest_trainhealth.records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
-from pytest_trainhealth.symptoms import SILENT
-from pytest_trainhealth.trace import Trace
+from pytest_trainhealth.records.symptoms import SILENT
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 
 IGNORED = InputRecord("level", "Denoiser", (16,), ignored=True)
 COLUMNS = InputRecord("x", "Table", (16, 8), unit="column", parts=8, ignored_parts=(5, 6, 7))

@@ -12,7 +12,8 @@ from ast import literal_eval
 import pytest
 
 import pytest_trainhealth
-from pytest_trainhealth import chosen, examine, gathering, plugin, settings, stash
+from pytest_trainhealth import examine, plugin, settings
+from pytest_trainhealth.plugin import hooks, options, session_results, stash
 
 LOOK_AT_THE_END = """
 import atexit, sys
@@ -23,12 +24,14 @@ def look():
     print("OURS", sorted(name for name in sys.modules if name.startswith("pytest_trainhealth")))
 """
 #: The few modules that a run without training tests may load.
-AT_START = {module.__name__ for module in (pytest_trainhealth, chosen, gathering, plugin, settings, stash)}
+AT_START = {
+    module.__name__ for module in (pytest_trainhealth, settings, plugin, hooks, options, session_results, stash)
+}
 
 
-def run(pytester: pytest.Pytester, *options: str) -> tuple[list[str], list[str]]:
+def run(pytester: pytest.Pytester, *arguments: str) -> tuple[list[str], list[str]]:
     pytester.makeconftest(LOOK_AT_THE_END)
-    result = pytester.runpytest_subprocess(*options)
+    result = pytester.runpytest_subprocess(*arguments)
     heavy = next(line for line in result.outlines if line.startswith("HEAVY"))
     ours = next(line for line in result.outlines if line.startswith("OURS"))
     return literal_eval(heavy.removeprefix("HEAVY ")), literal_eval(ours.removeprefix("OURS "))

@@ -12,9 +12,9 @@ import pytest
 import pytest_trainhealth
 from pytest_trainhealth import causes, checks, reports
 from pytest_trainhealth.causes import GROUPS, SECTIONS, Stage, all_causes, cause_names
-from pytest_trainhealth.fixture import TrainHealth
+from pytest_trainhealth.plugin.fixture import TrainHealth
+from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
 from pytest_trainhealth.settings import BATTERY, CHECKS, OUTLETS, SETTINGS, Setting, keywords
-from pytest_trainhealth.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
 
 ROOT = Path(__file__).parents[2]
 SYMPTOMS = {row.name for row in SYMPTOM_ROWS}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_trainhealth.causes import SECTIONS, all_causes, cause_names
+from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
 from pytest_trainhealth.settings import CHECKS, SETTINGS
-from pytest_trainhealth.symptoms import SYMPTOM_ROWS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

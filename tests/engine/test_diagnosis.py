@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.facts import Rerun, Symptom
-from pytest_trainhealth.observe.recording import TrainingProgram
+from pytest_trainhealth.engine.reruns import Trials
+from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.judgement import CouldNotJudge, Doubtful, Passed
-from pytest_trainhealth.trials import Trials
+from pytest_trainhealth.records.verdict import Rerun, Symptom
 
 
 def digits(n: int = 16) -> tuple[torch.Tensor, torch.Tensor]:

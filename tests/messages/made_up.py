@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_trainhealth.facts import Evidence, Finding, Fix, Place, Rerun, Symptom, Verdict
+from pytest_trainhealth.records.verdict import Evidence, Finding, Fix, Place, Rerun, Symptom, Verdict
 
 STUCK = Symptom(
     "loss 2.303 -> 2.303 in 200 steps on one batch of 16 samples (has to fall below 0.230)",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_trainhealth.facts import Verdict
+from pytest_trainhealth.records.verdict import Verdict
 from pytest_trainhealth.reports.text import HEADLINE_COLUMNS, headline, verdict_text
 
 from .made_up import HEAD, STUCK, VERDICTS, WHOLE

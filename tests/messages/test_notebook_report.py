@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_trainhealth.facts import Report, Verdict
+from pytest_trainhealth.records.verdict import Report, Verdict
 from pytest_trainhealth.reports.text import verdict_text
 
 from .made_up import HEAD, VERDICTS, WHOLE

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_trainhealth.facts import Verdict
-from pytest_trainhealth.reports.speed import speed_lines
+from pytest_trainhealth.records.verdict import Verdict
+from pytest_trainhealth.reports.speed_bar import speed_lines
 
 KNOWN = {"step_seconds": 0.01, "samples_per_second": 1600.0, "forward_ms": 4.0, "backward_ms": 6.0}
 

@@ -13,20 +13,23 @@ import pytest
 import torch
 from torch import nn
 
-from pytest_trainhealth import Training, diagnose, examine, judging, starting
-from pytest_trainhealth.observe import engine_frames, feed, loop, recording, watching
-from pytest_trainhealth.observe.engine_frames import engine_frame, is_engine_frame
-from pytest_trainhealth.observe.places import user_place
+from pytest_trainhealth import Training, diagnose, examine
+from pytest_trainhealth.engine import examination
+from pytest_trainhealth.observe.run import feed, stepper
+from pytest_trainhealth.observe.source import engine_frames
+from pytest_trainhealth.observe.source.engine_frames import engine_frame, is_engine_frame
+from pytest_trainhealth.observe.source.places import user_place
+from pytest_trainhealth.programs import start, training_program, watched_program
 
 #: Whoever calls the user's step, loss, factory, test or data.
 ENGINE: tuple[Callable[..., Any], ...] = (
     feed.Feed.take,
-    loop.Stepper.take,
-    loop.Stepper._loss,
-    recording.TrainingProgram.record,
-    watching.WatchedProgram.record,
-    judging.Examination.record,
-    starting.build,
+    stepper.Stepper.take,
+    stepper.Stepper._loss,
+    training_program.TrainingProgram.record,
+    watched_program.WatchedProgram.record,
+    examination.Examination.record,
+    start.build,
     examine._program,
 )
 

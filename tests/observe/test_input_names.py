@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pytest_trainhealth.batches import has_to_matter, is_input_name
-from pytest_trainhealth.cures import zeroed_inputs
-from pytest_trainhealth.observe.run import Run
+from pytest_trainhealth.interventions.inputs import zeroed_inputs
+from pytest_trainhealth.observe.run.run import Run
+from pytest_trainhealth.tensors.batches import has_to_matter, is_input_name
 
 
 @pytest.mark.parametrize("name", ["x", "input_ids", "['image']", "pixel_values", "[0]", ""])

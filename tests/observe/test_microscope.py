@@ -11,7 +11,7 @@ from torch import nn
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.examine import examine
-from pytest_trainhealth.facts import Finding, Verdict
+from pytest_trainhealth.records.verdict import Finding, Verdict
 
 
 class Net(nn.Module):

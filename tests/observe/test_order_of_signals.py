@@ -8,9 +8,10 @@ import pytest
 
 from pytest_trainhealth import slow_training
 from pytest_trainhealth.checks import check
-from pytest_trainhealth.observe import kept_graphs, signals, slow_calls
-from pytest_trainhealth.observe.probes import Probes
-from pytest_trainhealth.observe.run import Run
+from pytest_trainhealth.observe import signals
+from pytest_trainhealth.observe.run.run import Run
+from pytest_trainhealth.observe.signals.probes.probes import Probes
+from pytest_trainhealth.observe.signals.speed import kept_graphs, slow_calls
 from pytest_trainhealth.settings import CHECKS
 
 

@@ -11,7 +11,7 @@ import types
 from typing import Any
 
 import pytest_trainhealth
-from pytest_trainhealth.facts import Evidence, Finding, Report, Rerun, Symptom, Verdict
+from pytest_trainhealth.records.verdict import Evidence, Finding, Report, Rerun, Symptom, Verdict
 
 
 class Training:

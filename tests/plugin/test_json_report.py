@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from pytest_trainhealth.facts import Verdict
+from pytest_trainhealth.records.verdict import Verdict
 
 from .conftest import Project, ReadJson
 

@@ -1,0 +1,76 @@
+"""The loss of whoever guesses one and the same answer for every sample: what a first loss is to be held against.
+
+A first loss of 50 among ten classes falls below a tenth by falling to chance, which is no learning. Nor is it when a
+penalty on the weights, many times the loss function's value, falls by itself.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+from ..records.loss_functions import BINARY, WITH_CLASSES
+from ..records.losses import LossCall
+from ..records.trace import Trace
+
+_SQUARES = {"mse_loss", "squared difference"}
+_SIZES = {"l1_loss", "absolute difference"}
+_CLASSES = {*WITH_CLASSES, "log-likelihood"}
+#: A first loss this many times that of a guess: a tenth of it may still be no better than guessing. By judgement: from
+#: 3 times a guess down to a tenth of it is less than a third of a guess.
+_FAR_ABOVE = 3.0
+#: Of the loss of a guess: what has learnt something is below. By judgement: half of a guess cannot be had without
+#: looking at the inputs.
+_CLEARLY_BELOW = 0.5
+#: A loss that is this many times what its function gives, the rest being a penalty on the parameters. By judgement: at
+#: 5 times, four fifths of what falls are the penalty.
+_DROWNED = 5.0
+#: What cannot do better than half of a guess's loss may be noise; what is this many times worse has not begun. By
+#: judgement: the other way round from half.
+_WORSE = 2.0
+
+
+def guess(trace: Trace) -> float | None:
+    """None where the loss is not the mean of one function whose guess is known."""
+    calls = [call for call in trace.loss_calls if call.step == 0]
+    if len(calls) != 1 or not calls[0].sole or calls[0].reduction != "mean" or calls[0].weight != 1:
+        return None
+    return _of(calls[0])
+
+
+def _of(call: LossCall) -> float | None:
+    if call.function in _CLASSES and call.classes and call.classes > 1 and "float" not in call.target.dtype:
+        return log(call.classes)
+    if call.function in BINARY:
+        return log(2)
+    if call.target.std:
+        if call.function in _SQUARES:
+            return call.target.std**2
+        if call.function in _SIZES:
+            return 0.8 * call.target.std  # of a normal distribution
+    return None
+
+
+def no_better(trace: Trace, level: float) -> bool:
+    """The loss started far above that of a guess, and came down to `level`, which is none the better."""
+    drowned = under_a_penalty(trace)
+    if drowned is not None:
+        return level > _CLEARLY_BELOW * drowned
+    known = guess(trace)
+    return known is not None and trace.losses[0] > _FAR_ABOVE * known and level > _CLEARLY_BELOW * known
+
+
+def worse(trace: Trace, level: float) -> bool:
+    """The loss started far above that of a guess, and still is."""
+    known = guess(trace)
+    return known is not None and trace.losses[0] > _FAR_ABOVE * known and level > _WORSE * known
+
+
+def under_a_penalty(trace: Trace) -> float | None:
+    """What the loss function gave at first, where a penalty on parameters made many times as much of it."""
+    calls = [call for call in trace.loss_calls if call.step == 0]
+    if not trace.penalties or len(calls) != 1 or not trace.losses:
+        return None
+    value, weight = calls[0].value, calls[0].weight
+    if value is None or weight is None or calls[0].sole or value * weight <= 0:
+        return None
+    return value * weight if trace.losses[0] > _DROWNED * value * weight else None

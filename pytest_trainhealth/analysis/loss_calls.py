@@ -1,0 +1,274 @@
+"""What the calls of loss functions say: signs, shapes and values that do not fit. Read by checks and causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite, log
+
+from .. import wording
+from ..records.loss_functions import APPLIES, BINARY, BOUNDED, DIFFERENCES, WITH_CLASSES
+from ..records.losses import Imitation, LossCall
+from ..records.trace import Trace
+from ..records.verdict import Place
+
+#: Whatever they are rightly given, their value is at least 0.
+NEVER_NEGATIVE = {*WITH_CLASSES, *BINARY}
+REGRESSIONS = {*DIFFERENCES, "squared difference", "absolute difference"}
+#: Share of the data far outside of what a generator can give: 38 % of a circle for a sigmoid, 0 for a tanh.
+_FAR_FROM_THE_DATA = 0.1
+#: Measured noise (audio that clips, a rounded 1.0001) lies outside too: one target in fifty is no accident.
+OUT_OF_REACH = 0.02
+#: To be made small, all of them. (A likelihood of density may be on either side of 0.)
+_TO_BE_SMALL = {*NEVER_NEGATIVE, *REGRESSIONS, "log-likelihood"}
+DIVERGENCE = "KL divergence"
+#: With fewer samples a sum is not far from a mean. By judgement: the same 8 as in loss-reduction.
+_FEWEST_SAMPLES = 8
+#: Times the first loss, or 1. By judgement: a logarithm of a density of 1e43 for each value.
+_WITHOUT_BOUND = 100.0
+#: A Gaussian or any other density has logarithms above 0; probabilities do not.
+_ABOVE_ZERO = 1e-3
+#: Below 0 by rounding: float32 gives 1e-7 for each term of a mean. By judgement 100 times that.
+_ROUNDING = 1e-5
+#: Targets this far outside of 0 to 1. By judgement: bicubic resizing of a straight edge overshoots by 0.09 (1.5 times
+#: the size) to 0.11 (4 times).
+_BEYOND_BINARY = 0.1
+#: Shorter curves do not show whether they get faster. By judgement: two halves of ten losses.
+_FEWEST_LOSSES = 20
+#: Of the loss of a guess. By judgement: half of it takes knowledge, as in analysis/chance.py.
+_FAR_BELOW_CHANCE = 0.5
+#: Of a weight: float32 gives six digits, and another reduction is another whole factor (8 and more). By judgement.
+_SAME = 1e-3
+
+
+def impossible(trace: Trace) -> LossCall | None:
+    """A value that the function cannot have with what it is meant for."""
+    for call in trace.loss_calls:
+        value = call.value if call.value is not None else 0.0
+        never = call.function in NEVER_NEGATIVE or (call.function == "kl_div" and not_logarithms(call))
+        if never and value < -_ROUNDING and isfinite(value):
+            return call
+    return None
+
+
+def doubts(trace: Trace) -> str:
+    """What is odd about what the loss was given, though it may fall as it should; '' where nothing is."""
+    if trace.loss_cured_by:
+        return ""
+    if flipped(trace) is not None:
+        return "backward() follows the negative of a loss"
+    if climbed(trace) is not None:
+        return "the optimizer climbs what should fall"
+    if rewarded_divergence(trace) is not None:
+        return "it is lower the larger the KL divergence is"
+    if punished(trace) is not None:
+        return "it is lower the less likely is what was rewarded"
+    if runs_away(trace):
+        return "it falls without bound"
+    for call in trace.loss_calls:
+        if broadcasts(call):
+            return f"{call.function} compares {call.input.shape} with {call.target.shape}"
+        if call.function == "nll_loss" and not_logarithms(call):
+            return f"nll_loss is given values up to {wording.short(call.input.high)}, which are no log-probabilities"
+        if call.function in NEVER_NEGATIVE and call.classes is None and _far_from_binary(call):
+            return f"{call.function} is given targets outside of 0 to 1"
+    return ""
+
+
+def _far_from_binary(call: LossCall) -> bool:
+    """Masks that were resized smoothly go a little beyond 0 and 1, and do no harm."""
+    return call.target.low < -_BEYOND_BINARY or call.target.high > 1 + _BEYOND_BINARY
+
+
+def bounded(trace: Trace) -> bool:
+    """What a loss was given has a floor of its own: scores out of a bounded function, targets out of reach."""
+    return any(
+        (call.function in REGRESSIONS and call.unreachable > OUT_OF_REACH)
+        or (call.function in APPLIES and call.activation in BOUNDED)
+        or (call.invalid and call.function not in NEVER_NEGATIVE)
+        or shares_one(call)
+        for call in trace.loss_calls
+    )
+
+
+def shares_one(call: LossCall) -> bool:
+    """A softmax shares 1 among labels of which each row has any number."""
+    return (
+        call.function == "binary_cross_entropy"
+        and call.activation == "softmax"
+        and (call.over or 0) > 1
+        and not call.over_batch
+        and (call.target.low, call.target.high, call.target.whole) == (0, 1, True)
+        and call.target.shape == call.input.shape
+        and not call.target.probabilities
+    )
+
+
+def several_labels(call: LossCall) -> bool:
+    """Zeros and ones of the scores' own shape, whose rows do not sum to one."""
+    return (
+        call.function == "cross_entropy"
+        and call.target.shape == call.input.shape
+        and call.target.dtype.startswith(("float", "bfloat"))
+        and call.target.whole
+        and (call.target.low, call.target.high) == (0, 1)
+        and not call.target.probabilities
+    )
+
+
+def any_number_of_labels(trace: Trace) -> int | None:
+    """The most labels that a row has, where others have none: of those `cross_entropy` learns nothing.
+
+    Without such rows, zeros and ones may be the choices of a customer, who has at least one (a multinomial likelihood).
+    """
+    sums = [c.target.row_sums for c in trace.loss_calls if several_labels(c) and c.target.row_sums is not None]
+    most = max((high for _, high in sums), default=0.0)
+    return int(most) if most >= 2 and min(low for low, _ in sums) == 0 else None
+
+
+def one_column(trace: Trace) -> LossCall | None:
+    return next(
+        (c for c in trace.loss_calls if c.function in ("cross_entropy", "log_softmax") and c.classes == 1), None
+    )
+
+
+def not_logarithms(call: LossCall) -> bool:
+    """Log-probabilities are 0 at most."""
+    return call.input.high > _ABOVE_ZERO
+
+
+def broadcasts(call: LossCall) -> bool:
+    """(N, 1) against (N,): each of one side is compared with every one of the other."""
+    return (
+        call.function in (*REGRESSIONS, "product")
+        and call.input.shape != call.target.shape
+        and _without_ones(call.input.shape) == _without_ones(call.target.shape) != ()
+        and (call.terms or _size(call.result_shape)) > _size(call.input.shape)
+    )
+
+
+def flipped(trace: Trace) -> LossCall | None:
+    """The one loss of a plain training comes with the opposite sign."""
+    found = [c for c in _sole(trace) if c.weight is not None and _near(c.weight, -1, -c.terms)]
+    return next((c for c in found if not _learnt(c)), None) if not climbs(trace) else None
+
+
+def climbed(trace: Trace) -> LossCall | None:
+    """The one loss of a plain training is followed upwards."""
+    return next((c for c in _sole(trace) if c.weight is not None and c.weight > 0), None) if climbs(trace) else None
+
+
+def punished(trace: Trace) -> LossCall | None:
+    """Log-probabilities times their rewards are added to the loss, where they should be subtracted."""
+    if climbs(trace):
+        return None
+    calls = [c for c in trace.loss_calls if c.function == "reward" and c.weight is not None]
+    return calls[0] if calls and all(c.weight is not None and c.weight > 0 for c in calls) else None
+
+
+def runs_away(trace: Trace) -> bool:
+    """Far below 0, and faster and faster. A density that becomes sharp falls too, but by a logarithm, so slower and
+    slower; and a check stops long before, at a tenth of the first loss.
+    """
+    losses = [x for x in trace.losses if isfinite(x)]
+    if len(losses) < _FEWEST_LOSSES or not _plain(trace) or climbs(trace):
+        return False
+    first, middle, last = losses[0], losses[len(losses) // 2], losses[-1]
+    return last < -_WITHOUT_BOUND * max(1.0, abs(first)) and last - middle < 2 * (middle - first) < 0
+
+
+def climbs(trace: Trace) -> bool:
+    active = [o for o in trace.optimizers.values() if o.steps]
+    return bool(active) and all(o.maximize for o in active)
+
+
+def _sole(trace: Trace) -> Iterator[LossCall]:
+    """Several backward passes or optimizers in one step: each may have reasons of its own."""
+    if _plain(trace):
+        yield from (c for c in trace.loss_calls if c.sole and c.function in _TO_BE_SMALL)
+
+
+def _plain(trace: Trace) -> bool:
+    return max(trace.backwards[:2], default=0) == 1 and sum(bool(o.steps) for o in trace.optimizers.values()) <= 1
+
+
+def _learnt(call: LossCall) -> bool:
+    """Far below chance from the start: what was learnt may be meant to be forgotten (unlearning, an attack)."""
+    if call.classes is None or call.value is None:
+        return False
+    return call.value < _FAR_BELOW_CHANCE * log(max(call.classes, 2))
+
+
+def scale(call: LossCall) -> float | None:
+    """How many times the mean over all terms backward() was called on: 1 for a mean, the number of terms for a sum."""
+    if call.weight is None:
+        return None
+    return call.weight * (call.terms if call.reduction == "sum" else 1)
+
+
+def squashed_twice(call: LossCall) -> bool:
+    """A softmax over the samples of a batch is another fault, and a sigmoid before cross_entropy too."""
+    if call.function not in APPLIES or call.over_batch or call.over == 1:
+        return False
+    return call.activation == "softmax" or (call.activation == "sigmoid" and APPLIES[call.function] == "sigmoid")
+
+
+def cannot_imitate(trace: Trace) -> Imitation | None:
+    """What a generator makes cannot lie where a good part of the data lies that its adversary sees, at two steps."""
+    found = [i for i in trace.imitations if i.outside > _FAR_FROM_THE_DATA]
+    return next((i for i in found if any(o.step != i.step and o.layer == i.layer for o in found)), None)
+
+
+def rewarded_divergence(trace: Trace) -> LossCall | None:
+    """An ELBO whose KL term has the wrong sign. (A capacity to be reached, |KL - C|, is no sum of the two alone.)"""
+    if climbs(trace):
+        return None
+    return next((kl for kl, _ in _elbo(trace) if (kl.weight or 0.0) < 0), None)
+
+
+def summed_divergence(trace: Trace) -> tuple[LossCall, LossCall] | None:
+    """An ELBO whose KL term is summed over the samples and whose reconstruction is their mean, with that call."""
+    for kl, other in _elbo(trace):
+        of_kl, of_other = (kl.weight or 0.0) / kl.terms, (scale(other) or 0.0) / other.terms
+        averaged = _near(of_other, 1 / other.samples, 1 / other.terms)
+        if kl.samples == other.samples >= _FEWEST_SAMPLES and _near(of_kl, 1) and averaged:
+            return kl, other
+    return None
+
+
+def _elbo(trace: Trace) -> Iterator[tuple[LossCall, LossCall]]:
+    """KL terms, each with the one error beside it, where the loss is made of these two and of nothing else."""
+    for step in (0, 1) if _plain(trace) else ():
+        calls = [c for c in trace.loss_calls if c.step == step and c.complete]
+        kl = [c for c in calls if c.function == DIVERGENCE]
+        others = [c for c in calls if c.function in _TO_BE_SMALL and (c.weight or 0.0) > 0 and c.terms]
+        if len(calls) == 2 and len(kl) == len(others) == 1:
+            yield kl[0], others[0]
+
+
+def _near(value: float, *others: float) -> bool:
+    return any(abs(value - other) <= _SAME * abs(other) for other in others)
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n for n in shape if n != 1)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+def made_at(call: LossCall, trace: Trace) -> Place | None:
+    """Where the activation function was called, or its module made."""
+    module = trace.modules.get(call.activation_module)
+    return call.activation_place or (module.place if module is not None else None)
+
+
+def places(*found: Place | None) -> tuple[Place, ...]:
+    return tuple(dict.fromkeys(p for p in found if p is not None))
+
+
+def between(low: float, high: float) -> str:
+    return f"between {wording.short(low)} and {wording.short(high)}"

@@ -1,0 +1,47 @@
+"""What is wrong with what the losses are given, told by their calls alone: symptoms, whatever the curve does."""
+
+from __future__ import annotations
+
+from .. import wording
+from ..records.loss_functions import APPLIES
+from ..records.losses import Imitation, LossCall
+from ..records.symptoms import SILENT
+from ..records.trace import Trace
+from ..records.verdict import Symptom
+from . import loss_calls
+
+
+def given_to_adversaries(trace: Trace) -> Symptom | None:
+    """Their losses need not fall, so they are judged by what these are given."""
+    unlike = loss_calls.cannot_imitate(trace)
+    if unlike is not None:
+        return _cannot_imitate(unlike)
+    twice = any(map(loss_calls.squashed_twice, trace.loss_calls)) and not trace.loss_cured_by
+    return _squashed_twice(trace) if twice else None
+
+
+def _squashed_twice(trace: Trace) -> Symptom:
+    call = next(filter(loss_calls.squashed_twice, trace.loss_calls))
+    said = f"{call.function} is given what {call.activation} made, and applies {APPLIES[call.function]} itself"
+    return Symptom(said, SILENT, 2.0, 1.0, "high", said)
+
+
+def _cannot_imitate(unlike: Imitation) -> Symptom:
+    said = f"{wording.share(unlike.outside)} of the data lie outside of what {unlike.activation} can imitate"
+    where = loss_calls.between(unlike.low, unlike.high)
+    summary = f"{said}: {unlike.layer} is given data {where}, and what {unlike.activation} made"
+    return Symptom(summary, SILENT, unlike.outside, 0.0, "high", said)
+
+
+def below_zero(call: LossCall) -> Symptom:
+    value = wording.loss(call.value or 0.0)
+    summary = f"{call.function} is {value} at step {call.step}: with what it is meant for it is never below 0"
+    return Symptom(summary, SILENT, call.value or 0.0, 0.0, "high", f"{call.function} is {value}, below 0")
+
+
+def any_number_of_labels(trace: Trace) -> Symptom | None:
+    most = loss_calls.any_number_of_labels(trace)
+    if most is None:
+        return None
+    said = f"cross_entropy is given rows of 0 to {most} labels"
+    return Symptom(f"{said} (one each is meant)", SILENT, float(most), 1.0, "high", said)

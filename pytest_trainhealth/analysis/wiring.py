@@ -1,0 +1,232 @@
+"""What a trace says about the wiring: who gets gradients, who is held, who moves. Read by checks and causes alike."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+
+from ..records.trace import Trace
+from ..records.wiring import (
+    VANISHED,
+    Alliance,
+    DoubleUpdate,
+    Draw,
+    FrozenChange,
+    GradientPath,
+    ModeRecord,
+    OptimizerRecord,
+    ParameterRecord,
+    TiedPair,
+    largest_gradient,
+    vanished_first,
+)
+
+#: An optimizer that stepped twice on gradients of the step before does so always. By judgement.
+STALE_STEPS = 2
+#: Optimizers that step at fewer of the updates than this take turns. By judgement: two in turns are at 0.5 each, one
+#: that joins at every update at 1.
+_IN_TURNS = 0.75
+#: What was seen at two steps of the first four happens always; what begins later has to last. By judgement.
+_STEPS = 2
+#: That long. By judgement: an evaluation in between takes one step at most.
+_STEPS_LATER = 3
+#: Of the gradient that the optimizer used. By judgement: clipping that does something takes half of it or more;
+#: rounding takes 1e-7.
+_CUT_DOWN = 0.5
+
+
+def orphaned(trace: Trace) -> list[ParameterRecord]:
+    """Trainable, reached by gradients, in no optimizer, and nobody moves them by hand."""
+    if not trace.optimizers:
+        return []
+    return [p for p in trace.trainable if p.has_gradient and not p.held_by and not p.moved]
+
+
+def piling_up(trace: Trace) -> dict[str, list[int]]:
+    """Optimizers that keep using gradients of the step before, with the steps at which they did."""
+    return {label: steps for label, steps in trace.stale_gradients.items() if len(steps) >= STALE_STEPS}
+
+
+def cleared_early(trace: Trace) -> list[int]:
+    """Steps with gradients after backward() and none left for the optimizer."""
+    return [step for step, after in trace.after_backward.items() if after > 0 and trace.at_update.get(step, after) == 0]
+
+
+def updated_twice(trace: Trace) -> list[DoubleUpdate]:
+    return [record for record in trace.double_updates.values() if len(record.steps) >= _STEPS]
+
+
+def left_in_eval(trace: Trace) -> ModeRecord | None:
+    """A model that is trained in eval mode: from the start on, or from some step on for good.
+
+    One that has nothing but BatchNorms with statistics of their own may be meant to keep them.
+    """
+    for record in trace.modes.values():
+        late = record.evaluated and record.trained
+        if len(record.evaluated) < (_STEPS_LATER if late else _STEPS):
+            continue
+        if late and min(record.evaluated) < max(record.trained):
+            continue
+        if late or set(record.layers) - record.pretrained:
+            return record
+    return None
+
+
+def frozen_moved(trace: Trace) -> list[FrozenChange]:
+    return [record for record in trace.frozen_changes.values() if len(record.steps) >= _STEPS]
+
+
+def zeroed_moved(trace: Trace) -> list[FrozenChange]:
+    """Those that got nothing but gradients set to 0 by hand, and moved by weight decay."""
+    found = [record for record in trace.zeroed_changes.values() if len(record.steps) >= _STEPS]
+    known = trace.parameters
+    return [r for r in found if r.name in known and known[r.name].trainable and not known[r.name].has_gradient]
+
+
+def drawn_without_gradient(trace: Trace) -> Draw | None:
+    return next((draw for draw in trace.draws.values() if len(draw.steps) > _STEPS), None)
+
+
+def alliance(trace: Trace) -> Alliance | None:
+    """A critic whose opponent helps it, at every step that was looked at closely enough."""
+    return next((each for each in trace.alliances.values() if len(each.steps) > _STEPS), None)
+
+
+def broken_ties(trace: Trace) -> list[TiedPair]:
+    """Of the user's own making: a package may offer models whose weights start alike and are not tied."""
+    found = []
+    for pair in trace.tied_pairs:
+        both = [trace.parameters.get(name) for name in (pair.first, pair.second)]
+        if all(p is not None and p.made_by == "user" and p.has_gradient for p in both):
+            found.append(pair)
+    return found
+
+
+def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:
+    """Those that never step, beside others that do, although gradients reach what only they hold."""
+    if not trace.update_count:
+        return []
+    waiting = {p.held_by for p in trace.trainable if p.has_gradient and not p.moved}
+    return [o for o in trace.optimizers.values() if not o.steps and (o.label,) in waiting]
+
+
+def clipped_too_late(trace: Trace) -> list[GradientPath]:
+    """Steps whose gradients were cut down after the optimizer had used them."""
+    return [p for p in trace.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
+
+
+def nothing_moves(trace: Trace) -> bool:
+    return bool(trace.trainable) and not any(p.moved for p in trace.trainable)
+
+
+def without_gradient(trace: Trace) -> list[ParameterRecord]:
+    """Those of the user's own making that no gradient other than 0 ever reached, and that are meant to learn."""
+    silent = [p for p in trace.trainable if _is_silent(p) and p.made_by == "user"]
+    if len(silent) == len(trace.trainable):
+        return [p for p in silent if p.never_reached]  # all exactly 0: the loss may simply be at its minimum
+    return [p for p in silent if not _beside_others(p, trace) and (p.held_by or not _kept_out(p, trace))]
+
+
+def _is_silent(parameter: ParameterRecord) -> bool:
+    """Moved without a gradient: by hand. Moved with one of exactly 0: by weight decay, which is no learning.
+
+    A gradient of exactly 0 counts for weights only: the last bias of a Wasserstein critic cancels out by design.
+    """
+    if not parameter.gradients or parameter.has_gradient:
+        return False
+    return not parameter.moved if parameter.never_reached else parameter.is_weight
+
+
+def did_not_run(parameter: ParameterRecord, trace: Trace) -> bool:
+    record = trace.modules.get(parameter.module)
+    return record is not None and record.calls == 0
+
+
+def _kept_out(parameter: ParameterRecord, trace: Trace) -> bool:
+    """A target network or teacher: run under no_grad on purpose, or not at all, and given to no optimizer."""
+    record = trace.modules.get(parameter.module)
+    return record is None or record.calls == 0 or not record.grad_enabled
+
+
+def _beside_others(parameter: ParameterRecord, trace: Trace) -> bool:
+    """An expert or a dropped layer: it did not run, but others alike (`experts.3`, `experts.5`) did."""
+    if not did_not_run(parameter, trace):
+        return False
+    parts = parameter.name.split(".")
+    for index, part in enumerate(parts):
+        if part.isdigit() and any(
+            _differs_only_at(index, parts, other) for other in trace.trainable if other.has_gradient
+        ):
+            return True
+    return False
+
+
+def _differs_only_at(index: int, parts: list[str], other: ParameterRecord) -> bool:
+    theirs = other.name.split(".")
+    return (
+        len(theirs) == len(parts)
+        and theirs[index].isdigit()
+        and theirs[:index] == parts[:index]
+        and theirs[index + 1 :] == parts[index + 1 :]
+    )
+
+
+def weights(trace: Trace) -> list[ParameterRecord]:
+    return [p for p in trace.trainable if p.is_weight]
+
+
+def squeezed_to_one(trace: Trace) -> ParameterRecord | None:
+    """The weights of a single unit that stands between a model and its outputs, three or more.
+
+    Not where the outputs are as many as the inputs: an autoencoder squeezes by intention. Two units are what one draws.
+    """
+    layers = weights(trace)
+    if len(layers) < 3 or any(p.module_class != "Linear" for p in layers):
+        return None
+    first, narrow, last = layers[0], layers[-2], layers[-1]
+    squeezed = narrow.shape[0] == last.shape[1] == 1 and last.shape[0] >= 3
+    return narrow if squeezed and first.shape[1] != last.shape[0] else None
+
+
+def strength(trace: Trace) -> float:
+    """The largest gradient per value among the weights."""
+    return largest_gradient(weights(trace))
+
+
+def vanished(trace: Trace, share: float = VANISHED) -> list[ParameterRecord]:
+    """The first weights, as far as their gradient is next to nothing beside the largest, at every look."""
+    return vanished_first(weights(trace), share)
+
+
+def gradient_norm(trace: Trace, step: int) -> float:
+    """Of all parameters together; 0 where that step was not looked at."""
+    return math.sqrt(sum((p.gradients.get(step) or 0.0) ** 2 for p in trace.trainable))
+
+
+def update_ratios(trace: Trace) -> list[float]:
+    """Sizes of updates relative to the weights they changed, over all looks."""
+    return [ratio for p in weights(trace) for ratio in p.updates.values()]
+
+
+#: Of so few values their mean and spread leave nothing but the sign. Two values become -1 and 1, whatever they were.
+FEW_VALUES = 2
+
+
+def norms_starve(trace: Trace) -> bool:
+    """Most BatchNorm layers get two values per channel or fewer, and not in the last batch of an epoch alone.
+
+    A single one behind a global pooling, beside many that see all positions, does little harm.
+    """
+    counts = trace.values_per_channel.values()
+    return bool(counts) and median(counts) <= FEW_VALUES and (trace.batch_size or 0) <= FEW_VALUES
+
+
+def adversarial(trace: Trace) -> bool:
+    """Several optimizers, and as many backward passes in a step: a GAN and its like.
+
+    Or none of them at most steps: in a watched loop each one's turn is a step of its own.
+    """
+    active = [o for o in trace.optimizers.values() if o.steps]
+    with_updates = sum(1 for count in trace.updates if count)
+    in_turns = len(active) > 1 and max(o.steps for o in active) < _IN_TURNS * with_updates
+    return len(active) > 1 and (max(trace.backwards, default=0) > 1 or in_turns)

@@ -1,0 +1,147 @@
+"""The comparison from its beginning to its end: a revision and a training in, a record out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import torch
+
+from ..checks import check as find_check
+from ..records.comparison import Comparison, OperatorTime
+from ..settings import SPEED, WrongSetting, setting
+from . import thread_counts
+from .decision import decide
+from .differences import grown_operators, of_files, of_losses, of_memorising
+from .git import CannotCompare, commit_of, dependencies_differ, top_of, uncommitted
+from .import_paths import Folders
+from .pairing import Pairs, TooFewPairs, paired
+from .revision import Side
+from .test_locator import Asked, of_function
+from .worktree import Worktree, worktree
+
+#: Steps whose losses are held against each other; steps under the profiler, and how many times each side is looked at.
+#: By judgement: 20 losses show where two trainings part, and of 5 looks under the profiler the least is that of a quiet
+#: machine.
+_FIRST_LOSSES, _PROFILED, _LOOKS = 20, 3, 5
+#: Steps to memorise one batch in, and the share of the time that is left that they may take. The steps are those of
+#: `overfits_one_batch`; the share is by judgement, a note must not cost the comparison.
+_MEMORISING, _SHARE = 200, 0.25
+#: The check's own steps and a diagnosis need time, too. By judgement: they share what is left, 120 s of 300.
+_SHARE_OF_BUDGET = 0.6
+
+
+def compared(
+    subject: object, asked: Asked | None, values: Mapping[str, Any], seed: int, call: int, deadline: float
+) -> Comparison | None:
+    """As the settings of a check ask for it; None where they do not."""
+    revision = values.get("against")
+    if revision is None:
+        return None
+    if not str(revision).strip():
+        raise WrongSetting("against: the revision is empty: is a variable not set?")
+    tolerance = values.get("tolerance", setting("tolerance").default)
+    now = time.monotonic()
+    try:
+        asked = of_function(subject) if asked is None else replace(asked, call=call)
+    except CannotCompare as why:
+        return Comparison(revision, "could not compare", tolerance, str(why))
+    return compare(
+        asked,
+        revision,
+        seed=seed,
+        threads=torch.get_num_threads(),
+        device=values.get("device"),
+        promised=find_check(SPEED).longest(values),
+        tolerance=tolerance,
+        deadline=now + _SHARE_OF_BUDGET * (deadline - now),
+    )
+
+
+def compare(
+    asked: Asked,
+    revision: str,
+    *,
+    seed: int,
+    threads: int,
+    device: str | None,
+    promised: int,
+    tolerance: float,
+    deadline: float,
+) -> Comparison:
+    """`threads`: torch's number, the same on both sides. `promised`: steps that the check itself takes from one start.
+
+    `WrongSetting` where there is no such revision.
+    """
+    build = {"seed": seed, "threads": threads, "device": device, "promised": promised}
+    try:
+        top = top_of(asked.file.parent)
+        commit = commit_of(top, revision)
+        notes = of_files(uncommitted(top), dependencies_differ(top, commit), revision)
+        with worktree(top, commit) as made, _sides(asked, made, revision, build, deadline) as (here, there):
+            pairs, threads_notes = _timed(here, there, threads, tolerance, deadline)
+            notes += threads_notes
+            found = pairs.found()
+            outcome = decide(found, tolerance)
+            grown = _grown(here, there) if outcome == "slower" else ()
+            notes += _dynamics(here, there, revision, deadline, median(pairs.here))
+    except (CannotCompare, TooFewPairs) as why:
+        return Comparison(revision, "could not compare", tolerance, str(why))
+    return Comparison(
+        revision, outcome, tolerance, "", found.ratio, found.low, found.high, len(pairs.here), pairs.steps_a_round,
+        *pairs.typical, tuple(notes), grown, *pairs.waits,
+    )  # fmt: skip
+
+
+@contextmanager
+def _sides(
+    asked: Asked, other: Worktree, revision: str, build: Mapping[str, Any], deadline: float
+) -> Iterator[tuple[Side, Side]]:
+    """Both are started before either is waited for: most of it is importing torch."""
+    top = other.top
+    if not asked.file.resolve().is_relative_to(top):
+        raise CannotCompare(f"{asked.file.name} is not in the repository {top}")
+    with ExitStack() as ended:
+        sides: list[Side] = []
+        for name, side in (("here", top), (f"at {revision}", other.folder)):
+            folders = Folders(top, side)
+            path = folders.import_path(sys.path, sys.modules)
+            order = asked.order(folders, other.around / f"cache-{len(sides)}")
+            order |= {**build, "top": str(top), "side": str(side), "worktree": other.told(), "path": path}
+            sides.append(ended.enter_context(Side(name, order, deadline)))
+        for each in sides:
+            each.ready()
+        yield sides[0], sides[1]
+
+
+def _timed(here: Side, there: Side, threads: int, tolerance: float, deadline: float) -> tuple[Pairs, list[str]]:
+    """Pairs, and why with other threads than the user's."""
+    notes = thread_counts.settle((here, there), threads)
+    return paired(here, there, tolerance, deadline), notes
+
+
+def _grown(here: Side, there: Side) -> tuple[OperatorTime, ...]:
+    try:
+        looks = [[side.ask("profile", _PROFILED)["operators"] for side in (here, there)] for _ in range(_LOOKS)]
+        return grown_operators([look[0] for look in looks], [look[1] for look in looks])
+    except CannotCompare:  # the times stand, with the operators or without
+        return ()
+
+
+def _dynamics(here: Side, there: Side, revision: str, deadline: float, step: float) -> list[str]:
+    """Whether the training itself is another: its first losses, and how soon it knows one batch by heart."""
+    try:
+        losses = [side.ask("losses", _FIRST_LOSSES)["losses"] for side in (here, here, there)]
+        notes = of_losses(losses[0], losses[1], losses[2], revision)
+        affordable = int(_SHARE * (deadline - time.monotonic()) / (2 * max(step, 1e-6)))
+        if affordable >= _MEMORISING:
+            taken = [side.ask("memorise", _MEMORISING)["steps"] for side in (here, there)]
+            notes += of_memorising(taken[0], taken[1], revision)
+        return notes
+    except CannotCompare as why:
+        return [f"losses not compared: {why}"]

@@ -1,0 +1,83 @@
+"""What else is not the same on both sides. Told as notes: none of it is wrong by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from .. import wording
+from ..records.comparison import NO_OPERATORS, OperatorTime
+
+#: A sum in another order changes the seventh digit, and twenty steps make little of it; another rate or initialisation
+#: changes the first ones. By judgement: between the two.
+_SAME_LOSS = 1e-3
+#: Fewer steps more or less are a matter of luck. By judgement: it makes a note and no verdict.
+_SAME_STEPS = 0.2
+#: The same for trainings that need few. By judgement: it makes a note and no verdict.
+_FEW_STEPS = 5
+#: An operator that takes this much longer, as a share of the whole step, is worth naming. By judgement: what is smaller
+#: explains nothing of a step that became slower by 5 % and more.
+_GREW = 0.02
+#: And by this share of itself: one that nobody had touched took 0.815 ms there and 0.931 here, 14 % more.
+_GREW_ITSELF = 0.2
+#: For the reader. By judgement: what comes behind the first 5 is small.
+_MOST_OPERATORS = 5
+#: By judgement: losses this small are 0 but for rounding.
+_NO_LOSS = 1e-9
+
+#: Milliseconds by name.
+Operators = Mapping[str, float]
+
+
+def of_losses(here: Sequence[float], again: Sequence[float], there: Sequence[float], revision: str) -> list[str]:
+    """`again`: the near side's once more. Where these differ, the start is another each time, and nothing is told."""
+    if _first_difference(here, again) is not None:
+        return []
+    step = _first_difference(here, there)
+    if step is None:
+        return []
+    both = f"{wording.loss(here[step])} vs {wording.loss(there[step])}"
+    return [f"losses differ from step {step} on: {both} at {revision}"]
+
+
+def of_memorising(here: int | None, there: int | None, revision: str) -> list[str]:
+    if here is None or there is None:
+        return []
+    if abs(here - there) <= max(_FEW_STEPS, _SAME_STEPS * max(here, there)):
+        return []
+    return [f"memorises one batch in {here} steps, in {there} at {revision}"]
+
+
+def of_files(uncommitted: int, dependencies: Sequence[str], revision: str) -> list[str]:
+    notes = []
+    if uncommitted:
+        notes.append(f"compared with uncommitted changes in {wording.plural(uncommitted, 'file')}")
+    if dependencies:
+        named = wording.names(dependencies, 3)
+        notes.append(f"{named} differ from {revision}: both sides ran with what is installed now")
+    return notes
+
+
+def grown_operators(here: Sequence[Operators], there: Sequence[Operators]) -> tuple[OperatorTime, ...]:
+    """Those that take longer here. Of several looks the least: other work on the machine only ever adds to it."""
+    names = {name for look in here for name in look if not name.startswith(NO_OPERATORS)}
+    rows = [OperatorTime(name, _least(here, name), _least(there, name)) for name in sorted(names)]
+    worth = _GREW * median(sum(look.values()) for look in there)
+    grown = [row for row in rows if row.growth > max(worth, _GREW_ITSELF * row.there)]
+    return tuple(sorted(grown, key=lambda row: -row.growth)[:_MOST_OPERATORS])
+
+
+def _least(looks: Sequence[Operators], name: str) -> float:
+    return min(look.get(name, 0.0) for look in looks)
+
+
+def _first_difference(one: Sequence[float], other: Sequence[float]) -> int | None:
+    pairs = zip(one, other, strict=False)
+    return next((step for step, (a, b) in enumerate(pairs) if not _same(a, b)), None)
+
+
+def _same(a: float, b: float) -> bool:
+    if math.isfinite(a) and math.isfinite(b):
+        return math.isclose(a, b, rel_tol=_SAME_LOSS, abs_tol=_NO_LOSS)
+    return str(a) == str(b)

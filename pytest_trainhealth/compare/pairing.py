@@ -1,0 +1,133 @@
+"""Two sides take turns: A B B A A B B A. What befalls the machine befalls both, and only ratios are looked at.
+
+Interleaving matters more than any test: of the same code run one after the other, medians spanned 0.61 to 1.63.
+
+Four rounds give one ratio, that of their sums: where only every second step has become slower, those of a turn have to
+be added up before they are divided. On a machine with every core busy the scheduler favours who has just slept, so that
+the ratio of A B and that of B A may be as far apart as 0.76 and 1.35 with the same code; together they say 1.01. Taken
+as two, a hundred pairs had an interval of 0.82 to 1.26, and as one of 0.98 to 1.05.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from .decision import WHILE_LOOKING, Interval, interval, settled
+from .git import OutOfTime
+from .step_sync import Paced, Taken, Untimed, together
+
+#: Shorter rounds measure the switch from one process to the other rather than the steps. By judgement: fifty times a
+#: step of a millisecond.
+ROUND_SECONDS = 0.05
+#: Eight turns, two pairs each, are the fewest that have a 99 % interval.
+FEWEST, FIRST_LOOK, MOST, BETWEEN_LOOKS = 16, 30, 200, 10
+#: However short a step is. By judgement: 50 ms of steps of 0.1 ms.
+_MOST_STEPS_A_ROUND = 500
+#: However long a step is, where there is time: of steps that come in twos or threes a turn then has as many of each. By
+#: judgement: loops that do something else at every fourth step are rare.
+_LEAST_STEPS_A_ROUND = 3
+#: Steps of such a round that are not timed, on average: one or two in a turn's first, two or four in its second. The
+#: mean of 1, 2, 2 and 4.
+_UNTIMED = 2.25
+#: Memory pools fill, code paths warm up, a DataLoader starts its workers. As many as `pace.LEAST_WARM_UP`, 5.
+WARM_UP = 5
+
+
+class TooFewPairs(Exception):
+    """The time budget was used up before anything could be said."""
+
+
+@dataclass
+class Pairs:
+    """Seconds a step, round by round, always an even number of them on each side."""
+
+    here: list[float] = field(default_factory=list)
+    there: list[float] = field(default_factory=list)
+    steps_a_round: int = 1
+    #: Of these, the seconds that a step waited for data.
+    wait_here: list[float] = field(default_factory=list)
+    wait_there: list[float] = field(default_factory=list)
+
+    @property
+    def turns(self) -> list[tuple[float, float]]:
+        """Seconds a step here and there, both rounds of a turn together."""
+        both = zip(_twos(self.here), _twos(self.there), strict=True)
+        return [((a + a_again) / 2, (b + b_again) / 2) for (a, a_again), (b, b_again) in both]
+
+    @property
+    def ratios(self) -> list[float]:
+        return [a / b for a, b in self.turns]
+
+    @property
+    def typical(self) -> tuple[float, float]:
+        """Seconds a step here and there, in the turn that has the median ratio (or between two such turns).
+
+        Medians of each side by itself may have another ratio than the one that is told: a machine that was slow for
+        a while was so for both.
+        """
+        turns = sorted(self.turns, key=lambda turn: turn[0] / turn[1])
+        (here, there), (here_too, there_too) = turns[(len(turns) - 1) // 2], turns[len(turns) // 2]
+        return math.sqrt(here * here_too), math.sqrt(there * there_too)
+
+    @property
+    def waits(self) -> tuple[float, float]:
+        """Seconds a step that either side waits for data, in most rounds."""
+        return median(self.wait_here or [0.0]), median(self.wait_there or [0.0])
+
+    def add(self, a: Taken, b: Taken, b_again: Taken, a_again: Taken) -> None:
+        """A turn."""
+        for taken in (a, a_again):
+            self.here.append(taken.seconds_a_step)
+            self.wait_here.append(taken.waited_a_step)
+        for taken in (b, b_again):
+            self.there.append(taken.seconds_a_step)
+            self.wait_there.append(taken.waited_a_step)
+
+    def found(self) -> Interval:
+        return interval(self.ratios)
+
+
+def paired(here: Paced, there: Paced, tolerance: float, deadline: float = math.inf) -> Pairs:
+    """More pairs until the interval settles the question, or there are 200, or the time is used up."""
+    pace = together(here, there)
+    warm = [side.steps(pace.untimed, pace.timed(WARM_UP)) for side in (here, there)]
+    steps = pace.timed(_steps_a_round([median(taken.seconds) for taken in warm], deadline - time.monotonic()))
+    untimed, apart = Untimed(pace, steps), any(taken.broke_off for taken in warm)
+    pairs, lasted = Pairs(steps_a_round=steps), 0.0
+    while len(pairs.here) < MOST and (began := time.monotonic()) + lasted < deadline:
+        first, second = untimed.of_a_turn()
+        try:
+            if apart:
+                together(here, there)
+            order = ((here, first), (there, first), (there, second), (here, second))
+            rounds = [side.steps(skipped, steps) for side, skipped in order]
+        except OutOfTime:  # what is complete stands
+            break
+        apart = any(taken.broke_off for taken in rounds)
+        if apart:  # no longer the same steps
+            continue
+        pairs.add(*rounds)
+        lasted = time.monotonic() - began
+        count = len(pairs.here)
+        looks = count >= FIRST_LOOK and (count - FIRST_LOOK) % BETWEEN_LOOKS == 0
+        if looks and settled(interval(pairs.ratios, WHILE_LOOKING), tolerance):
+            break
+    if len(pairs.here) < FEWEST:
+        raise TooFewPairs(f"the time budget was used up after {len(pairs.here)} pairs, at least {FEWEST} are needed")
+    return pairs
+
+
+def _steps_a_round(warm: Sequence[float], left: float) -> int:
+    """Fewer than three only where these would not leave time for a first look."""
+    enough = math.ceil(ROUND_SECONDS / max(min(warm), 1e-6))
+    affordable = int(left / (FIRST_LOOK * sum(warm)) - _UNTIMED) if math.isfinite(left) else _LEAST_STEPS_A_ROUND
+    least = max(1, min(_LEAST_STEPS_A_ROUND, affordable))
+    return min(_MOST_STEPS_A_ROUND, max(least, enough))
+
+
+def _twos(rounds: Sequence[float]) -> Iterator[tuple[float, float]]:
+    return zip(rounds[::2], rounds[1::2], strict=True)

@@ -1,0 +1,95 @@
+"""How a side finds the same training again: by the test's node id, or by the function that makes it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..settings import OUTLETS
+from .git import CannotCompare
+from .import_paths import Folders
+from .protocol import Message
+
+if TYPE_CHECKING:
+    import pytest
+
+#: Other plugins that could be turned on otherwise than by options, and how each is turned off.
+_WITHOUT = {"xdist": ("-n0",), "_cov": ("--no-cov",), "timeout": ("--timeout=0",)}
+#: What a project turns on for each run is not for this one: which tests to leave out, reports to write.
+_CLEARED = ("addopts", "log_file")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`folder` is where the user is."""
+
+    file: Path
+    folder: Path
+    function: str | None = None
+    #: The node id without the check, and whatever else pytest has to be told.
+    test: str = ""
+    rootdir: Path | None = None
+    ini: Path | None = None
+    options: tuple[str, ...] = ()
+    #: Which of the test's calls, where it asks through the fixture.
+    call: int = 0
+
+    def order(self, folders: Folders, cache: Path) -> Message:
+        """For the side with these folders."""
+        message: Message = {
+            "file": str(folders.there(self.file)),
+            "folder": str(_existing(folders.there(self.folder), folders.side)),
+            "function": self.function,
+            "test": self.test,
+            "call": self.call,
+        }
+        if self.function is None:
+            message["target"] = message["file"] + self.test[self.test.index("::") :].partition("[")[0]
+            apart = ["-o", f"cache_dir={cache}", f"--basetemp={cache}-files"]
+            for outlet in OUTLETS:
+                apart += ["-o", f"{outlet.key}={cache}.{outlet.name}"]
+            message["arguments"] = [*self.options, *apart, *self._where(folders)]
+        return message
+
+    def _where(self, folders: Folders) -> list[str]:
+        where = [] if self.rootdir is None else [f"--rootdir={folders.there(self.rootdir)}"]
+        if self.ini is not None and folders.there(self.ini).is_file():
+            where += ["-c", str(folders.there(self.ini))]
+        return where
+
+
+def of_test(config: pytest.Config, test: str) -> Asked:
+    """Not all of the options: reports must not be written twice, and paths given there are those of this checkout."""
+    options = ["--trainhealth", f"--import-mode={config.getoption('importmode')}"]
+    for plugin in config.getoption("plugins") or ():
+        options += ["-p", plugin]
+    for override in (*(config.getoption("override_ini") or ()), *(f"{name}=" for name in _CLEARED)):
+        options += ["-o", override]
+    if config.getoption("noconftest"):
+        options.append("--noconftest")
+    for name, turned_off in _WITHOUT.items():
+        if config.pluginmanager.has_plugin(name):
+            options += turned_off
+    return Asked(
+        file=config.rootpath / test.partition("::")[0],
+        folder=config.invocation_params.dir,
+        test=test,
+        rootdir=config.rootpath,
+        ini=config.inipath,
+        options=tuple(options),
+    )
+
+
+def of_function(subject: Callable[[], object] | Any) -> Asked:
+    """For `diagnose()`, which has no test: a function at the top of a file."""
+    name = getattr(subject, "__qualname__", "")
+    if not inspect.isfunction(subject) or not name.isidentifier():
+        raise CannotCompare("only a test, or a function at the top of a file, can be found in another revision")
+    return Asked(file=Path(subject.__code__.co_filename).absolute(), folder=Path.cwd(), function=name)
+
+
+def _existing(folder: Path, otherwise: Path) -> Path:
+    return folder if folder.is_dir() else otherwise

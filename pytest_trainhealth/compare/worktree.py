@@ -1,0 +1,104 @@
+"""Another revision's files, in a temporary folder that is gone afterwards whatever happens."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .git import CannotCompare, git, run
+from .stale_worktrees import PREFIX, leftovers, prefix
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """Where it is, and all that has to go afterwards."""
+
+    #: Of the repository that it belongs to.
+    top: Path
+    #: The temporary folder that was made for it.
+    around: Path
+    #: In it, with the files.
+    folder: Path
+    #: Where git keeps its notes about this one, below `.git/worktrees`; known once it is made.
+    entry: Path | None = None
+
+    def told(self) -> dict[str, Any]:
+        """For a process that may have to remove it."""
+        return {name: None if path is None else str(path) for name, path in asdict(self).items()}
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> Worktree:
+        entry = None if told["entry"] is None else Path(told["entry"])
+        return cls(Path(told["top"]), Path(told["around"]), Path(told["folder"]), entry)
+
+    def remove(self) -> None:
+        """Step by step, each also where the one before it failed. Other worktrees' entries stay, also where their
+        folder is absent at the moment: it may be on a disk that comes back."""
+        entry = self.entry or _entry(self.folder)
+        try:
+            with suppress(CannotCompare):
+                run(self.top, "worktree", "remove", "--force", "--force", str(self.folder))
+        finally:
+            if self.around.name.startswith(PREFIX):
+                shutil.rmtree(self.around, ignore_errors=True)
+            if entry is not None and _points_at(entry, self.folder):
+                shutil.rmtree(entry, ignore_errors=True)
+                with suppress(OSError):  # others are in it
+                    entry.parent.rmdir()
+
+
+@contextmanager
+def worktree(top: Path, commit: str) -> Iterator[Worktree]:
+    """The user's own working copy, index and branches are not touched: a worktree has its own."""
+    with _terminated_like_interrupted():
+        for folder, entry in leftovers(top):
+            Worktree(top, folder.parent, folder, entry).remove()
+        around = Path(tempfile.mkdtemp(prefix=prefix())).resolve()
+        # the name of the checkout's own folder: it may be that of a package. The root of a file system has none.
+        made = Worktree(top, around, around / (top.name or "checkout"))
+        try:
+            git(top, "worktree", "add", "--detach", "--force", str(made.folder), commit)
+            made = replace(made, entry=_entry(made.folder))
+            yield made
+        finally:
+            made.remove()
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """A CI that ends a job sends SIGTERM, at which Python would end without a chance to clear up."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _entry(folder: Path) -> Path | None:
+    """A worktree's `.git` is a file that says where git keeps its notes about it."""
+    try:
+        said = (folder / ".git").read_text()
+    except OSError:
+        return None
+    return (folder / said.removeprefix("gitdir:").strip()).resolve() if said.startswith("gitdir:") else None
+
+
+def _points_at(entry: Path, folder: Path) -> bool:
+    """These notes are about this worktree, and no other."""
+    if entry.parent.name != "worktrees":
+        return False
+    try:
+        return (entry / (entry / "gitdir").read_text().strip()).resolve() == (folder / ".git").resolve()
+    except OSError:
+        return False

@@ -1,0 +1,201 @@
+"""From a symptom to its causes: evidence first, then cures, structure before hyperparameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..analysis.run_failures import crashed
+from ..causes import Cause, Stage, Suspicion, all_causes
+from ..causes import cause as find_cause
+from ..observe.signals import CLOSER_LOOK
+from ..records.intervention import Cure
+from ..records.symptoms import EXPLOSION, INSTABILITY, MEMORY, PERFORMANCE
+from ..records.trace import Trace
+from ..records.verdict import Finding, Rerun, Symptom
+from .closeup import closer_look
+from .examination import Examination
+from .reruns import Trials
+
+_RIVALS = (
+    Cure("learning_rate", "learning rate x 10", {"factor": 10.0}),
+    Cure("learning_rate", "learning rate / 10", {"factor": 0.1}),
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A cause that a check of this training has found, with the cure that confirmed it, if one could."""
+
+    finding: Finding
+    cure: Cure | None = None
+
+
+@dataclass
+class Diagnosis:
+    findings: tuple[Finding, ...] = ()
+    reruns: tuple[Rerun, ...] = ()
+    ruled_out: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
+    #: What the next checks of the same training may build on.
+    known: tuple[Known, ...] = ()
+
+
+def find_causes(
+    examination: Examination,
+    symptom: Symptom,
+    trace: Trace,
+    known: Sequence[Known] = (),
+    *,
+    doubtful: bool = False,
+    rates: bool = False,
+) -> Diagnosis:
+    """`known` are causes that other checks of the same training have found: one cause may explain several.
+
+    `doubtful`: only what a cure can prove is of interest, and a learning rate only where the loss is unstable, or
+    where the check asks for `rates`.
+    """
+    examination.steps_spent = 0  # what it took to judge is not diagnosing
+    trials = Trials(examination, max(trace.steps, examination.check.STEPS), symptom)
+    if symptom.category in (PERFORMANCE, MEMORY):  # a training that does not learn is not slow for the same reason
+        known = [each for each in known if symptom.category in find_cause(each.finding.cause).explains]
+    for each in known:
+        rerun = trials(each.cure) if each.cure is not None else None
+        if rerun is not None and rerun.healthy:
+            if examination.plan.keeps is not None:
+                closer_look(examination, symptom, trace)  # nothing more to find, but what shows it is to be kept
+            return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
+    closer = closer_look(examination, symptom, trace)
+    wiring_faults = [each.finding for each in known if find_cause(each.finding.cause).stage is Stage.STRUCTURE]
+    unstable = symptom.category in (EXPLOSION, INSTABILITY) if doubtful else symptom.category == EXPLOSION
+    about_rates = rates or unstable or (examination.check.ABOUT_HYPERPARAMETERS and not doubtful)
+    suspicions, ruled_out = _suspicions(closer, symptom, about_rates and not wiring_faults)
+    if doubtful:
+        suspicions = [(cause, suspicion) for cause, suspicion in suspicions if suspicion.cures]
+    tried = list(_try_cures(suspicions, trials, symptom))
+    findings = [each.finding for each in tried]
+    if not any(f.confirmed for f in findings):
+        findings = _together(suspicions, findings, trials)
+    if not doubtful and not any(f.certainty != "possible" for f in findings):
+        findings += [replace(f, symptom=symptom) for f in wiring_faults if f.cause not in {g.cause for g in findings}]
+    findings.sort(key=lambda f: ("confirmed", "likely", "possible").index(f.certainty))
+    if any(f.confirmed for f in findings):
+        findings = [f for f in findings if f.certainty != "possible"]
+    findings = _beside_rivals(examination, findings, trials)
+    reruns = () if findings else tuple(trials.done.values())
+    sure = tuple(each for each in tried if each.finding.certainty != "possible")
+    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(trials.untried), sure)
+
+
+def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
+    """An error of the user's code once more, looked at closely. None where no cause explains it."""
+    if not examination.program.repeatable:
+        return None
+    plan = replace(examination.plan, keeps_crash=True, drive=None)
+    crash = examination.record(plan).crash
+    if crash is None:
+        return None
+    trace = examination.record(replace(plan, signals=CLOSER_LOOK, close_at=crash.step))
+    if trace.crash is None:
+        return None
+    symptom = crashed(trace.crash)
+    suspicions, ruled_out = _suspicions(trace, symptom, about_rates=False)
+    trials = Trials(examination, max(trace.steps, examination.check.STEPS), symptom)
+    findings = tuple(each.finding for each in _try_cures(suspicions, trials, symptom))
+    return (trace, Diagnosis(findings, (), tuple(ruled_out), tuple(trials.untried))) if findings else None
+
+
+def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:
+    """The causes of which there is evidence, in their order, and the names of the others."""
+    found: list[tuple[Cause, Suspicion]] = []
+    ruled_out: list[str] = []
+    for cause in all_causes():
+        if symptom.category not in cause.explains or (cause.stage is Stage.RATES and not about_rates):
+            continue
+        suspicion = cause.look(closer, symptom)
+        if suspicion is None:
+            ruled_out.append(cause.name)
+        else:
+            found.append((cause, suspicion))
+    return found, ruled_out
+
+
+def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, symptom: Symptom) -> Iterator[Known]:
+    structural = False
+    for cause, suspicion in suspicions:
+        if structural and cause.stage is Stage.RATES:
+            return  # a wiring fault was seen: what a learning rate makes of it says nothing
+        reruns: list[Rerun] = []
+        healed: Cure | None = None
+        for cure in suspicion.cures:
+            rerun = trials(cure)
+            if rerun is None:
+                continue
+            healed = cure if rerun.healthy or rerun.confirms else None
+            reruns.append(replace(rerun, confirms=healed is not None))
+            if healed is not None:
+                break
+        certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, trials)
+        yield Known(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
+        if healed is not None:
+            return
+        structural = structural or (cause.stage is Stage.STRUCTURE and certainty == "likely")
+
+
+def _unconfirmed(cause: Cause, suspicion: Suspicion, reruns: list[Rerun], trials: Trials) -> str:
+    """Evidence whose cure was tried in vain is only part of the story; so is a rate that nobody has tried to change."""
+    untried_rate = cause.stage is Stage.RATES and trials.examination.program.repeatable
+    return "possible" if suspicion.cures and (reruns or untried_rate) else suspicion.certainty
+
+
+def _together(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], trials: Trials) -> list[Finding]:
+    """Two independent faults: neither cure heals alone, both together do."""
+    structure = [(cause.name, s.cures[0]) for cause, s in suspicions if s.cures and cause.stage is not Stage.RATES]
+    rates = [(cause.name, cure) for cause, s in suspicions if cause.stage is Stage.RATES for cure in s.cures]
+    for group in (structure, *([*structure, rate] for rate in rates)):
+        healed = trials.smallest_that_heals(group) if len(group) > 1 else None
+        if healed is not None:
+            names, proof = healed[0], replace(healed[1], confirms=True)
+            return [
+                replace(f, certainty="confirmed", reruns=(proof, *f.reruns)) if f.cause in names else f
+                for f in findings
+            ]
+    return findings
+
+
+def finding_of(
+    cause: Cause,
+    suspicion: Suspicion,
+    symptom: Symptom,
+    certainty: str,
+    reruns: Sequence[Rerun] = (),
+    healed: Cure | None = None,
+) -> Finding:
+    """A suspicion together with what came of it."""
+    return Finding(
+        cause=cause.name,
+        statement=suspicion.statement,
+        certainty=certainty,  # type: ignore[arg-type]
+        why=suspicion.why,
+        evidence=suspicion.evidence,
+        places=suspicion.places,
+        reruns=tuple(sorted(reruns, key=lambda r: not r.healthy)),
+        fix=(healed.fix if healed is not None else None) or suspicion.fix,
+        not_this=suspicion.not_this,
+        symptom=symptom,
+        rank=cause.rank,
+    )
+
+
+def _beside_rivals(examination: Examination, findings: list[Finding], trials: Trials) -> list[Finding]:
+    """Beside a confirmed cause of structure, other learning rates are shown not to help."""
+    asks_about_rates = examination.check.ABOUT_HYPERPARAMETERS and examination.check.ONE_BATCH
+    if not asks_about_rates or not findings or not findings[0].confirmed:
+        return findings
+    first = findings[0]
+    tells_nothing = first.symptom is None or first.symptom.category == EXPLOSION
+    if tells_nothing or find_cause(first.cause).stage is Stage.RATES:
+        return findings
+    rivals = [r for r in (trials(cure) for cure in _RIVALS) if r is not None and not r.healthy]
+    known = {r.cure for r in first.reruns}
+    return [replace(first, reruns=(*first.reruns, *(r for r in rivals if r.cure not in known))), *findings[1:]]

@@ -1,0 +1,56 @@
+"""Re-runs with cures: none is run twice, none beyond the budget, and what was left untried is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..records.intervention import Cure
+from ..records.verdict import Rerun, Symptom
+from .examination import Examination
+
+#: Diagnosing may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy
+#: machine comes to the same verdict. By judgement: what takes longer is not waited for in a test.
+_BUDGET = 10
+#: Of these, what is kept for cures that are tried together: two faults must not go unseen because the many ways of
+#: curing one took all the steps. By judgement: two pairs and one to spare.
+_RESERVE = 3
+
+#: A cure with the name of the cause that prescribes it.
+Prescription = tuple[str, Cure]
+
+
+@dataclass
+class Trials:
+    examination: Examination
+    #: What the check took.
+    steps: int
+    symptom: Symptom
+    done: dict[str, Rerun] = field(default_factory=dict)
+    untried: list[str] = field(default_factory=list)
+
+    def __call__(self, *cures: Cure) -> Rerun | None:
+        """None where it cannot be tried."""
+        budget = (_BUDGET if len(cures) > 1 else _BUDGET - _RESERVE) * self.steps
+        label = ", ".join(cure.label for cure in cures)
+        if label in self.done:
+            return self.done[label]
+        if not self.examination.program.repeatable or self.examination.steps_spent > budget:
+            if label not in self.untried:
+                self.untried.append(label)
+            return None
+        result, healthy, confirms = self.examination.rerun(cures, self.symptom)
+        self.done[label] = Rerun(label, result, healthy, confirms=confirms and not healthy)
+        return self.done[label]
+
+    def smallest_that_heals(self, group: Sequence[Prescription]) -> tuple[set[str], Rerun] | None:
+        """Of several faults, those that have to be cured together, with the re-run that shows it."""
+        rerun = self(*(cure for _, cure in group))
+        if rerun is None or not rerun.healthy:
+            return None
+        needed = list(group)
+        for member in group:
+            fewer = [each for each in needed if each is not member]
+            if len(fewer) > 1 and (tried := self(*(cure for _, cure in fewer))) is not None and tried.healthy:
+                needed, rerun = fewer, tried
+        return {name for name, _ in needed}, rerun

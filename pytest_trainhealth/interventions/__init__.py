@@ -1,0 +1,35 @@
+"""One file per kind of intervention: a hook on the running training, never an edit of the user's code.
+
+A *cure* takes a fault away, to see whether the training is healthy without it. A *condition* takes nothing away: larger
+inputs, smaller batches or a lower precision are what a training may meet one day, and it is judged as it is. Both are
+hooks, so they work on any loop, and the same file may serve for either reason.
+
+A kind is known by the name of its file, in whichever folder it lies: there is no list to edit. Each file offers
+``listener(run, stack, **options)``: an object with methods for the run's events. What it changes outside of the run's
+own objects it undoes through the `ExitStack`; the run's objects are rebuilt or restored anyway.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import ExitStack
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import TYPE_CHECKING
+
+from ..records.intervention import Condition, Cure
+
+if TYPE_CHECKING:
+    from ..observe.run.run import Run
+
+
+def install(intervention: Cure | Condition, run: Run, stack: ExitStack) -> object:
+    listener: object = import_module(_homes()[intervention.kind]).listener(run, stack, **intervention.options)
+    return listener
+
+
+@functools.cache
+def _homes() -> dict[str, str]:
+    """The modules by their kind, found by the names of their files."""
+    found = (module for module in walk_packages(__path__, f"{__name__}.") if not module.ispkg)
+    return {module.name.rpartition(".")[2]: module.name for module in found}

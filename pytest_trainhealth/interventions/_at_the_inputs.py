@@ -1,0 +1,54 @@
+"""What the models are given, changed where they are called: a batch does not say which of its tensors are targets."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..observe.run.run import Run
+from ..tensors.batches import is_input_name, map_tensors
+
+
+class AtTheInputs:
+    """Base of such conditions: `changed` is asked for each floating-point input of the outermost model."""
+
+    def __init__(self, run: Run, stack: ExitStack) -> None:
+        self._run, self._stack = run, stack
+        self._known: set[int] = set()
+        self._depth = 0
+
+    def run_begins(self) -> None:
+        self.step_begins(None)
+
+    def step_begins(self, batch: object) -> None:
+        self._depth = 0  # a forward pass that raised did not come out again
+        for model in self._run.models.values():
+            # scripted modules take no such hooks
+            if id(model) not in self._known and not isinstance(model, torch.jit.ScriptModule):
+                self._known.add(id(model))
+                before = model.register_forward_pre_hook(self._before, with_kwargs=True)
+                after = model.register_forward_hook(self._after, always_call=True)
+                self._stack.callback(before.remove)
+                self._stack.callback(after.remove)
+
+    def changed(self, tensor: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _before(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        self._depth += 1
+        if self._depth > 1:
+            return args, kwargs  # one model inside another: what it gets was made of changed inputs
+        given = {k: map_tensors(self._change, v) if is_input_name(k) else v for k, v in kwargs.items()}
+        return map_tensors(self._change, args), given
+
+    def _after(self, module: nn.Module, args: Any, output: Any) -> None:
+        self._depth -= 1
+
+    def _change(self, name: str, tensor: Tensor) -> Tensor:
+        # what carries a graph was made by another model, not read from the data
+        if not tensor.is_floating_point() or not tensor.ndim or tensor.grad_fn is not None or not is_input_name(name):
+            return tensor
+        return self.changed(tensor)

@@ -1,0 +1,1 @@
+"""Interventions on gradients between the backward pass and the update."""

@@ -1,0 +1,1 @@
+"""Interventions on what a step is given."""

@@ -1,0 +1,31 @@
+"""At one step some fields of the batch have other values, as the search has found them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from torch import Tensor
+
+from ...observe.run.run import Run
+from ...tensors.batches import map_tensors
+
+
+class listener:
+    def __init__(self, run: Run, stack: ExitStack, inputs: Mapping[str, Tensor], step: int = 0) -> None:
+        """`inputs`: by the name of the field, as `batches.tensors` has it."""
+        self._run, self._inputs, self._step = run, inputs, step
+        run.batch_changes.append(self._given)
+
+    def _given(self, batch: Any) -> Any:
+        return map_tensors(self._field, batch) if self._run.step == self._step else batch
+
+    def _field(self, name: str, tensor: Tensor) -> Tensor:
+        given = self._inputs.get(name)
+        if given is None or given.shape[1:] != tensor.shape[1:]:
+            return tensor
+        changed = tensor.clone()  # a step may write into its batch
+        rows = min(len(given), len(tensor))  # a cure may have made the batch larger
+        changed[:rows] = given[:rows].to(tensor)
+        return changed

@@ -1,0 +1,63 @@
+"""The same batches, loaded before the clock starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from torch.utils.data import DataLoader
+
+from ...observe.run.batch_guard import Unharmed
+from ...observe.run.run import Run
+from ...tensors.batches import fresh_containers
+
+#: Batches of a loader that does not say how many it has: these are counted, an endless one ends after them. By
+#: judgement: more than the 30 steps of keeps_throughput.
+_MOST = 64
+
+
+class listener:
+    def __init__(self, run: Run, stack: ExitStack, count: int) -> None:
+        self._run, self._count = run, count
+        #: The batches, and how many the loader gives. A script may make a new loader for each epoch.
+        self._loaded: WeakKeyDictionary[Any, tuple[list[Any], int]] = WeakKeyDictionary()
+        self._unharmed = Unharmed()
+        if run.feed is None:  # a watched test has its own loaders
+            run.handed_out.by_a_cure = True
+            original = DataLoader.__iter__
+            stack.callback(setattr, DataLoader, "__iter__", original)
+            setattr(DataLoader, "__iter__", lambda loader: self._preloaded(loader, original))  # noqa: B010
+
+    def run_begins(self) -> None:
+        if self._run.feed is not None:
+            self._run.feed.preload(self._count)
+
+    def _preloaded(self, loader: Any, original: Any) -> Iterator[Any]:
+        """As many batches as the loader gives, made of the first few."""
+        if loader not in self._loaded:
+            given = original(loader)
+            batches = list(islice(given, self._count))
+            self._unharmed.keep(batches)
+            self._loaded[loader] = batches, len(batches) + _left(loader, given, len(batches))
+        return self._again(loader, *self._loaded[loader])
+
+    def _again(self, loader: Any, batches: list[Any], count: int) -> Iterator[Any]:
+        """A step may pop from its batch, or write into it."""
+        for index in range(count):
+            batch = fresh_containers(batches[index % len(batches)])
+            self._run.handed_out.note(loader, batch)
+            try:
+                yield batch
+            finally:
+                self._unharmed.restore()
+
+
+def _left(loader: Any, given: Iterator[Any], read: int) -> int:
+    """How many batches come after those that were read."""
+    try:
+        return max(len(loader) - read, 0) if read else 0
+    except TypeError:
+        return sum(1 for _ in islice(given, _MOST - read))

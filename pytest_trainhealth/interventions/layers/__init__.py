@@ -1,0 +1,1 @@
+"""Interventions on the layers of a model."""

@@ -1,0 +1,49 @@
+"""A model that runs with gradients on runs in training mode, its parts in the mode that they had there before."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import nn
+
+from ...observe.run.run import Run
+
+
+class listener:
+    def __init__(self, run: Run, stack: ExitStack) -> None:
+        self._run, self._stack = run, stack
+        self._met: set[int] = set()
+        self._modes: dict[int, dict[nn.Module, bool]] = {}
+
+    def run_begins(self) -> None:
+        self._meet_models()
+
+    def step_begins(self, batch: object) -> None:
+        self._meet_models()
+
+    def _meet_models(self) -> None:
+        for model in self._run.models.values():
+            if id(model) not in self._met:
+                self._met.add(id(model))
+                for each in model.modules():  # parts may be called by themselves
+                    handle = each.register_forward_pre_hook(self._hook(model))
+                    self._stack.callback(handle.remove)
+            self._put_right(model)
+
+    def _hook(self, model: nn.Module) -> Any:
+        def called(module: nn.Module, inputs: Any) -> None:
+            if torch.is_grad_enabled():
+                self._put_right(model)
+
+        return called
+
+    def _put_right(self, model: nn.Module) -> None:
+        if model.training:
+            if id(model) not in self._modes:
+                self._modes[id(model)] = {module: module.training for module in model.modules()}
+            return
+        model.train()
+        for module, mode in self._modes.get(id(model), {}).items():
+            module.training = mode

@@ -1,0 +1,1 @@
+"""Interventions on the loss and on what loss functions are given."""

@@ -1,0 +1,14 @@
+"""What torch.compile was given runs as it was written."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import torch
+
+from ...observe.run.run import Run
+
+
+class listener:
+    def __init__(self, run: Run, stack: ExitStack) -> None:
+        stack.enter_context(torch.compiler.set_stance("force_eager"))

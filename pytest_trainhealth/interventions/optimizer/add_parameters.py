@@ -1,0 +1,43 @@
+"""Parameters are given to an optimizer; frozen ones among them are unfrozen first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from torch.optim import Optimizer
+
+from ...observe.run.run import Run
+
+
+class listener:
+    """For a watched test the optimizer is first met when it steps; then its first update goes without them."""
+
+    def __init__(self, run: Run, stack: ExitStack, names: Sequence[str]) -> None:
+        self._run, self._names = run, set(names)
+
+    def run_begins(self) -> None:
+        self._add()
+
+    def step_begins(self, batch: object) -> None:
+        if self._names:
+            self._add()
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if self._names:
+            self._run.add_optimizer(optimizer)
+            self._add()
+
+    def _add(self) -> None:
+        run = self._run
+        here = [name for name in run.parameters if name in self._names]
+        for name in here:
+            run.parameters[name].requires_grad_(True)
+            run.trace.parameters[name].trainable = True
+        if not here or not run.optimizers:
+            return
+        self._names -= set(here)
+        missing = [run.parameters[name] for name in here if not run.held_by(run.parameters[name])]
+        if missing:
+            next(iter(run.optimizers.values())).add_param_group({"params": missing})
+            run.rematch()

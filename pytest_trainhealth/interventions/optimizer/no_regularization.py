@@ -1,0 +1,55 @@
+"""Dropout drops nothing, optimizers decay no weights, and penalties on weights count nothing."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from torch import nn
+from torch.optim import Optimizer
+from torch.overrides import TorchFunctionMode
+
+from ...observe.run.run import Run
+from ...observe.signals.numbers.regularization import DROPOUTS, PENALTIES
+
+
+class listener:
+    def __init__(self, run: Run, stack: ExitStack) -> None:
+        self._run, self._stack = run, stack
+        self._before: dict[int, list[Any]] = {}
+        self._recurrent: set[int] = set()
+        stack.enter_context(_Without())
+
+    def run_begins(self) -> None:
+        self.step_begins(None)
+
+    def step_begins(self, batch: object) -> None:
+        for model in self._run.models.values():
+            for module in model.modules():
+                if isinstance(module, nn.RNNBase) and module.dropout and id(module) not in self._recurrent:
+                    self._recurrent.add(id(module))
+                    self._stack.callback(setattr, module, "dropout", module.dropout)
+                    module.dropout = 0.0
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._before[id(optimizer)] = [group.get("weight_decay") for group in optimizer.param_groups]
+        for group in optimizer.param_groups:
+            if group.get("weight_decay"):
+                group["weight_decay"] = 0.0
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        for group, decay in zip(optimizer.param_groups, self._before.pop(id(optimizer), []), strict=False):
+            if decay is not None:
+                group["weight_decay"] = decay
+
+
+class _Without(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "").rstrip("_")
+        if name in DROPOUTS:
+            return args[0] if args else kwargs["input"]
+        if kwargs.get("dropout_p"):  # attention
+            kwargs = {**kwargs, "dropout_p": 0.0}
+        result = func(*args, **kwargs)
+        return result * 0 if name in PENALTIES and args and isinstance(args[0], nn.Parameter) else result

@@ -1,0 +1,88 @@
+"""Which activation function made a tensor, followed through operations that only move its values about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...records.loss_functions import RANGES, SOFTMAXES
+from ...records.verdict import Place
+from .torch_calls import Call
+
+_MOVES = {
+    "squeeze", "unsqueeze", "view", "reshape", "flatten", "unflatten", "transpose", "permute", "contiguous", "clone",
+    "float", "double", "half", "bfloat16", "to", "type", "type_as", "T", "mT", "swapaxes", "movedim", "view_as",
+    "reshape_as", "expand", "__getitem__", "select", "narrow", "t", "clamp", "clip",
+}  # fmt: skip
+_LOGARITHMS = {"softmax": "log_softmax", "sigmoid": "log_sigmoid"}
+
+
+@dataclass
+class Made:
+    """A tensor that an activation function made of another."""
+
+    activation: str
+    raw: Tensor
+    #: Kept, so that its id stays its own.
+    tensor: Tensor
+    place: Place | None = None
+    #: Dimension that a softmax normalises over, counted from the front.
+    dim: int | None = None
+    module: str = ""
+    moves: tuple[Call, ...] = ()
+
+    def before(self) -> Tensor:
+        """What the tensor would be without the activation function."""
+        tensor = self.raw
+        for move in self.moves:
+            tensor = move.function(tensor, *move.args[1:], **move.kwargs)
+        return tensor
+
+
+class Outputs:
+    def __init__(self) -> None:
+        self._made: dict[int, Made] = {}
+
+    def clear(self) -> None:
+        self._made.clear()
+
+    def made(self, tensor: Any) -> Made | None:
+        return self._made.get(id(tensor))
+
+    def holds(self, detached: Tensor) -> bool:
+        """Whether it shares the memory of one that an activation function made."""
+        memory = detached.untyped_storage().data_ptr()
+        return any(
+            m.tensor.layout == torch.strided and m.tensor.untyped_storage().data_ptr() == memory
+            for m in self._made.values()
+        )
+
+    def note(self, call: Call, raw: Tensor, place: Place | None = None) -> None:
+        """After each call; `raw` is its first argument (a copy of it, where the call works in place)."""
+        result, known = call.result, self._made.get(id(call.args[0]))
+        if not isinstance(result, Tensor):
+            return
+        name = call.name
+        if name.removesuffix("_") in RANGES:
+            self._made[id(result)] = Made(name.removesuffix("_"), raw, result, place, _dim(call, result), call.module)
+        elif known is not None and name == "log" and known.activation in _LOGARITHMS:
+            self._keep(known, result, _LOGARITHMS[known.activation], known.moves)
+        elif known is not None and name in _MOVES and result.is_floating_point():
+            # a clamp of probabilities keeps logarithms finite: it is no part of the way of what lies before them
+            moves = known.moves if name in ("clamp", "clip") else (*known.moves, call)
+            self._keep(known, result, known.activation, moves)
+        else:
+            self._made.pop(id(result), None)  # changed in place
+
+    def _keep(self, known: Made, result: Tensor, activation: str, moves: tuple[Call, ...]) -> None:
+        self._made[id(result)] = Made(activation, known.raw, result, known.place, known.dim, known.module, moves)
+
+
+def _dim(call: Call, result: Tensor) -> int | None:
+    if call.name not in SOFTMAXES:
+        return None
+    dim = call.kwargs.get("dim", call.args[1] if len(call.args) > 1 else -1)
+    return dim % max(result.ndim, 1) if isinstance(dim, int) else None

@@ -1,0 +1,34 @@
+"""Tensors that steps are given again and again: what a step wrote into them is undone before the next.
+
+A tensor's version counter tells, for free, that it was written to. Its values are gone by then, so they are copied
+beforehand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...tensors.batches import tensors
+
+
+class Unharmed:
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[Tensor, int, Tensor]] = {}
+
+    def __contains__(self, tensor: Tensor) -> bool:
+        return id(tensor) in self._kept
+
+    def keep(self, batch: Any) -> None:
+        for _, tensor in tensors(batch):
+            if id(tensor) not in self._kept and not tensor.is_inference():
+                self._kept[id(tensor)] = (tensor, tensor._version, tensor.detach().clone())
+
+    def restore(self) -> None:
+        for key, (tensor, version, value) in self._kept.items():
+            if tensor._version != version:
+                with torch.no_grad():
+                    tensor.copy_(value)
+                self._kept[key] = (tensor, tensor._version, value)

@@ -1,0 +1,165 @@
+"""Hands batches to a run and takes them back unharmed.
+
+The same batch object is given to step after step, so a step that pops a key or normalises in place must not find
+its own traces the next time: containers are built anew for each step, and a tensor that was written to gets its
+values back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from ...tensors.batches import fresh_containers, tensors, to_device
+from ...training import Training, is_one_batch
+from ..source.engine_frames import engine_frame
+from .batch_guard import Unharmed
+
+
+class NoData(ValueError):
+    """The data gave no batch, or one without tensors."""
+
+
+class Feed:
+    def __init__(self, training: Training, *, one_batch: bool, device: torch.device | None = None) -> None:
+        self._data = training.data
+        self._one_batch = one_batch
+        # A step of the user's own moves its batches itself, as in its real loop.
+        where = device or (training.device if training.step is None else None)
+        self._device = None if where is None or where.type == "cpu" else where  # batches are made on the CPU
+        self._single = is_one_batch(self._data)
+        self._own = self._single or isinstance(self._data, list)
+        self._unharmed = Unharmed()
+        self._ready: set[int] = set()
+        self._first: Any = None
+        self._iterator: Iterator[Any] | None = None
+        #: Persistent workers belong to their loader, and may be at work when it is handed in.
+        self._found = _persistent(self._data)
+        self._count = 1
+        self._join: Callable[[list[Any]], Any] | None = None
+        self.position = -1
+        #: Seconds that the latest batch took to be moved to the device.
+        self.moving = 0.0
+        #: The latest batch had to wait until worker processes were at work.
+        self.starting = False
+
+    @engine_frame
+    def take(self) -> Any:
+        """The next batch, ready for a step."""
+        self.starting = False
+        batch = self._next()
+        if id(batch) in self._ready:  # nothing to prepare, and it was looked at before: this is every step's path
+            return batch
+        if self._own or self._one_batch:
+            self._unharmed.keep(batch)
+            if _is_plain(batch) and self._device is None:
+                self._ready.add(id(batch))
+                return batch
+            batch = fresh_containers(batch)
+        if self._device is None:
+            return batch
+        began = time.perf_counter()
+        moved = to_device(batch, self._device)
+        self.moving = time.perf_counter() - began
+        return moved
+
+    def keep_ahead(self, steps: int) -> None:
+        """What would be copied when it is first taken is copied now, so that no step's time and memory show it."""
+        if self._single:
+            self._unharmed.keep(self._data)
+        elif isinstance(self._data, list):
+            for batch in islice(list.__iter__(self._data), 1 if self._one_batch else steps * self._count):
+                self._unharmed.keep(batch)
+
+    def give_back(self) -> None:
+        """After a step: what it wrote into the batch is undone."""
+        self._unharmed.restore()
+
+    def close(self) -> None:
+        """Worker processes that were started for this feed end now: they would take time from the runs to come."""
+        iterator, self._iterator = self._iterator, None
+        if _persistent(self._data) is not self._found:
+            self._data._iterator = None
+        del iterator  # torch ends the workers when nobody holds their iterator any more
+
+    def keeps(self, tensor: Tensor) -> bool:
+        """It is the data's own, no copy."""
+        return self._own and tensor in self._unharmed
+
+    @property
+    def source(self) -> Any:
+        """The data themselves."""
+        return self._data
+
+    @property
+    def count(self) -> int | None:
+        """How many batches there are, where the data say so."""
+        if self._single:
+            return 1
+        try:
+            return len(self._data)
+        except TypeError:
+            return None
+
+    def widen(self, count: int, join: Callable[[list[Any]], Any]) -> None:
+        """From now on `count` batches at a time, joined into one."""
+        self._count, self._join, self._own = count, join, False
+
+    def preload(self, count: int) -> None:
+        """The next `count` batches are read now, and given again and again."""
+        batches = [self._next() for _ in range(count)]
+        self.close()
+        self._data, self.position, self._own, self._join = batches, -1, True, None
+        self._single, self._found = False, None
+        self._ready.clear()  # other batches may take the place of those in memory
+
+    def _next(self) -> Any:
+        if self._join is None:
+            return self._one()
+        if not self._one_batch:
+            return self._join([self._one() for _ in range(self._count)])
+        if self._first is None:
+            self._one_batch = False
+            several = [self._one() for _ in range(self._count)]
+            self._first, self._one_batch = self._join(several), True
+            self.close()
+        return self._first
+
+    def _one(self) -> Any:
+        if self._single:
+            return self._data
+        if self._one_batch and self._first is not None:
+            return self._first
+        if self._iterator is None:
+            self._iterator = iter(self._data)
+            self.starting = bool(getattr(self._data, "num_workers", 0))
+        try:
+            batch = next(self._iterator)
+            self.position += 1
+        except StopIteration:
+            if self.position < 0:
+                raise NoData(f"Training: data is empty ({type(self._data).__name__} gave no batch)") from None
+            self._iterator, self.position = None, -1
+            return self._one()
+        if id(batch) not in self._ready and next(tensors(batch), None) is None:
+            raise NoData(f"Training: batch {self.position} of data has no tensor in it ({type(batch).__name__})")
+        if self._one_batch:
+            self._first = batch
+            self.close()
+        return batch
+
+
+def _persistent(data: Any) -> Any:
+    """The iterator, and with it the workers, that a DataLoader keeps from one epoch to the next."""
+    return getattr(data, "_iterator", None) if isinstance(data, DataLoader) else None
+
+
+def _is_plain(batch: Any) -> bool:
+    """A tensor or a tuple of tensors: nothing that a step could pop from or add to."""
+    return isinstance(batch, Tensor) or (type(batch) is tuple and all(isinstance(part, Tensor) for part in batch))

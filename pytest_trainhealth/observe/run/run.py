@@ -1,0 +1,199 @@
+"""One run of one training: what is trained, the step it is at, and who listens."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
+from torch.optim import Optimizer
+
+from ...records.trace import Trace
+from ...records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
+from ...tensors.module_paths import full_path
+from ..source.authorship import made_by
+from .hidden_layers import unregistered
+from .loader_batches import HandedOut
+from .sampling import is_sampled
+
+#: What a listener may have a method for; others are never called.
+EVENTS = (
+    "run_begins",  # ()
+    "step_begins",  # (batch)
+    "step_ends",  # ()
+    "backward_begins",  # (roots: list of tensors)
+    "backward_ends",  # ()
+    "update_begins",  # (optimizer, has_closure)
+    "update_ends",  # (optimizer, has_closure)
+    "update_skipped",  # (optimizer): by a loss scaler that found gradients that are not finite
+    "gradients_clearing",  # (optimizer or module): zero_grad() is about to do its work
+    "gradients_cleared",  # (optimizer or module)
+    "run_ends",  # ()
+)
+
+
+class Run:
+    """What signals and cures know of the training they listen to.
+
+    For a `Training` model and optimizers are known from the start; a watched test's are added as they show up.
+    """
+
+    def __init__(self, close_at: int | None = None) -> None:
+        self.trace = Trace()
+        self.step = 0
+        self.close_at = close_at
+        self.models: dict[str, nn.Module] = {}
+        self.parameters: dict[str, nn.Parameter] = {}
+        self.optimizers: dict[str, Optimizer] = {}
+        #: Those that were stepped, with their records.
+        self.schedulers: list[tuple[Any, SchedulerRecord]] = []
+        self.feed: Any = None
+        self.made: Any = None
+        #: Set by the cure that keeps gradients: asked before each zero_grad().
+        self.refuses_clearing: Callable[[Any], bool] | None = None
+        self.handed_out = HandedOut()
+        #: Set by cures that change what a step is given.
+        self.batch_changes: list[Callable[[Any], Any]] = []
+        self.finiteness: Any = None
+        #: The step that something is wrapped around; for a watched test that begins before the step does.
+        self.wrapped = 0
+        self._holders: dict[int, tuple[str, ...]] = {}
+        self._listeners: dict[str, list[Callable[..., None]]] = {}
+        #: When the outermost telling began that is still going on.
+        self._telling_since: float | None = None
+
+    # -- listeners -----------------------------------------------------------------------------------
+
+    def listen(self, listener: object) -> None:
+        for event in EVENTS:
+            method = getattr(listener, event, None)
+            if method is not None:
+                self._listeners.setdefault(event, []).append(method)
+
+    def tell(self, event: str, *facts: Any) -> None:
+        """What listening takes is noted, so that it is not taken for the training's own time."""
+        began = time.perf_counter()
+        methods = self._listeners.get(event)
+        if methods is None:
+            return
+        if self._telling_since is not None:  # a listener tells something: its time is part of that
+            for method in methods:
+                method(*facts)
+            return
+        self._telling_since = began
+        try:
+            for method in methods:
+                method(*facts)
+        finally:
+            self._telling_since = None
+            self.trace.speed.aside += time.perf_counter() - began
+
+    def aside_until(self, now: float) -> float:
+        """Seconds that listening has taken by now, what is being told right now included."""
+        since = self._telling_since
+        return self.trace.speed.aside + (0.0 if since is None else now - since)
+
+    def end(self) -> None:
+        """Each listener hears it, also where another raises: it may have hooks to take off."""
+        with ExitStack() as every:
+            for method in reversed(self._listeners.get("run_ends", ())):
+                every.callback(method)
+
+    @property
+    def sampled(self) -> bool:
+        return is_sampled(self.step) or self.step == self.close_at
+
+    # -- what is trained -----------------------------------------------------------------------------
+
+    def add_models(self, models: Mapping[str, nn.Module]) -> None:
+        for prefix, model in models.items():
+            if any(model is known for known in self.models.values()):
+                continue
+            self.models[prefix] = model
+            modules = dict(model.named_modules(remove_duplicate=False))
+            for name, parameter in model.named_parameters():
+                full = full_path(prefix, name)
+                if any(parameter is known for known in self.parameters.values()):
+                    continue
+                self.parameters[full] = parameter
+                self.trace.parameters[full] = _parameter_record(full, name, parameter, modules)
+            self._add_unregistered(prefix, model)
+        self.rematch()
+
+    def _add_unregistered(self, prefix: str, model: nn.Module) -> None:
+        for name, store, owner, parameter in unregistered(model):
+            full, kept_in = (full_path(prefix, each) for each in (name, store))
+            if full in self.parameters or any(parameter is known for known in self.parameters.values()):
+                continue
+            self.parameters[full] = parameter
+            self.trace.parameters[full] = ParameterRecord(
+                name=full,
+                shape=tuple(parameter.shape),
+                size=_size(parameter),
+                dtype=str(parameter.dtype).removeprefix("torch."),
+                trainable=parameter.requires_grad,
+                module=full.rpartition(".")[0],
+                module_class="" if owner is None else type(owner).__name__,
+                kept_in=kept_in,
+            )
+
+    def add_optimizer(self, optimizer: Optimizer, label: str | None = None) -> str:
+        for known, each in self.optimizers.items():
+            if each is optimizer:
+                return known
+        kind = type(optimizer).__name__
+        label = label or (kind if kind not in self.optimizers else f"{kind}[{len(self.optimizers)}]")
+        self.optimizers[label] = optimizer
+        self.trace.optimizers[label] = OptimizerRecord(label, kind)
+        self.rematch()
+        return label
+
+    def named_modules(self) -> Iterator[tuple[str, nn.Module]]:
+        """Of all models, under the paths that records have."""
+        for prefix, model in self.models.items():
+            for path, module in model.named_modules():
+                yield full_path(prefix, path), module
+
+    def held_by(self, parameter: torch.Tensor) -> tuple[str, ...]:
+        return self._holders.get(id(parameter), ())
+
+    def rematch(self) -> None:
+        """Find out (again) which optimizer holds which parameter, and which tensors it holds that no model has."""
+        holders: dict[int, list[str]] = defaultdict(list)
+        ours = {id(p) for p in self.parameters.values()}
+        for label, optimizer in self.optimizers.items():
+            held = [p for group in optimizer.param_groups for p in group["params"]]
+            for parameter in held:
+                holders[id(parameter)].append(label)
+            strangers = [p for p in held if id(p) not in ours]
+            record = self.trace.optimizers[label]
+            record.parameters, record.values = len(held), sum(_size(p) for p in held)
+            record.strangers, record.stranger_values = len(strangers), sum(_size(p) for p in strangers)
+        self._holders = {key: tuple(labels) for key, labels in holders.items()}
+        for name, parameter in self.parameters.items():
+            self.trace.parameters[name].held_by = self.held_by(parameter)
+
+
+def _parameter_record(
+    full: str, name: str, parameter: nn.Parameter, modules: Mapping[str, nn.Module]
+) -> ParameterRecord:
+    path = name.rpartition(".")[0]
+    return ParameterRecord(
+        name=full,
+        shape=() if is_lazy(parameter) else tuple(parameter.shape),
+        size=_size(parameter),
+        dtype=str(parameter.dtype).removeprefix("torch."),
+        trainable=parameter.requires_grad,
+        module=full.rpartition(".")[0],
+        module_class=type(modules[path]).__name__,
+        made_by=made_by(path, modules, direct=True),
+    )
+
+
+def _size(parameter: torch.Tensor) -> int:
+    return 0 if is_lazy(parameter) else parameter.numel()

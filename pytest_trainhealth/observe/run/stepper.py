@@ -1,0 +1,194 @@
+"""The built-in training step, and the user's own; either way what comes out is a loss as a float."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import LBFGS
+
+from ...tensors.batches import fresh_containers
+from ...training import Training
+from ...wording import with_article
+from ..source.engine_frames import engine_frame
+
+_AS_IT_IS = nullcontext()
+
+
+class BadLoss(TypeError):
+    """What came back cannot be a loss."""
+
+
+class NotConnected(Exception):
+    """The loss cannot reach a trainable parameter: a symptom, not the user's mistake in calling us."""
+
+
+class Stepper:
+    """Takes one step after the other. Made anew for each run, because a loss scaler has a state."""
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+        half = training.precision == torch.float16
+        self.scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
+        self._optimizers = list(training.optimizers.values())
+        #: What a loss that is none came from.
+        self._asked = (
+            "loss(model, batch)" if training.loss is not None
+            else "criterion" if training.criterion is not None
+            else "model(batch)"
+        )  # fmt: skip
+        self._needs_closure = any(isinstance(optimizer, LBFGS) for optimizer in self._optimizers)
+        if training.step is None:
+            for module in training.modules.values():
+                if not module.training:  # from_pretrained() hands models out in eval mode
+                    module.train()
+                for each in module.modules():
+                    if type(each).train is not nn.Module.train:  # it may keep frozen parts in eval mode
+                        each.train(each.training)
+
+    @engine_frame
+    def take(self, batch: Any) -> float:
+        training = self._training
+        if training.step is not None:
+            with self._autocast():
+                returned = training.step(batch)
+            return as_number(_loss_in(returned, "step(batch)"), "step(batch)")
+        if self._needs_closure:
+            return self._closure_step(batch)
+        for optimizer in self._optimizers:
+            optimizer.zero_grad()
+        loss = self._backward(batch)
+        for optimizer in self._optimizers:
+            if self.scaler is None:
+                optimizer.step()
+            else:
+                self.scaler.step(optimizer)
+        if self.scaler is not None:
+            self.scaler.update()
+        self._schedule(loss)
+        return loss
+
+    def only_forward(self, batch: Any) -> None:
+        """For lazy modules, which take shape the first time that they see data."""
+        with suppress(NotConnected):
+            self._loss(batch)
+
+    def _closure_step(self, batch: Any) -> float:
+        first: list[float] = []
+        for optimizer in self._optimizers:
+
+            def closure(optimizer: torch.optim.Optimizer = optimizer) -> Tensor:
+                optimizer.zero_grad()
+                # it is called several times, and may pop what it uses
+                loss, value = self._loss(fresh_containers(batch))
+                loss.backward()  # type: ignore[no-untyped-call]
+                first.append(value)
+                return loss
+
+            optimizer.step(closure)  # type: ignore[arg-type]
+        self._schedule(first[0])
+        return first[0]
+
+    def _backward(self, batch: Any) -> float:
+        loss, value = self._loss(batch)
+        scaled = loss if self.scaler is None else self.scaler.scale(loss)
+        scaled.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    @engine_frame
+    def _loss(self, batch: Any) -> tuple[Tensor, float]:
+        """With its value, read once: on an accelerator each reading waits for the device."""
+        with self._autocast():
+            found = self._forward(batch)
+        if not isinstance(found, Tensor):
+            raise BadLoss(
+                f"{self._asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
+            )
+        value = as_number(found, self._asked)
+        if not found.requires_grad:
+            raise NotConnected
+        return found, value
+
+    def _forward(self, batch: Any) -> Any:
+        training = self._training
+        if training.loss is not None:
+            return _loss_in(training.loss(training.model, batch), self._asked)
+        if training.criterion is not None:
+            inputs, target = _pair(batch)
+            return _loss_in(training.criterion(_output(training.model, inputs), target), self._asked)
+        return _loss_in(_output(training.model, batch), self._asked, carried=True)
+
+    def _schedule(self, loss: float) -> None:
+        for scheduler in self._training.schedulers:
+            if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+                scheduler.step(loss)
+            else:
+                scheduler.step()
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        if self._training.precision is None:
+            return _AS_IT_IS
+        return torch.autocast(self._training.device.type, dtype=self._training.precision)
+
+
+def _output(model: Any, inputs: Any) -> Any:
+    if isinstance(inputs, Tensor) or not isinstance(inputs, Mapping) or not _takes_keywords(model, inputs):
+        return model(inputs)
+    return model(**inputs)
+
+
+def _takes_keywords(model: Any, inputs: Mapping[str, Any]) -> bool:
+    """Whether `forward` names these keys, as Hugging Face's do, or takes the dict as it is."""
+    parameters = inspect.signature(model.forward).parameters
+    named = all(key in parameters for key in inputs)
+    return named or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+
+
+def _pair(batch: Any) -> tuple[Any, Any]:
+    if isinstance(batch, (list, tuple)) and len(batch) == 2:
+        return batch[0], batch[1]
+    raise BadLoss(
+        f"criterion= needs (inputs, target) batches, this one is a {type(batch).__name__}"
+        f"{f' of {len(batch)}' if isinstance(batch, (list, tuple)) else ''}: use loss= instead"
+    )
+
+
+def _loss_in(returned: Any, asked: str, *, carried: bool = False) -> Any:
+    """A loss may come by itself, under the key 'loss', or as the attribute `.loss`."""
+    if isinstance(returned, Tensor) and not carried:
+        return returned
+    if returned is None:
+        raise BadLoss(f"{asked} returned None: return the loss from it")
+    if isinstance(returned, Mapping) and "loss" in returned:
+        return returned["loss"]
+    if not isinstance(returned, Tensor) and getattr(returned, "loss", None) is not None:
+        return returned.loss
+    if carried or isinstance(returned, (Mapping, nn.Module)):
+        raise BadLoss(f"{asked} returned {_kind(returned)} without a loss in it: hand in loss=, criterion= or step=")
+    return returned
+
+
+def as_number(loss: Any, asked: str) -> float:
+    if isinstance(loss, Tensor):
+        if loss.numel() != 1:
+            raise BadLoss(
+                f"{asked} returned a tensor of shape {tuple(loss.shape)}, a scalar is needed: take its mean()"
+            )
+        value = loss.item()
+        if isinstance(value, complex):
+            raise BadLoss(f"{asked} returned a complex number, a real one is needed")
+        return float(value)
+    if isinstance(loss, bool):
+        raise BadLoss(f"{asked} returned {loss!r}, a number is needed: return the loss from it")
+    try:
+        return float(loss)
+    except (TypeError, ValueError):
+        raise BadLoss(f"{asked} returned {_kind(loss)}, a scalar tensor or a number is needed") from None
+
+
+def _kind(value: Any) -> str:
+    return with_article(type(value).__name__)

@@ -1,0 +1,148 @@
+"""How large the numbers are that meet the first weights, and those that the output is compared with; at step 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ....records.data import ScaleRecord
+from ....records.loss_functions import DIFFERENCES
+from ....tensors.batches import tensors
+from ...calls.torch_calls import CloseSteps
+from ...run.run import Run
+from ...source.places import user_place
+
+#: Functions that multiply their first argument with weights.
+WEIGHING = {
+    "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "matmul",
+    "__matmul__", "mm", "addmm", "bmm", "bilinear", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell",
+    "rnn_tanh_cell", "rnn_relu_cell", "multi_head_attention_forward", "einsum",
+}  # fmt: skip
+#: Functions that compare an output with its target.
+COMPARING = {*DIFFERENCES, "gaussian_nll_loss", "sub", "__sub__", "rsub", "__rsub__"}
+#: A sample this many times as large as the median one: at most 11 in 257 healthy programs.
+_OUTLYING = 30.0
+
+
+class Scales(CloseSteps):
+    """A tensor is known by its memory, so that a view of a batch's field still is that field."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._names: dict[int, str] = {}
+        self._weighed: set[int] = set()
+        self._batch: list[Tensor] = []  # kept, so that no other tensor gets their memory
+
+    def wanted(self) -> bool:
+        return self._run.step == 0
+
+    def step_begins(self, batch: object) -> None:
+        if self.wanted():
+            for name, tensor in tensors(batch):
+                if tensor.layout == torch.strided:
+                    self._batch.append(tensor)
+                    self._names.setdefault(tensor.untyped_storage().data_ptr(), f"batch{name}")
+        super().step_begins(batch)
+
+    def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        if name in WEIGHING and module and len(args) > 1:
+            self._note_weight(name, args[1])
+            if is_plain(args[0]):
+                self._meets_weights(args[0], result, module)
+        elif name in COMPARING and (target := target_of(args)) is not None:
+            field = self._names.get(target.untyped_storage().data_ptr(), "")
+            if field or name.endswith("loss"):  # a difference with anything else may be anything
+                self._note(target, field or f"the target of {name}", target=True)
+
+    def _note_weight(self, name: str, weight: Any) -> None:
+        if not isinstance(weight, Tensor) or weight.ndim < 2:
+            return
+        held = weight if isinstance(weight, nn.Parameter) else weight._base  # `x @ weight.T` is given a view of it
+        if not isinstance(held, nn.Parameter) or weight.numel() != held.numel():
+            return
+        known = next((key for key, parameter in self._run.parameters.items() if parameter is held), None)
+        if known is not None:
+            rows_are_units = name == "linear" or name.startswith("conv")
+            self._run.trace.parameters[known].fan_in = weight[0].numel() if rows_are_units else weight.shape[-2]
+
+    def _meets_weights(self, given: Tensor, result: Any, module: str) -> None:
+        memory = given.untyped_storage().data_ptr()
+        if memory not in self._weighed:
+            self._note(given, self._names.get(memory, "") or f"the input of {module}")
+        # behind frozen weights no gradient flows either, but what comes out of them is no input
+        for tensor in result if isinstance(result, tuple) else (result,):
+            if isinstance(tensor, Tensor) and not tensor.requires_grad:
+                self._weighed.add(tensor.untyped_storage().data_ptr())
+
+    def _note(self, tensor: Tensor, name: str, *, target: bool = False) -> None:
+        known = self._run.trace.scales
+        if any(record.name == name and record.target == target for record in known):
+            return
+        with torch.no_grad():
+            values = tensor.detach().double()
+            if not bool(torch.isfinite(values).all()):
+                return
+            sizes, usual = sample_sizes(values)
+            kept = values[sizes <= _OUTLYING * usual]  # a single sample must not pass for the scale of all
+            mean, std = feature_statistics(kept if kept.numel() else values)
+            record = ScaleRecord(
+                name=name,
+                shape=tuple(tensor.shape),
+                mean=float(mean.abs().mean()),
+                std=float(std.mean()),
+                low=float(values.min()),
+                high=float(values.max()),
+                largest=max(float(mean.abs().max()), float(std.max())),
+                target=target,
+                outlier=int(sizes.argmax()),
+                outlier_ratio=float(sizes.max()) / usual,
+                place=user_place(),
+            )
+        known.append(record)
+
+
+def is_plain(value: Any) -> bool:
+    """A float tensor that no gradient flows through: data, not something computed with weights."""
+    return (
+        isinstance(value, Tensor)
+        and value.is_floating_point()
+        and value.layout == torch.strided
+        and value.ndim > 0
+        and value.numel() > 1
+        and not value.requires_grad
+    )
+
+
+def sample_sizes(values: Tensor) -> tuple[Tensor, float]:
+    """The largest value of each sample, and that of the median one among those that are not all 0."""
+    sizes = values.flatten(1).abs().amax(1) if values.ndim > 1 else values.abs()
+    some = sizes[sizes > 0]
+    return sizes, float(some.median()) if some.numel() else 1.0
+
+
+def target_of(args: tuple[Any, ...]) -> Tensor | None:
+    """Of two tensors that are compared, the one that is not computed with weights."""
+    if len(args) < 2 or not isinstance(args[0], Tensor) or not isinstance(args[1], Tensor):
+        return None
+    first: Tensor = args[0]
+    second: Tensor = args[1]
+    if is_plain(second) and first.requires_grad:
+        return second
+    return first if is_plain(first) and second.requires_grad else None
+
+
+def feature_statistics(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and spread per feature, shaped so that they can be taken off and divided by.
+
+    Features lie along the second dimension (images) or the last (tables and sequences): along the one that explains
+    more of the spread. A lone dimension is one feature.
+    """
+    if values.ndim < 2 or values.shape[0] < 2:
+        return values.mean().reshape([1] * values.ndim), values.std(correction=0).reshape([1] * values.ndim)
+    choices = []
+    for dim in dict.fromkeys((1, values.ndim - 1)):
+        others = [d for d in range(values.ndim) if d != dim]
+        choices.append((values.mean(others, keepdim=True), values.std(others, correction=0, keepdim=True)))
+    return min(choices, key=lambda statistics: float(statistics[1].mean()))

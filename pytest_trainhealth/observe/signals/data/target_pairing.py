@@ -1,0 +1,179 @@
+"""Whether an input keeps its target from one epoch to the next.
+
+Inputs and targets that are drawn by two loaders, or permuted twice, come together in another way in every epoch. What
+gives it away: the second epoch has the same inputs as the first and, counted over all, exactly the same targets. New
+labels that are drawn at every step (a smoke test's, an agent's actions) do not add up like that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import wraps
+from hashlib import blake2b
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.optim import Optimizer
+from torch.utils.hooks import RemovableHandle
+
+from ....records.data import Repaired
+from ....records.loss_functions import SAMPLE_BY_SAMPLE
+from ....records.verdict import Place
+from ....tensors.batches import tensors
+from ...run.run import Run
+from ...source.places import user_place
+from .row_order import holds_order, keeps_order, same_rows
+
+#: Samples of an epoch: fewer may be the same by accident, more are not waited for. By judgement: the same 48 as in
+#: alignment.
+_FEWEST = 48
+#: That many. By judgement: an epoch of more does not come round within 62 steps anyway.
+_MOST = 4096
+#: The closer look takes 64 steps.
+_STEPS = 62
+#: Values of a row that are compared. By judgement: rows that agree in 4,096 values are the same.
+_VALUES = 4096
+#: Of what putting together anew by chance would change. By judgement: a loader that shuffles changes all of it, one
+#: that does not none.
+_PLAIN = 0.5
+
+
+class Pairings:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._patched = ExitStack()
+        self._hooks: dict[int, list[RemovableHandle]] = {}
+        self._output: Any = None
+        self._inputs: list[Tensor] = []
+        self._noted = False
+        self._epochs: list[dict[bytes, bytes]] = [{}]
+        self._before: list[bytes] = []
+        self._over = False
+        self._place: Place | None = None
+
+    def run_begins(self) -> None:
+        for name in SAMPLE_BY_SAMPLE:
+            original = getattr(nn.functional, name)
+            self._patched.callback(setattr, nn.functional, name, original)
+            setattr(nn.functional, name, self._told(original))
+        self._hook_models()
+
+    def step_begins(self, batch: object) -> None:
+        # a model that shows up while something is watched was called with this
+        if self._hook_models() and self._run.feed is None and not self._inputs and not self._over:
+            self._inputs = [t for _, t in tensors(batch)]
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._inputs, self._output, self._noted = [], None, False
+        if self._run.step >= _STEPS:
+            self._stop()
+
+    def run_ends(self) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        self._over = True
+        self._patched.close()
+        for hook in (hook for hooks in self._hooks.values() for hook in hooks):
+            hook.remove()
+        self._epochs, self._inputs, self._output = [{}], [], None
+
+    def _hook_models(self) -> bool:
+        new = [m for m in self._run.models.values() if id(m) not in self._hooks and not self._over]
+        for model in new:
+            if not isinstance(model, torch.jit.ScriptModule):  # which takes no hooks with keywords
+                self._hooks[id(model)] = [
+                    model.register_forward_pre_hook(self._called, with_kwargs=True),
+                    model.register_forward_hook(self._returned),
+                ]
+        return bool(new)
+
+    def _called(self, module: Any, args: Any, kwargs: Any) -> None:
+        if torch.is_grad_enabled() and not self._noted and not self._over:
+            self._inputs += [t for _, t in tensors((args, kwargs))]
+
+    def _returned(self, module: nn.Module, args: Any, output: Any) -> None:
+        if torch.is_grad_enabled() and not self._noted and not self._over:
+            self._output = output
+            if holds_order((*self._inputs, output)) or not keeps_order(module):
+                self._stop()
+
+    def _told(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def loss(*args: Any, **kwargs: Any) -> Any:
+            if not self._noted and not self._over and not torch.compiler.is_compiling():
+                output = args[0] if args else kwargs.get("input")
+                target = args[1] if len(args) > 1 else kwargs.get("target")
+                if isinstance(output, Tensor) and isinstance(target, Tensor) and output.requires_grad:
+                    with torch.no_grad(), torch._C.DisableTorchFunction():
+                        self._note(output, target)
+            return original(*args, **kwargs)
+
+        return loss
+
+    def _note(self, output: Tensor, target: Tensor) -> None:
+        self._noted = True
+        rows = max((len(t) for t in self._inputs[:1] if t.ndim), default=0)
+        readable = all(_readable(t) for t in (*self._inputs, target))
+        if not rows or not readable or target.numel() % rows or not same_rows(self._output, output, rows):
+            self._stop()  # what the loss is given may be in another order than the inputs
+            return
+        # whatever else the models are given belongs to the input
+        keys = [b"".join(parts) for parts in zip(*(_rows(t, rows) for t in self._inputs), strict=True)]
+        values = _rows(target.reshape(rows, -1), rows)
+        if holds_order(target) or values == self._before:
+            self._stop()  # they say places in the batch (as in a contrastive loss), not what a sample is
+            return
+        self._before = values
+        self._place = self._place or user_place()
+        for key, value in zip(keys, values, strict=True):
+            self._add(key, value)
+            if self._over:
+                return
+
+    def _add(self, key: bytes, value: bytes) -> None:
+        now = self._epochs[-1]
+        if key in now:
+            if len(self._epochs) > 1 or len(now) < _FEWEST:
+                self._stop()  # drawn with replacement, or inputs that are not one of a kind
+                return
+            now = {}
+            self._epochs.append(now)
+        elif len(self._epochs) > 1 and key not in self._epochs[0]:
+            self._stop()
+            return
+        now[key] = value
+        if len(self._epochs) > 1 and len(now) == len(self._epochs[0]):
+            self._compare(*self._epochs)
+            self._stop()
+        elif len(now) > _MOST:
+            self._stop()
+
+    def _compare(self, first: dict[bytes, bytes], second: dict[bytes, bytes]) -> None:
+        counts = Counter(first.values())
+        if counts != Counter(second.values()):
+            return
+        changed = sum(second[key] != value for key, value in first.items())
+        by_chance = len(first) - sum(n * n for n in counts.values()) / len(first)
+        if by_chance >= 1 and changed >= _PLAIN * by_chance:
+            self._run.trace.repaired = Repaired(len(first), changed, self._place)
+
+
+def _readable(tensor: Tensor) -> bool:
+    plain: bool = tensor.layout == torch.strided and not tensor.is_complex() and not tensor.is_quantized
+    return plain and not is_functorch_wrapped_tensor(tensor) and tensor.device.type != "meta"
+
+
+def _rows(tensor: Tensor, rows: int) -> list[bytes]:
+    """The bytes of each row, or for what has no row per sample the same for all."""
+    tensor = tensor.detach()
+    shared = not tensor.ndim or len(tensor) != rows
+    flat = tensor.reshape(1 if shared else rows, -1)
+    flat = flat[:, :: flat.shape[1] // _VALUES + 1]
+    flat = (flat.float() if flat.is_floating_point() else flat.long()).cpu().contiguous()
+    found = [blake2b(row.numpy().tobytes(), digest_size=16).digest() for row in flat]
+    return found * rows if shared else found

@@ -1,0 +1,93 @@
+"""Whether what a generator makes can lie where the data lie that its adversary is given beside it.
+
+An adversary is given it twice: in its own turn, mostly detached, and in that of the generator. (A critic that judges
+the actions of an actor, beside those of the data, gets them once: both need not lie in the same range.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isfinite
+
+import torch
+from torch import Tensor, nn
+
+from ....records.loss_functions import RANGES
+from ....records.losses import Imitation
+from ....records.verdict import Place
+from ....tensors.batches import tensors
+from ....tensors.storage import memory_of
+from ...calls.activation_origin import Made, Outputs
+from ...calls.torch_calls import Call
+from ...run.run import Run
+from ...source.places import user_place
+
+_LAYERS = {"linear", "conv1d", "conv2d", "conv3d"}
+#: Part of the range by which a value has to lie outside: rounding and a little noise are no fault. By judgement: a
+#: twentieth of the range.
+_FAR = 0.05
+
+
+class Imitations:
+    def __init__(self, run: Run, outputs: Outputs) -> None:
+        self._run, self._outputs = run, outputs
+        self._memory: set[int] = set()
+        #: By the layer's weight.
+        self._made: dict[int, Made] = {}
+        self._times: Counter[int] = Counter()
+        self._real: dict[int, tuple[Tensor, Place | None]] = {}
+        self._told: set[int] = set()
+
+    def step_begins(self, batch: object) -> None:
+        self._memory = {memory_of(t) for _, t in tensors(batch) if t.is_floating_point() and t.layout == torch.strided}
+
+    def clear(self) -> None:
+        self._memory.clear()
+        self._made.clear()
+        self._times.clear()
+        self._real.clear()
+        self._told.clear()
+
+    def note(self, call: Call) -> None:
+        """After each call that gave something with a graph."""
+        weight = call.args[1] if call.name in _LAYERS and len(call.args) > 1 else None
+        if not isinstance(weight, nn.Parameter) or id(weight) in self._told:
+            return
+        given, key = call.args[0], id(weight)
+        made = self._outputs.made(given)
+        if made is not None:
+            self._made[key] = made
+            self._times[key] += 1
+        elif not given.requires_grad and given.layout == torch.strided:
+            if memory_of(given) in self._memory:
+                self._real[key] = (given, user_place())
+            elif self._outputs.holds(given):
+                self._times[key] += 1
+        if key in self._made and key in self._real and self._times[key] > 1:
+            self._told.add(key)
+            self._tell(call, weight, self._made[key], *self._real[key])
+
+    def _tell(self, call: Call, weight: nn.Parameter, made: Made, real: Tensor, place: Place | None) -> None:
+        run, part = self._run, made.module.partition(".")[0]
+        makers = {
+            label for name, p in run.parameters.items() if name.startswith(f"{part}.") for label in run.held_by(p)
+        }
+        if not makers or not run.held_by(weight) or makers & set(run.held_by(weight)):
+            return  # no adversaries: one optimizer holds both
+        values = real.detach()
+        low, high = RANGES[made.activation]
+        width = high - low if isfinite(high - low) else float(values.abs().max())
+        outside = (values < low - _FAR * width) | (values > high + _FAR * width)
+        run.trace.imitations.append(
+            Imitation(
+                run.step,
+                call.module,
+                made.activation,
+                made.module,
+                made.place,
+                float(values.min()),
+                float(values.max()),
+                place,
+                float(outside.float().mean()),
+            )
+        )

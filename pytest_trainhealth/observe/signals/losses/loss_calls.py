@@ -1,0 +1,266 @@
+"""What loss functions are given at the first steps, and how much of their value backward() is called on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ....records.loss_functions import DIFFERENCES, NAMES, RANGES, SOFTMAXES, TARGET_AT, WITH_CLASSES
+from ....records.losses import LossCall
+from ....tensors.module_paths import full_path
+from ...calls.activation_origin import Made, Outputs
+from ...calls.torch_calls import Call, CloseSteps
+from ...run.run import Run
+from ...source.places import user_place
+from .generator_range import Imitations
+from .kl_term import Divergences
+from .policy_reward import is_rewarded
+from .tensor_summary import count_invalid, given_by, terms
+
+#: More than this in one step tells nothing new. By judgement: 64 calls are more than any loss has kinds of terms.
+_MOST = 64
+#: Of the largest: shares of the same size, which float32 gives to six digits. By judgement.
+_EVEN = 1e-4
+#: What parts add up to, beside the whole loss, relative and absolute. By judgement: six digits of float32, three of
+#: float16.
+_SAME = 1e-3
+#: The absolute part: a loss that is 0 but for rounding. By judgement, 1e-9.
+_NO_LOSS = 1e-9
+#: Of the largest target: as much outside of the range of an activation is rounding (float16: 1e-3).
+_BEYOND_ROUNDING = 1e-3
+#: Against division by 0 and the like, so far below any target that the value does not matter (1e-12).
+_NO_ZERO = 1e-12
+
+
+@dataclass
+class _Difference:
+    #: Kept, so that its id stays its own.
+    result: Tensor
+    input: Tensor
+    target: Tensor
+    made: Made | None
+
+
+@dataclass
+class _Value:
+    """What a call gave, whose share in the loss is still to be found."""
+
+    record: LossCall
+    result: Tensor
+    #: To be made large, and what was multiplied into it.
+    large: bool = False
+    factor: Tensor | None = None
+    #: What it adds to the loss.
+    part: float | None = None
+
+    def weigh(self, share: Tensor, root: float) -> None:
+        chosen = share[share != 0]
+        even = bool(chosen.numel()) and float(chosen.max() - chosen.min()) <= _EVEN * float(chosen.abs().max())
+        if share.numel() > 1 and not even:
+            return  # weights of its own for each sample
+        share = share.double()
+        weight = float((share if self.factor is None else share * self.factor).sum())
+        together = float((share * self.result.double()).sum())
+        self.record.weight = -weight if self.large else weight
+        self.part = together
+        self.record.sole = isfinite(together) and abs(together - root) <= _SAME * abs(root) + _NO_LOSS
+
+
+class LossCalls(CloseSteps):
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._outputs = Outputs()
+        self._divergences = Divergences()
+        self._imitations = Imitations(run, self._outputs)
+        #: What became of graph tensors by hand: a difference from a target, kept by its id.
+        self._differences: dict[int, _Difference] = {}
+        self._values: list[_Value] = []
+        self._inside: set[str] = set()
+        self._count = 0
+
+    def wanted(self) -> bool:
+        return self._run.step < 2 or self._run.step == self._run.close_at
+
+    def step_begins(self, batch: object) -> None:
+        self._forget()
+        super().step_begins(batch)
+        self._imitations.step_begins(batch)
+        if self._open is not None:
+            self._inside = {
+                full_path(prefix, path)
+                for prefix, model in self._run.models.items()
+                for path, _ in model.named_modules()
+                if path
+            }
+
+    def run_ends(self) -> None:
+        super().run_ends()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._outputs.clear()
+        self._divergences.clear()
+        self._imitations.clear()
+        self._differences.clear()
+        self._values.clear()
+        self._count = 0
+
+    # -- calls ---------------------------------------------------------------------------------------
+
+    def called(self, call: Call) -> None:
+        if not torch.is_grad_enabled() or self._count >= _MOST:
+            return
+        with torch.no_grad():
+            if call.name in NAMES:
+                self._function(call)
+            elif call.error is None and isinstance(call.result, Tensor) and call.result.requires_grad:
+                if call.module not in self._inside or call.name in SOFTMAXES:
+                    self._by_hand(call)  # a layer has differences and products of its own
+                self._imitations.note(call)
+                if not isinstance(call.args[0], nn.Parameter):
+                    self._outputs.note(call, call.args[0], _place_of(call))
+                self._divergence(call)
+
+    def _function(self, call: Call) -> None:
+        where = TARGET_AT[call.name]
+        given = [*call.args, *([call.kwargs["target"]] if "target" in call.kwargs else [])]
+        if len(given) <= where or not isinstance(given[where], Tensor):
+            return
+        input, target = given[0], given[where]
+        if call.name in DIFFERENCES and target.requires_grad and not input.requires_grad:
+            input, target = target, input
+        if not input.requires_grad or not input.is_floating_point() or not input.numel() or not target.numel():
+            return
+        record = LossCall(call.name, reduction=str(call.kwargs.get("reduction", "mean")))
+        dim = 1 if input.ndim > 1 else 0
+        if call.name in WITH_CLASSES:
+            record.classes = input.shape[dim]
+        elif call.name not in ("kl_div",):
+            dim = -1
+        record.input, record.target = given_by(input, dim), given_by(target, dim)
+        record.terms = terms(record, input, target)
+        count_invalid(call, record, target)
+        self._add(call, record, self._outputs.made(input), target)
+
+    def _by_hand(self, call: Call) -> None:
+        """Differences that broadcast, their squares, chosen log-probabilities, and a softmax of a softmax."""
+        first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
+        made = self._outputs.made(first)
+        if call.name in SOFTMAXES and made is not None and made.activation in ("softmax", "sigmoid"):
+            record = LossCall(call.name, input=given_by(first, -1), reduction="none")
+            self._add(call, record, made)
+        elif call.name in ("sub", "mul", "__rsub__") and isinstance(second, Tensor):
+            self._pair(call, first, second)
+        elif call.name in ("pow", "square", "abs") and id(first) in self._differences:
+            if call.name != "pow" or second == 2:
+                name = "absolute difference" if call.name == "abs" else "squared difference"
+                self._add_difference(call, name, self._differences[id(first)])
+        elif made is not None and made.activation == "log_softmax" and _chooses(call):
+            self._add_likelihood(call, first, made)
+
+    def _pair(self, call: Call, first: Tensor, second: Tensor) -> None:
+        if call.name == "mul" and first is second:
+            if id(first) in self._differences:
+                self._add_difference(call, "squared difference", self._differences[id(first)])
+            return
+        if first.requires_grad == second.requires_grad or not first.ndim or not second.ndim:
+            return
+        input, target = (first, second) if first.requires_grad else (second, first)
+        if isinstance(input, nn.Parameter) or not target.is_floating_point():
+            return
+        made = self._outputs.made(input)
+        if call.name == "mul" and is_rewarded(input, target):
+            record = LossCall("reward", input=given_by(input), target=given_by(target), reduction="none")
+            self._add(call, record, None)
+        elif call.name == "mul":
+            if made is not None and made.activation == "log_softmax" and made.tensor.shape == target.shape:
+                if bool((target >= 0).all()) and bool((target <= 1).all()):
+                    self._add_likelihood(call, input, made, target)
+            elif call.result.numel() > max(input.numel(), target.numel()):
+                record = LossCall("product", input=given_by(input), target=given_by(target), reduction="none")
+                self._add(call, record, made, target)
+            return
+        self._differences[id(call.result)] = _Difference(call.result, input, target, made)
+
+    def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
+        input, target = given_by(of.input), given_by(of.target)
+        record = LossCall(name, input=input, target=target, reduction="none", terms=call.result.numel())
+        self._add(call, record, of.made, of.target)
+
+    def _add_likelihood(self, call: Call, input: Tensor, made: Made, chosen: Tensor | None = None) -> None:
+        terms = call.result.numel() if chosen is None else int(chosen.sum())
+        record = LossCall("log-likelihood", input=given_by(input, -1), reduction="none", terms=terms)
+        self._add(call, record, made)
+        self._values[-1].large, self._values[-1].factor = True, chosen
+
+    def _divergence(self, call: Call) -> None:
+        self._divergences.note(call)
+        times = self._divergences.times(call)
+        if times is not None:
+            terms = call.args[0]
+            record = LossCall("KL divergence", input=given_by(terms), reduction="none", terms=terms.numel())
+            self._add(call, record, None)
+            self._values[-1].result, self._values[-1].factor = terms, torch.tensor(times)
+
+    def _add(self, call: Call, record: LossCall, made: Made | None, target: Tensor | None = None) -> None:
+        self._count += 1
+        record.step, record.module, record.place = self._run.step, call.module, user_place()
+        record.samples = record.input.shape[0] if record.input.shape else 1
+        record.error = type(call.error).__name__ if call.error is not None else ""
+        if made is not None:
+            record.activation, record.activation_place = made.activation, made.place
+            record.activation_module = made.module
+            if made.dim is not None:
+                record.over = made.raw.shape[made.dim]
+                record.over_batch = made.dim == 0 and made.raw.ndim > 1
+            if target is not None and target.is_floating_point():
+                low, high = RANGES[made.activation]
+                margin = _BEYOND_ROUNDING * max(abs(record.target.low), abs(record.target.high), _NO_ZERO)
+                outside = (target < low - margin) | (target > high + margin)
+                record.unreachable = float(outside.float().mean())
+        result = call.result
+        if isinstance(result, Tensor):
+            record.result_shape = tuple(result.shape)
+            record.value = float(result) if result.numel() == 1 else None
+            if result.requires_grad:
+                self._values.append(_Value(record, result))
+        self._run.trace.loss_calls.append(record)
+
+    # -- their share in the loss ---------------------------------------------------------------------
+
+    def backward_begins(self, roots: Any) -> None:
+        super().backward_begins(roots)
+        values, self._values = self._values, []
+        if not values or len(roots) != 1 or roots[0].numel() != 1 or roots[0].grad_fn is None:
+            return
+        try:
+            with torch.enable_grad():
+                shares = torch.autograd.grad(roots[0], [v.result for v in values], retain_graph=True, allow_unused=True)
+        except RuntimeError:  # a graph that was freed, or one that cannot be gone through twice
+            return
+        with torch.no_grad():
+            root = float(roots[0])
+            for value, share in zip(values, shares, strict=True):
+                if share is not None:
+                    value.weigh(share, root)
+        parts = [value.part for value, share in zip(values, shares, strict=True) if share is not None]
+        known = [part for part in parts if part is not None]
+        if len(known) == len(parts) and abs(sum(known) - root) <= _SAME * max(map(abs, (*known, root))):
+            for value in values:
+                value.record.complete = value.part is not None
+
+
+def _place_of(call: Call) -> Any:
+    return user_place() if call.name.removesuffix("_") in RANGES else None
+
+
+def _chooses(call: Call) -> bool:
+    """One value of each row: `logp.gather(1, labels[:, None])`, `logp[range(n), labels]`."""
+    if call.name == "gather":
+        return True
+    index = call.args[1] if call.name == "__getitem__" else None
+    return isinstance(index, tuple) and any(isinstance(i, Tensor) and i.ndim for i in index)

@@ -1,0 +1,63 @@
+"""A tensor that a loss function was given, as a record; and how much of the targets it can use."""
+
+from __future__ import annotations
+
+from math import isfinite, prod
+
+import torch
+from torch import Tensor
+
+from ....records.loss_functions import BINARY, SIGNED
+from ....records.losses import Given, LossCall
+from ...calls.torch_calls import Call
+
+#: Values that are counted as different ones. By judgement: 1,000 tell classes from numbers.
+_LOOKED_AT = 1000
+#: Beyond 1, or above 0 for logarithms, by rounding. By judgement: float16 has three digits, float32 seven.
+_ROUNDING = 1e-4
+#: Of the sum of a row from 1. By judgement: a row of some hundred float16 values adds up to 1 within 1 %.
+_SUM_TO_ONE = 1e-2
+
+
+def given_by(tensor: Tensor, dim: int | None = None) -> Given:
+    values = tensor.detach()
+    shape, dtype = tuple(values.shape), str(values.dtype).removeprefix("torch.")
+    if not values.numel() or values.is_complex() or values.layout != torch.strided:
+        return Given(shape, dtype)
+    low, high = float(values.min()), float(values.max())
+    few = values.flatten()[:_LOOKED_AT]
+    given = Given(shape, dtype, low, high)
+    if values.is_floating_point() and isfinite(high - low):
+        given.std = float(values.double().std(correction=0))
+    given.whole = not few.is_floating_point() or bool((few == few.round()).all())
+    given.distinct = torch.unique(few).numel()
+    has_rows = dim is not None and values.is_floating_point() and values.ndim and values.shape[dim] > 1
+    if has_rows and low >= 0 and high <= 1 + _ROUNDING:
+        sums = values.double().sum(dim)
+        given.probabilities, given.row_sums = _all_one(sums), (float(sums.min()), float(sums.max()))
+    return given
+
+
+def _all_one(sums: Tensor) -> bool:
+    return bool(((sums - 1).abs() < _SUM_TO_ONE).all())
+
+
+def terms(record: LossCall, input: Tensor, target: Tensor) -> int:
+    if record.classes is not None:
+        return target.numel() if not target.is_floating_point() else max(input.numel() // max(record.classes, 1), 1)
+    try:
+        return prod(torch.broadcast_shapes(input.shape, target.shape))  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        return target.numel()
+
+
+def count_invalid(call: Call, record: LossCall, target: Tensor) -> None:
+    if record.classes is not None and not target.is_floating_point():
+        ignored = target == int(call.kwargs.get("ignore_index", -100))
+        record.ignored = float(ignored.float().mean())
+        record.terms = int((~ignored).sum())
+        record.invalid = int((((target < 0) | (target >= record.classes)) & ~ignored).sum())
+    elif call.name in BINARY:
+        record.invalid = int(((target < 0) | (target > 1)).sum())
+    elif call.name in SIGNED:
+        record.invalid = int((target.abs() != 1).sum())

@@ -1,0 +1,1 @@
+"""Signals about numbers: activations, statistics, precision, and whether values are finite."""

@@ -1,0 +1,59 @@
+"""Units that are zero for every sample, and bounded functions at their ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ....records.numbers import ActivationRecord
+from ...calls.torch_calls import CloseSteps
+from ...run.run import Run
+from ...source.places import user_place
+
+_RECTIFIERS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "clamp_min"}
+#: where a bounded function has next to no slope: 1 % of its range from either end
+_ENDS = {"sigmoid": (0.01, 0.99), "sigmoid_": (0.01, 0.99), "tanh": (-0.98, 0.98), "tanh_": (-0.98, 0.98)}
+
+
+class Activations(CloseSteps):
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._counts: dict[str, int] = {}
+
+    def step_begins(self, batch: object) -> None:
+        self._counts.clear()
+        super().step_begins(batch)
+
+    def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        name = name.rstrip("_")
+        if (name not in _RECTIFIERS and name not in _ENDS) or not isinstance(result, Tensor) or result.ndim < 2:
+            return
+        place = f"{module}:{name}"
+        count = self._counts[place] = self._counts.get(place, 0) + 1
+        record = self._run.trace.activations.setdefault(
+            f"{place}:{count}", ActivationRecord(name, module, result.shape[1], place=user_place())
+        )
+        with torch.no_grad():
+            if name in _RECTIFIERS:
+                record.dead[self._run.step] = _dead_share(result)
+            else:
+                low, high = _ENDS[name]
+                record.saturated[self._run.step] = float(((result < low) | (result > high)).float().mean())
+
+
+def _dead_share(output: Tensor) -> float:
+    """Channels come second in images and last in sequences: the smaller share is the one that is sure."""
+    silent = output == 0
+    shares = []
+    for dim in {1, output.ndim - 1}:
+        others = [d for d in range(output.ndim) if d != dim]
+        shares.append(float(silent.all(dim=others[0]).float().mean()) if len(others) == 1 else _share(silent, others))
+    return min(shares)
+
+
+def _share(silent: Tensor, dims: list[int]) -> float:
+    for dim in sorted(dims, reverse=True):
+        silent = silent.all(dim=dim)
+    return float(silent.float().mean())

@@ -1,0 +1,44 @@
+"""How many values per channel each BatchNorm in training mode takes its statistics from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.hooks import RemovableHandle
+
+from ...run.run import Run
+
+
+class BatchNorms:
+    """Hooked at every step, as it is the last and smallest batch of an epoch that does the harm."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._hooked: dict[int, RemovableHandle] = {}
+        self._models = 0
+
+    def step_begins(self, batch: object) -> None:
+        run = self._run
+        if len(run.models) == self._models:
+            return
+        self._models = len(run.models)
+        for path, module in run.named_modules():
+            if isinstance(module, _BatchNorm) and id(module) not in self._hooked:
+                self._hooked[id(module)] = module.register_forward_pre_hook(self._counts(path))
+
+    def run_ends(self) -> None:
+        for handle in self._hooked.values():
+            handle.remove()
+
+    def _counts(self, path: str) -> Any:
+        known = self._run.trace.values_per_channel
+
+        def count(module: nn.Module, inputs: tuple[Any, ...]) -> None:
+            values = inputs[0] if inputs else None
+            if isinstance(values, Tensor) and values.ndim >= 2 and (module.training or module.running_mean is None):
+                each = values.numel() // max(values.shape[1], 1)
+                known[path] = min(each, known.get(path, each))
+
+        return count

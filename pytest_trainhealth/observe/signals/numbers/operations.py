@@ -1,0 +1,29 @@
+"""Which torch functions run inside the model; at step 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....tensors.module_paths import full_path
+from ...calls.torch_calls import CloseSteps
+from ...run.run import Run
+
+
+class Operations(CloseSteps):
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._paths: set[str] = set()
+
+    def wanted(self) -> bool:
+        return self._run.step == 0
+
+    def step_begins(self, batch: object) -> None:
+        if self.wanted():  # a criterion is a module too, but none of the model's
+            for prefix, model in self._run.models.items():
+                paths = (full_path(prefix, path) for path, _ in model.named_modules())
+                self._paths.update(path or type(model).__name__ for path in paths)
+        super().step_begins(batch)
+
+    def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        if module in self._paths:
+            self._run.trace.operations.add(name)

@@ -1,0 +1,55 @@
+"""What dropout sets to 0, and where the size of weights goes into the loss; at step 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ....records.numbers import DropoutRecord
+from ...calls.torch_calls import CloseSteps
+from ...source.places import user_place
+
+#: They also go by names with an underscore at the end.
+DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout",
+            "feature_alpha_dropout"}  # fmt: skip
+#: Called with a parameter itself outside of the model, these make a penalty.
+PENALTIES = {"norm", "abs", "pow", "__pow__", "square", "vector_norm", "linalg_vector_norm"}
+#: Dropouts that are looked at. By judgement: one that is too strong is as a rule so everywhere.
+_MOST = 32
+
+
+class Dropouts(CloseSteps):
+    def wanted(self) -> bool:
+        return self._run.step == 0
+
+    def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        if name.rstrip("_") not in DROPOUTS or not isinstance(result, Tensor) or not result.numel():
+            return
+        with torch.no_grad():
+            share = _dropped(args[0], result)
+        if share > 0 and len(self._run.trace.dropouts) < _MOST:
+            self._run.trace.dropouts.append(DropoutRecord(share, module, user_place()))
+
+
+def _dropped(given: Tensor, result: Tensor) -> float:
+    """Share of the values that are 0 now and were not before. (In place, what was before cannot be told.)"""
+    lost = result == 0
+    if given is not result and given.shape == result.shape:
+        lost = lost[given != 0]
+    return float(lost.float().mean()) if lost.numel() else 0.0
+
+
+class Penalties(CloseSteps):
+    """Sizes of weights that go into the loss."""
+
+    def wanted(self) -> bool:
+        return self._run.step == 0
+
+    def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        carries = isinstance(result, Tensor) and result.requires_grad
+        if name in PENALTIES and not module and isinstance(args[0], nn.Parameter) and carries:
+            place = user_place()
+            if place is not None and place not in self._run.trace.penalties:
+                self._run.trace.penalties.append(place)

@@ -1,0 +1,196 @@
+"""Which inputs have an influence on what a model puts out: arguments, columns of a table, channels of an image."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import torch
+from torch import Tensor, nn
+
+from ....records.probes import InputRecord
+from ....records.verdict import Place
+from ....tensors.batches import has_to_matter
+from ...source.authorship import is_library_file
+from ...source.places import place_of
+from .repeat_call import Leaf, NotRepeatable, Repeater
+
+_LABELS = ("y", "tgt", "idx")
+#: Of other weights under which an influence is looked for: the first turns signs round, and 2 more are by judgement.
+_SEEDS = (0, 1, 2)
+#: Of an image or a signal. By judgement: more than 16 are features, of which one may be of no use.
+_MOST_CHANNELS = 16
+#: More columns than this are no longer looked at one by one. By judgement: each of them takes a forward pass.
+_MOST_PARTS = 64
+
+
+def samples_in(repeater: Repeater, base: dict[str, Tensor]) -> int:
+    """The first dimension that inputs share with an output; 0 where no input has one."""
+    outputs = {t.shape[0] for t in base.values() if t.ndim}
+    leaves = repeater.call.leaves
+    sizes = [leaf.tensor.shape[0] for leaf in leaves if leaf.tensor.ndim and not is_mask(leaf, leaves)]
+    shared = [size for size in sizes if size in outputs and size > 1]
+    return (shared or [size for size in sizes if size > 1] or sizes or [0])[0]
+
+
+def influences(
+    repeater: Repeater, base: dict[str, Tensor], samples: int, targets: set[int]
+) -> list[tuple[Leaf, InputRecord]]:
+    """One record for each input that has several values in this batch. Empty where no output could tell.
+
+    `targets`: where the values lie that the losses were given.
+    """
+    if not any(_is_number(t) and bool(torch.isfinite(t).any()) for t in base.values()):
+        return []
+    call = repeater.call
+    place = forward_of(call.module)
+    found = []
+    for leaf in call.leaves:
+        aimed_at = not leaf.direct and leaf.origin[0] in targets
+        if not leaf.tensor.ndim or aimed_at or not _is_input(leaf, call.leaves):
+            continue
+        judged = _is_judged(leaf) and leaf.tensor.shape[0] == samples
+        record = InputRecord(leaf.name, call.kind, tuple(leaf.tensor.shape), call.made_by, direct=judged, place=place)
+        record.ignored = _has_none(repeater, base, leaf, _other_values(leaf.tensor))
+        unit, dim = _parts(leaf)
+        if not record.ignored and unit and judged:
+            record.unit, record.parts = unit, leaf.tensor.shape[dim]
+            record.ignored_parts = _ignored_parts(repeater, base, leaf, dim)
+        found.append((leaf, record))
+    return found
+
+
+def _is_number(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _is_input(leaf: Leaf, leaves: list[Leaf]) -> bool:
+    if is_mask(leaf, leaves) or is_constant(leaf.tensor):
+        return False
+    if not has_to_matter(leaf.name):
+        return False
+    return leaf.direct or not set(re.split(r"[^a-z0-9]+", leaf.name.lower())) & set(_LABELS)
+
+
+def _is_judged(leaf: Leaf) -> bool:
+    """What a model is handed in a larger batch it may leave alone, and so it may what looks like a label."""
+    return leaf.direct and not leaf.name.startswith("_") and leaf.name.lower() not in _LABELS
+
+
+def is_mask(leaf: Leaf, leaves: list[Leaf]) -> bool:
+    """Beside something to be masked: true and false, whole numbers that are all 0 or 1, or what is called a mask."""
+    if len(leaves) == 1:
+        return False
+    tensor = leaf.tensor
+    if tensor.dtype == torch.bool or "mask" in leaf.name.lower():
+        return True
+    return not tensor.is_floating_point() and bool(((tensor == 0) | (tensor == 1)).all())
+
+
+def is_constant(tensor: Tensor) -> bool:
+    return tensor.shape[0] > 1 and bool((tensor == tensor[:1]).all())
+
+
+def _other_values(tensor: Tensor) -> list[Tensor]:
+    """One sample's values for all, twice: an output that sums over samples would not notice another order of them."""
+    if tensor.shape[0] > 1:
+        first = tensor[:1].expand_as(tensor)
+        return [first, next(row[None].expand_as(tensor) for row in tensor if not torch.equal(row, tensor[0]))]
+    flat = tensor.flatten().roll(1).reshape(tensor.shape)
+    return [flat + torch.rand(tensor.shape) if tensor.is_floating_point() else flat]
+
+
+def _parts(leaf: Leaf) -> tuple[str, int]:
+    tensor = leaf.tensor
+    if not leaf.direct or not tensor.is_floating_point() or tensor.shape[0] < 2 or tensor.ndim not in (2, 4):
+        return "", 1
+    if tensor.ndim == 2:
+        return ("column", 1) if tensor.shape[1] > 1 else ("", 1)
+    channels = tensor.shape[1]
+    return ("channel", 1) if 1 < channels <= _MOST_CHANNELS and channels < min(tensor.shape[2:]) else ("", 1)
+
+
+def _has_none(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, others: list[Tensor]) -> bool:
+    """Not the slightest change of any output: as the weights are, in training mode, and with other weights."""
+    try:
+        return _changes_nothing(repeater, base, leaf, others)
+    except NotRepeatable:  # an answer all the same: it did not like the change
+        return False
+
+
+def _changes_nothing(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, others: list[Tensor]) -> bool:
+    if not all(_same(base, repeater.run({leaf.name: other})) for other in others):
+        return False
+    try:
+        training = repeater.run(train=True)
+        if not all(_same(training, repeater.run({leaf.name: other}, train=True)) for other in others):
+            return False
+    except NotRepeatable:
+        pass
+    told = 0
+    for seed in _SEEDS:
+        with repeater.other_weights(seed):
+            moved = repeater.run()
+            if not all(bool(torch.isfinite(t).all()) for t in moved.values()):
+                continue
+            told += 1
+            if not all(_same(moved, repeater.run({leaf.name: other})) for other in others):
+                return False
+    return bool(told)
+
+
+def _ignored_parts(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, dim: int) -> tuple[int, ...]:
+    """Parts without a gradient are suspects; whether anything follows them is then tried out."""
+    suspects = [
+        part for part in _without_gradient(repeater, leaf, dim) if not is_constant(leaf.tensor.select(dim, part))
+    ]
+    if not suspects or _has_none(repeater, base, leaf, _with_parts(leaf.tensor, dim, suspects)):
+        return tuple(suspects)
+    if len(suspects) > _MOST_PARTS:
+        return ()
+    return tuple(part for part in suspects if _has_none(repeater, base, leaf, _with_parts(leaf.tensor, dim, [part])))
+
+
+def _without_gradient(repeater: Repeater, leaf: Leaf, dim: int) -> list[int]:
+    everything = list(range(leaf.tensor.shape[dim]))
+    wanted = leaf.tensor.clone().requires_grad_()
+    try:
+        outputs = repeater.run({leaf.name: wanted}, gradients=True)
+        floats = [t for t in outputs.values() if t.requires_grad and t.is_floating_point()]
+        with torch.enable_grad():
+            total = sum((t.float() * torch.rand_like(t, dtype=torch.float32)).sum() for t in floats)
+        if not isinstance(total, Tensor):
+            return everything
+        (gradient,) = torch.autograd.grad(total, wanted, allow_unused=True)
+    except (NotRepeatable, RuntimeError):
+        return everything
+    if gradient is None:
+        return everything
+    size = gradient.abs().transpose(0, dim).flatten(1).sum(1)
+    return [part for part in everything if float(size[part]) == 0]
+
+
+def _with_parts(tensor: Tensor, dim: int, parts: list[int]) -> list[Tensor]:
+    changed, chosen = [], torch.tensor(parts, device=tensor.device)
+    for other in _other_values(tensor):
+        mixed = tensor.clone()
+        mixed.index_copy_(dim, chosen, other.index_select(dim, chosen))
+        changed.append(mixed)
+    return changed
+
+
+def _same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    return one.keys() == other.keys() and all(
+        t.shape == other[name].shape and torch.equal(torch.nan_to_num(t), torch.nan_to_num(other[name]))
+        for name, t in one.items()
+    )
+
+
+def forward_of(module: nn.Module) -> Place | None:
+    """The line of the user's source where forward() begins."""
+    code = getattr(getattr(type(module), "forward", None), "__code__", None)
+    if code is None or is_library_file(code.co_filename):
+        return None
+    lines, first = inspect.getsourcelines(code)
+    begins = next((n for n, text in enumerate(lines) if text.lstrip().startswith("def ")), 0)
+    return place_of(code.co_filename, first + begins)

@@ -1,0 +1,254 @@
+"""Does a model of sequences see what it has to predict?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ....records.probes import LeakRecord
+from ...run.run import Run
+from .influence import forward_of
+from .repeat_call import Leaf, NotRepeatable, Repeater
+from .sample_mixing import Step, operations
+
+#: Shares of a target that has to be the input one position on, and that may at most be the input at its own. By
+#: judgement: 1 but for a value in a hundred that is masked or rounded.
+_IS = 0.99
+#: That share. By judgement: a series that stays for nine steps of ten cannot tell next from same.
+_IS_NOT = 0.9
+#: Positions that are compared. By judgement: fewer than 8 agree by chance.
+_FEWEST = 8
+#: Positions of a sequence. By judgement: with 3 there is hardly a past and a future.
+_SHORTEST = 4
+#: Earlier outputs change by more than this share of later ones. Those of causal models change by less than 1e-6, those
+#: of models without a mask by 0.1 to 1.3.
+_SEES = 1e-3
+
+
+@dataclass
+class _Predicted:
+    """An input of which the target is the next element, or the same."""
+
+    leaf: Leaf
+    time: int
+    shift: int
+    #: (samples, positions): where the loss looks.
+    counts: Tensor
+
+
+def leak(
+    repeater: Repeater, base: dict[str, Tensor], targets: list[Tensor], run: Run, certain: bool = True
+) -> tuple[LeakRecord | None, int]:
+    """What was found, and the number of inputs whose next element is the target.
+
+    `certain`: a loss was given these targets. What else is in a batch may be shifted before it is compared.
+    """
+    call = repeater.call
+    predicted = [p for leaf in call.leaves for p in _predicted(leaf, targets)]
+    worst: LeakRecord | None = None
+    for each in predicted:
+        if each.shift == 0 and not certain:
+            continue
+        seen = _seen_from_before(repeater, base, each)
+        if seen is None:
+            continue  # labels, that no output follows
+        share, cut = seen
+        if each.shift == 1 and share <= _SEES:
+            return None, len(predicted)  # of source and target of a translation, the one that counts
+        length = each.leaf.tensor.shape[each.time]
+        record = LeakRecord(
+            call.kind,
+            each.leaf.name,
+            "future",
+            cut,
+            length,
+            share,
+            call.made_by,
+            each.shift,
+            place=forward_of(call.module),
+        )
+        if each.shift == 0 and share == 0 and _is_context_model(repeater, base, each):
+            record.kind = "same"
+            worst = worst or record
+        elif share > _SEES and (each.shift == 1 or _is_beside_another(each, call.leaves)):
+            where = _first_to_see(repeater, each, cut, run)
+            if where is not None:
+                record.operation, record.module, record.place = where.name, where.module, where.place or record.place
+                worst = record
+    return worst, len(predicted)
+
+
+def _is_beside_another(each: _Predicted, leaves: list[Leaf]) -> bool:
+    """Measurements at the same positions: what is to be said of them is not also to be copied. A model that is given
+    the sequence alone may have to rebuild it."""
+    shape = each.leaf.tensor.shape
+    return any(t.ndim == 3 and t.is_floating_point() and t.shape[:2] == shape for t in (x.tensor for x in leaves))
+
+
+def _predicted(leaf: Leaf, targets: list[Tensor]) -> Iterator[_Predicted]:
+    values = leaf.tensor
+    whole = not values.is_floating_point()
+    if values.dtype == torch.bool or values.is_complex() or values.ndim not in ((2,) if whole else (2, 3)):
+        return
+    for target in targets:
+        if target.is_floating_point() == whole:
+            continue
+        for time in (1, 0) if whole or values.ndim == 3 else (1,):
+            found = _shift(values, target, time)
+            if found is not None and (found[0] == 1 or whole):
+                yield _Predicted(leaf, time, *found)
+                return
+
+
+def _shift(values: Tensor, target: Tensor, time: int) -> tuple[int, Tensor] | None:
+    x = values.movedim(time, 1)
+    samples, length, rest = x.shape[0], x.shape[1], tuple(x.shape[2:])
+    if length < _SHORTEST or x.numel() == 0:
+        return None
+    for positions in (length, length - 1):
+        if target.numel() != samples * positions * (x[0, 0].numel()):
+            continue
+        shape = (samples, positions, *rest) if time == 1 else (positions, samples, *rest)
+        y = target.reshape(shape).movedim(time, 1)
+        counts = (
+            (y >= 0) if not rest and not y.is_floating_point() else torch.ones(samples, positions, dtype=torch.bool)
+        )
+        ahead, here = _share(x, y, counts, 1), _share(x, y, counts, 0)
+        if ahead >= _IS and here < _IS_NOT:
+            return 1, counts
+        if here >= _IS and ahead < _IS_NOT and positions == length:
+            return 0, counts
+    return None
+
+
+def _share(x: Tensor, y: Tensor, counts: Tensor, shift: int) -> float:
+    common = min(y.shape[1], x.shape[1] - shift)
+    same = (x[:, shift : shift + common] == y[:, :common]).flatten(2).all(2) if x.ndim > 2 else (
+        x[:, shift : shift + common] == y[:, :common]
+    )  # fmt: skip
+    valid = counts[:, :common]
+    return float(same[valid].float().mean()) if int(valid.sum()) >= _FEWEST else 0.0
+
+
+def _by_position(output: Tensor, each: _Predicted) -> Tensor | None:
+    """The output as (samples, positions, ...), if it says something of each element."""
+    values = each.leaf.tensor
+    shape = tuple(values.shape[:2])
+    if not output.is_floating_point() or output.ndim < 2:
+        return None
+    samples, length = (shape[0], shape[1]) if each.time == 1 else (shape[1], shape[0])
+    if tuple(output.shape) == shape and values.is_floating_point() and values.ndim == 2:
+        found = output[..., None]
+    elif tuple(output.shape[:2]) == shape and output.ndim > 2:
+        found = output.movedim(each.time, 1)
+    elif output.shape[0] == shape[0] * shape[1]:
+        found = output.reshape(*shape, *output.shape[1:]).movedim(each.time, 1)
+    elif each.time == 1 and output.ndim == 3 and output.shape[0] == samples and output.shape[2] == length:
+        found = output.movedim(2, 1)
+    else:
+        return None
+    if not values.is_floating_point() and found[0, 0].numel() <= int(values.max()):
+        return None  # hidden states, not scores of every token
+    return found
+
+
+def _other_elements(each: _Predicted, chosen: slice) -> Tensor:
+    values = each.leaf.tensor.movedim(each.time, 1).clone()
+    other = values.roll(1, 0) if values.shape[0] > 1 else values.roll(1, 1)
+    values[:, chosen] = other[:, chosen]
+    return values.movedim(1, each.time)
+
+
+def _changes(repeater: Repeater, base: dict[str, Tensor], each: _Predicted, chosen: slice) -> Tensor | None:
+    """(samples, positions): how much outputs change with the chosen positions of the input."""
+    after = repeater.run({each.leaf.name: _other_elements(each, chosen)})
+    for name, before in base.items():
+        one, other = _by_position(before, each), after.get(name)
+        two = None if other is None or other.shape != before.shape else _by_position(other, each)
+        if one is not None and two is not None:
+            return (two.double() - one.double()).abs().flatten(2).amax(2)
+    return None
+
+
+def _seen_from_before(repeater: Repeater, base: dict[str, Tensor], each: _Predicted) -> tuple[float, int] | None:
+    """How much outputs up to a position change with what comes behind it, and the position. None where none change."""
+    length = each.leaf.tensor.shape[each.time]
+    worst: tuple[float, int] | None = None
+    for cut in dict.fromkeys((length // 3, length // 2, length - 2)):
+        behind = slice(cut + 1, None)
+        change = _changes(repeater, base, each, behind)
+        if change is None:
+            continue
+        counts = torch.zeros(change.shape, dtype=torch.bool)
+        counts[:, : each.counts.shape[1]] = each.counts
+        later, before = float(change[:, behind].max()), change[:, : cut + 1][counts[:, : cut + 1]]
+        if later > 0:
+            share = float(before.max()) / later if before.numel() else 0.0
+            worst = max(worst or (0.0, 0), (share, cut), key=lambda found: found[0])
+    return worst
+
+
+def _first_to_see(repeater: Repeater, each: _Predicted, cut: int, run: Run) -> Step | None:
+    """The operation behind which earlier positions know of later ones. None where a summary of the sequence is
+    handed back to every position, as autoencoders and encoders of a whole sentence do."""
+    changes = {each.leaf.name: _other_elements(each, slice(cut + 1, None))}
+    try:
+        before, after = operations(repeater, {}, run), operations(repeater, changes, run)
+    except NotRepeatable:
+        return None
+    if [s.name for s in before] != [s.name for s in after]:
+        return None
+    length = each.leaf.tensor.shape[each.time]
+    samples = each.leaf.tensor.shape[1 - each.time]
+    # beside another input, both may stand in one sequence, one behind the other
+    lengths = (length,) if each.shift == 1 else (length, 2 * length, 3 * length)
+    first: Step | None = None
+    for one, other in zip(before, after, strict=True):
+        changed = [not torch.equal(a, b) for a, b in zip(one.given, other.given, strict=False)]
+        summaries = [
+            a
+            for a, c in zip(one.given, changed, strict=False)
+            if c and not set(lengths) & set(a.shape) and not _is_wider(one, a, length)
+        ]
+        if summaries and any(length in t.shape for t in one.results):
+            return None
+        for a, b in zip(one.results, other.results, strict=False):
+            if first is not None or a.shape != b.shape:
+                continue
+            attends = one.name == "scaled_dot_product_attention"
+            if any(_tells_earlier(a, b, n, samples, (cut + 1) * n // length, attends) for n in lengths):
+                first = one
+    return first
+
+
+def _is_wider(step: Step, given: Tensor, length: int) -> bool:
+    """What a convolution is given that was padded by hand: it has positions, and some more."""
+    return "conv" in step.name and "transpose" not in step.name and given.ndim == 3 and given.shape[2] > length
+
+
+def _tells_earlier(before: Tensor, after: Tensor, length: int, samples: int, earlier: int, attends: bool) -> bool:
+    """A result of one element for each position (scores of all pairs have two such dimensions)."""
+    shape = list(before.shape)
+    if before.ndim < 3 or samples not in shape[:2]:
+        return False
+    if shape.count(length) == 1:
+        positions = shape.index(length)
+    elif attends and shape[-2] == length:
+        positions = before.ndim - 2  # heads happen to be as wide as the sequence is long
+    else:
+        return False
+    change = (before.double() - after.double()).abs().movedim(positions, 0).flatten(1).amax(1)
+    return float(change[:earlier].max()) > _SEES * float(change.max())
+
+
+def _is_context_model(repeater: Repeater, base: dict[str, Tensor], each: _Predicted) -> bool:
+    """Outputs follow the element at their own position and those before it."""
+    length = each.leaf.tensor.shape[each.time]
+    change = _changes(repeater, base, each, slice(length // 2, length // 2 + 1))
+    if change is None:
+        return False
+    own, later = change[:, length // 2], change[:, length // 2 + 1 :]
+    return float(own.max()) > 0 and bool(later.numel()) and float(later.max()) > _SEES * float(own.max())

@@ -1,0 +1,252 @@
+"""Calling a model again as a step called it, with other inputs, and leaving no trace of having done so."""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from ....state.process import remember_random_numbers
+from ....tensors.batches import map_tensors, tensors
+from ...source.authorship import made_by
+
+Values = Mapping[str, Tensor]
+#: Modules keep their parts, hooks and whatever a framework hangs on them under names that begin like this.
+_PRIVATE = "_"
+#: Spread of other weights at least, so that layers of zeros open. By judgement: small beside usual weights of 0.1.
+_LEAST_WEIGHT = 0.05
+#: Of the noise, on top of weights whose signs are turned round. By judgement: it only has to break ties.
+_A_LITTLE = 0.1
+
+
+class NotRepeatable(Exception):
+    """The call raises, or its result is not the same the second time."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One tensor among the arguments of a call."""
+
+    name: str
+    tensor: Tensor
+    #: An argument of forward() itself, under a name of its own.
+    direct: bool
+    #: Where its values lay when the step made the call: two models may be handed the same.
+    origin: tuple[int, tuple[int, ...]] = (0, ())
+
+
+class Call:
+    """One call of a module: its arguments by the names that forward() gives them, detached copies."""
+
+    def __init__(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.module = module
+        self.kind = type(module).__name__
+        self.made_by = made_by("", {"": module})
+        self._signature = _signature(module)
+        bound = self._signature.bind(*args, **kwargs)
+        self._origins = {
+            full: (t.data_ptr() if t.layout == torch.strided else 0, tuple(t.shape))
+            for name, value in bound.arguments.items()
+            for full, t in tensors(value, name)
+        }
+        self._given = {
+            name: map_tensors(lambda _, t: t.detach().clone(), value, name) for name, value in bound.arguments.items()
+        }
+        device = next((t.device.type for _, t in tensors(self._given)), "cpu")
+        self._autocast = (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+        self.leaves = list(self._leaves())
+
+    def _leaves(self) -> Iterator[Leaf]:
+        for name, value in self._given.items():
+            kind = self._signature.parameters[name].kind
+            named = kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            for full, tensor in tensors(value, name):
+                if tensor.layout == torch.strided and not tensor.is_nested:
+                    yield Leaf(full, tensor, named and isinstance(value, Tensor), self._origins[full])
+
+    def __call__(self, changes: Values) -> dict[str, Tensor]:
+        given = {
+            name: map_tensors(lambda full, t: changes.get(full, t).clone(), value, name)
+            for name, value in self._given.items()
+        }
+        bound = inspect.BoundArguments(self._signature, given)
+        device, enabled, dtype = self._autocast
+        with torch.autocast(device, dtype=dtype, enabled=enabled):
+            output = self.module(*bound.args, **bound.kwargs)
+        return {name or "output": t for name, t in tensors(output) if t.layout == torch.strided and not t.is_nested}
+
+
+def _signature(module: nn.Module) -> inspect.Signature:
+    try:
+        return inspect.signature(module.forward)
+    except (TypeError, ValueError):  # a compiled one does not tell
+        return inspect.signature(lambda *inputs, **named: None)
+
+
+class Repeater:
+    """Repeats one call from the same random numbers and the same state each time."""
+
+    def __init__(self, call: Call, put_back: Callable[[], None]) -> None:
+        self.call, self._put_back = call, put_back
+        self._weights = _Weights(call.module)
+        self.stateful = False
+
+    def run(self, changes: Values | None = None, *, gradients: bool = False, train: bool = False) -> dict[str, Tensor]:
+        module = self.call.module
+        modes = [(each, each.training) for each in module.modules()]
+        state = _State(module)
+        try:
+            self._put_back()
+            module.train() if train else module.eval()
+            # the fast path cuts padding off and shows other numbers than training does
+            with torch.set_grad_enabled(gradients), _without_fast_path():
+                return self.call(changes or {})
+        except Exception as error:
+            raise NotRepeatable(f"{type(error).__name__}: {error}") from error
+        finally:
+            changed = state.restore() | self._weights.restore()
+            self.stateful = self.stateful or (changed and not train)
+            for each, mode in modes:
+                each.training = mode
+
+    def close(self) -> None:
+        """Also what was written to behind autograd's back."""
+        self._weights.restore(every=True)
+
+    @contextmanager
+    def other_weights(self, seed: int) -> Iterator[None]:
+        """Zero-initialised layers, closed gates and dead units hide an influence; with other weights it shows.
+
+        The first seed turns the signs round, which opens whatever a rectifier keeps closed.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        self._weights.others = True
+        try:
+            for parameter, value in self._weights.values:
+                if parameter.is_floating_point() and value.numel():
+                    size = max(_LEAST_WEIGHT, float(value.float().square().mean().sqrt()))
+                    noise = torch.randn(parameter.shape, generator=generator).to(value) * size
+                    parameter.data.copy_(_A_LITTLE * noise - value if seed == 0 else noise)
+            yield
+        finally:
+            self._weights.others = False
+            self._weights.restore(every=True)
+
+
+class _Weights:
+    """Most models leave them alone when they are called; those that keep an average of others in them do not."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.values = [(p, p.detach().clone()) for p in module.parameters() if not is_lazy(p)]
+        self._versions = [p._version for p, _ in self.values]
+        #: Others are in place for a while.
+        self.others = False
+
+    def restore(self, *, every: bool = False) -> bool:
+        """True where a call had written to one."""
+        written = [p._version != before for (p, _), before in zip(self.values, self._versions, strict=True)]
+        if self.others and any(written):
+            raise NotRepeatable("it writes to its own weights")
+        for (parameter, value), wrote in zip(self.values, written, strict=True):
+            if wrote or (every and not torch.equal(parameter.detach(), value)):
+                parameter.data.copy_(value)
+        self._versions = [p._version for p, _ in self.values]
+        return any(written)
+
+
+@contextmanager
+def repeating() -> Iterator[Callable[[Call], Repeater]]:
+    """Random numbers are the same for each repetition, and afterwards where they were."""
+    put_back = remember_random_numbers()
+    used: list[Repeater] = []
+
+    def repeat(call: Call) -> Repeater:
+        used.append(Repeater(call, put_back))
+        return used[-1]
+
+    try:
+        yield repeat
+    finally:
+        for repeater in used:
+            repeater.close()
+        put_back()
+
+
+@contextmanager
+def _without_fast_path() -> Iterator[None]:
+    before = torch.backends.mha.get_fastpath_enabled()
+    with ExitStack() as stack:
+        stack.callback(torch.backends.mha.set_fastpath_enabled, before)
+        torch.backends.mha.set_fastpath_enabled(False)
+        yield
+
+
+class _State:
+    """Buffers and plain attributes of a module and its parts: by value, containers by what they hold."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._buffers = [
+            (holder, name, buffer, buffer.detach().clone())
+            for holder in module.modules()
+            for name, buffer in holder._buffers.items()
+            if buffer is not None and not is_lazy(buffer)
+        ]
+        self._attributes = [(each, _attributes(each)) for each in module.modules()]
+        self._contents = [(thing, _content(thing)) for _, held in self._attributes for thing in held.values()]
+
+    def restore(self) -> bool:
+        """True where a buffer had been changed."""
+        changed = False
+        for holder, name, buffer, value in self._buffers:
+            same = holder._buffers.get(name) is buffer and _same(buffer, value)
+            changed = changed or not same
+            if not same:
+                holder._buffers[name] = buffer
+                buffer.data = value.clone() if buffer.shape != value.shape else buffer.data.copy_(value)
+        for module, held in self._attributes:
+            for name in set(_attributes(module)) - set(held):
+                module.__dict__.pop(name, None)
+            module.__dict__.update(held)
+        for thing, content in self._contents:
+            _put_back(thing, content)
+        return changed
+
+
+def _attributes(module: nn.Module) -> dict[str, Any]:
+    return {name: value for name, value in vars(module).items() if not name.startswith(_PRIVATE)}
+
+
+def _content(thing: Any) -> Any:
+    if isinstance(thing, (list, deque)):
+        return list(thing)
+    if isinstance(thing, (dict, set)):
+        return thing.copy()
+    if isinstance(thing, torch.Generator):
+        return thing.get_state()
+    if isinstance(thing, Tensor) and not is_lazy(thing) and thing.layout == torch.strided:
+        return thing.detach().clone()
+    return None
+
+
+def _put_back(thing: Any, content: Any) -> None:
+    if isinstance(thing, (list, deque)):
+        thing.clear()
+        thing.extend(content)
+    elif isinstance(thing, (dict, set)):
+        thing.clear()
+        thing.update(content)
+    elif isinstance(thing, torch.Generator):
+        thing.set_state(content)
+    elif content is not None and not _same(thing, content):
+        thing.data.copy_(content)
+
+
+def _same(tensor: Tensor, value: Tensor) -> bool:
+    return tensor.shape == value.shape and torch.equal(tensor.detach(), value)

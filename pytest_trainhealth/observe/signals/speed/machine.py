@@ -1,0 +1,79 @@
+"""What a training shares the machine with: threads, worker processes, and a compiler that may be at work."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+from ...run.run import Run
+
+
+class Threads:
+    """How many threads and worker processes there are, and how many processors."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def step_ends(self) -> None:
+        if self._run.step == 0:
+            speed, data = self._run.trace.speed, getattr(self._run.feed, "source", None)
+            speed.threads, speed.cores = torch.get_num_threads(), _cores()
+            if isinstance(data, DataLoader):  # those of a watched test are met when it reads from them
+                speed.workers = data.num_workers
+
+
+class Compilations:
+    """Graphs that torch.compile has made, step by step. Read from its own counters, once it has been imported.
+
+    Graphs of an earlier run would do for this one, and hide what making them takes. The compiler can only forget all
+    that it has made, whatever for; so it is made to only where this training, or one before, has something compiled.
+    """
+
+    #: Runs of this process have left graphs.
+    left = False
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        if _graphs() and (Compilations.left or any(_is_compiled(module) for _, module in run.named_modules())):
+            torch.compiler.reset()
+            Compilations.left = False
+        self._known = _graphs()
+
+    def step_ends(self) -> None:
+        now = _graphs()
+        if now > self._known:
+            self._run.trace.speed.compiled[self._run.step] = now - self._known
+        self._known = now
+
+    def run_ends(self) -> None:
+        if self._run.trace.speed.compiled:
+            self._run.trace.speed.compiled_because = _reason()
+            Compilations.left = True
+
+
+def _graphs() -> int:
+    dynamo: Any = sys.modules.get("torch._dynamo.utils")
+    return 0 if dynamo is None else int(dynamo.counters["stats"]["unique_graphs"])
+
+
+def _is_compiled(module: nn.Module) -> bool:
+    """By torch.compile(model), by model.compile(), or in its forward()."""
+    in_place = getattr(module, "_compiled_call_impl", None) is not None
+    return in_place or hasattr(getattr(module, "forward", None), "_torchdynamo_orig_callable")
+
+
+def _reason() -> str:
+    """In the compiler's words, without its numbering. Not public, so it may be gone one day."""
+    dynamo: Any = sys.modules.get("torch._dynamo.utils")
+    known: list[Any] = getattr(dynamo, "get_compilation_metrics", list)()
+    said = str(getattr(known[-1], "recompile_reason", None) or "") if known else ""
+    return said.partition("\n")[0].partition(": ")[2]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

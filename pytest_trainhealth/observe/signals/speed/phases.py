@@ -1,0 +1,120 @@
+"""What a step's time goes into: transfer to the device, forward, backward, optimizer. The rest is what is left.
+
+An accelerator works on while Python has already gone on, so a phase ends when the device is done with it. Waiting for
+that at every step would slow the training down: there, one step of four is split, and the others run as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from ....records.speed import Phases
+from ...run.run import Run
+
+#: Steps: to wait for the device at each would slow it down. By judgement one in 4 is enough for a median.
+_EVERY_ON_ACCELERATORS = 4
+#: After a backward pass: another forward pass if a backward pass follows, and nothing in particular if an update does.
+_OPEN = "open"
+_MOVES = ("to", "cuda")
+
+
+class Split:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._phases: Phases | None = None
+        self._doing, self._since = _OPEN, 0.0
+        self._in_closure = False
+        self._before_clearing = _OPEN
+        self._accelerated = torch.accelerator.is_available()
+        self._patched = ExitStack()
+
+    def run_begins(self) -> None:
+        for name in _MOVES if self._accelerated else ():
+            setattr(Tensor, name, self._seen(getattr(Tensor, name)))
+            self._patched.callback(delattr, Tensor, name)  # then it is that of the class above again
+
+    def run_ends(self) -> None:
+        self._patched.close()
+
+    def step_begins(self, batch: object) -> None:
+        wanted = not self._accelerated or self._run.step % _EVERY_ON_ACCELERATORS == 0
+        # a watched step that is met halfway, at its backward pass, has no batch
+        self._phases = Phases() if wanted and batch is not None else None
+        if self._phases is None:
+            return
+        self._in_closure = False
+        self._doing, self._since = "forward", time.perf_counter()
+        if self._accelerated:
+            self._phases.transfer = 0.0 if self._run.feed is None else self._run.feed.moving
+            self._doing = "transfer"  # until the device has it
+            self._turn_to("forward")
+
+    def gradients_clearing(self, holder: Any) -> None:
+        self._before_clearing = self._doing
+        self._turn_to("optimizer")
+
+    def gradients_cleared(self, holder: Any) -> None:
+        self._turn_to(self._before_clearing)
+
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        if self._doing == _OPEN or self._in_closure:
+            self._doing = "forward"
+        self._turn_to("backward")
+
+    def backward_ends(self) -> None:
+        self._turn_to("optimizer" if self._in_closure else _OPEN)
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._in_closure = has_closure
+        self._turn_to("optimizer")
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._in_closure = False
+        self._turn_to(_OPEN)
+
+    def step_ends(self) -> None:
+        if self._phases is not None:
+            self._turn_to(_OPEN)
+            self._run.trace.speed.phases[self._run.step] = self._phases
+            self._phases = None
+
+    def _turn_to(self, phase: str) -> None:
+        """What was done so far is over."""
+        phases = self._phases
+        if phases is None:
+            return
+        now = self._now() if self._accelerated else time.perf_counter()
+        if self._doing != _OPEN:
+            setattr(phases, self._doing, getattr(phases, self._doing) + now - self._since)
+        self._doing, self._since = phase, now
+
+    def _now(self) -> float:
+        """Once the accelerator is done."""
+        began = time.perf_counter()
+        torch.accelerator.synchronize()
+        ended = time.perf_counter()
+        self._run.trace.speed.aside -= ended - began  # the training's own work, though we wait for it
+        return ended
+
+    def _seen(self, move: Any) -> Any:
+        """A batch that the user's own step moves is transfer, wherever in the step that happens."""
+
+        def moved(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
+            phases = self._phases
+            if phases is None:
+                return move(tensor, *args, **kwargs)
+            began = time.perf_counter()
+            result = move(tensor, *args, **kwargs)
+            if result.device.type != tensor.device.type:
+                took = self._now() - began
+                phases.transfer += took
+                self._since += took
+            return result
+
+        return moved

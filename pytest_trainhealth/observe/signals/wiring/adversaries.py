@@ -1,0 +1,107 @@
+"""Whether a generator pulls against its critic, or helps it.
+
+Looked at are the gradients that come to the scores of a model which has an optimizer of its own: in its own turn for
+the data and for what another model made (detached), and in that model's turn for what it makes then. A critic pulls the
+first two apart, and the other model has to pull its scores back. Where all of that can be told from whole batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ....records.wiring import Alliance
+from ....tensors.module_paths import full_path
+from ....tensors.storage import memory_of
+from ...run.run import Run
+from ...source.places import user_place
+
+#: Steps that are looked at. By judgement: more than 2 of the 4 have to agree (analysis/wiring.py).
+_STEPS = 4
+_DATA, _DETACHED, _ATTACHED = "data", "detached", "attached"
+
+
+class Opponents:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._handles: list[Any] = []
+        #: What the models made in this step, kept so that its memory stays its own, and by which of them.
+        self._made: dict[int, tuple[Tensor, str]] = {}
+        #: Signs of the gradients, by critic, by what it was given.
+        self._signs: dict[str, dict[str, list[int]]] = {}
+        self._alliances: dict[str, Alliance] = {}
+
+    def step_begins(self, batch: object) -> None:
+        self._close()
+        if self._run.step < _STEPS and len(self._run.optimizers) > 1:
+            for name, module in self._players():
+                self._handles.append(module.register_forward_hook(self._listen(name)))
+
+    def step_ends(self) -> None:
+        for critic, signs in self._signs.items():
+            if _allied(signs) and critic in self._alliances:
+                known = self._run.trace.alliances.setdefault(critic, self._alliances[critic])
+                known.steps.append(self._run.step)
+        self._close()
+
+    def run_ends(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._made.clear()
+        self._signs.clear()
+        self._alliances.clear()
+
+    def _players(self) -> Iterator[tuple[str, nn.Module]]:
+        """The largest modules whose trainable parameters are with one optimizer, and the same one."""
+        for prefix, model in self._run.models.items():
+            found: list[str] = []
+            for path, module in model.named_modules():
+                if any(path == f or not f or path.startswith(f"{f}.") for f in found):
+                    continue
+                holders = {self._run.held_by(p) for p in module.parameters() if p.requires_grad}
+                if len(holders) == 1 and len(next(iter(holders))) == 1:
+                    found.append(path)
+                    yield full_path(prefix, path), module
+
+    def _listen(self, name: str) -> Any:
+        def called(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+            if not isinstance(output, Tensor) or output.layout != torch.strided:
+                return
+            given = next((x for x in inputs if isinstance(x, Tensor) and x.is_floating_point()), None)
+            if given is not None and output.requires_grad and output.numel() == len(output) == len(given):
+                self._score(name, given, output)
+            self._made.setdefault(memory_of(output), (output, name))
+
+        return called
+
+    def _score(self, critic: str, given: Tensor, scores: Tensor) -> None:
+        _, maker = self._made.get(memory_of(given), (None, ""))
+        if maker == critic or (not maker and given.requires_grad):
+            return
+        what = _DATA if not maker else _ATTACHED if given.requires_grad else _DETACHED
+        if what == _DETACHED:
+            self._alliances[critic] = Alliance(critic, maker, user_place())
+        signs = self._signs.setdefault(critic, {}).setdefault(what, [])
+        handle = scores.register_hook(lambda gradient: signs.append(_sign(gradient)))  # type: ignore[no-untyped-call]
+        self._handles.append(handle)
+
+
+def _allied(signs: dict[str, list[int]]) -> bool:
+    """Each of the three was seen, with one sign each time: the critic's pull on what was made is its maker's too."""
+    if any(len(set(signs.get(what, ()))) != 1 for what in (_DATA, _DETACHED, _ATTACHED)):
+        return False
+    data, detached, attached = (signs[what][0] for what in (_DATA, _DETACHED, _ATTACHED))
+    return detached != 0 and data == -detached and attached == detached
+
+
+def _sign(gradient: Tensor) -> int:
+    """0 where they differ from sample to sample."""
+    low, high = float(gradient.min()), float(gradient.max())
+    return 1 if low >= 0 < high else -1 if high <= 0 > low else 0

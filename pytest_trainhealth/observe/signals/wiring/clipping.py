@@ -1,0 +1,128 @@
+"""What becomes of gradients between backward() and the step, and between the step and their clearing."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from typing import Any
+
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.overrides import TorchFunctionMode
+
+from ....records.verdict import Place
+from ....records.wiring import GradientPath
+from ....tensors.norms import norms
+from ...run.run import Run
+from ...source.places import user_place
+
+UNSCALE = "_amp_foreach_non_finite_check_and_unscale_"
+
+
+class Clipping:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._open: ExitStack | None = None
+        self._watching = False
+        self._after_backward: dict[int, float] = {}
+        self._scale: dict[int, float] = {}
+        #: Who last wrote into gradients since backward(), and whether a loss scaler unscaled them after that.
+        self._place: Place | None = None
+        self._scaled = False
+        self._paths: list[tuple[GradientPath, Optimizer]] = []
+
+    def step_begins(self, batch: object) -> None:
+        if self._run.sampled:
+            self._open = ExitStack()
+            self._open.enter_context(_Mode(self))
+
+    def step_ends(self) -> None:
+        self._look_again()
+        self.run_ends()
+
+    def run_ends(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+        self._watching = False
+
+    def backward_begins(self, roots: object) -> None:
+        self._look_again()
+        self._watching = False
+
+    def backward_ends(self) -> None:
+        if self._open is None:
+            return
+        held = [p for o in self._run.optimizers.values() for p in _held(o)]
+        self._after_backward = dict(zip(map(id, held), norms(_grads(held)), strict=True))
+        self._scale.clear()
+        self._place, self._scaled, self._watching = None, False, True
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._watching = False
+        held = [p for p in _held(optimizer) if id(p) in self._after_backward]
+        if self._open is None or has_closure or not held:
+            return
+        before = [self._after_backward.pop(id(p)) * self._scale.get(id(p), 1.0) for p in held]
+        total, left = math.hypot(*before), math.hypot(*norms(_grads(held)))
+        if math.isfinite(total) and math.isfinite(left):
+            label = self._run.add_optimizer(optimizer)
+            path = GradientPath(self._run.step, label, total, left, self._place, self._scaled)
+            self._run.trace.gradient_paths.append(path)
+            self._paths.append((path, optimizer))
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._place, self._watching = None, self._open is not None
+
+    def gradients_clearing(self, holder: object) -> None:
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """The gradients of this step are about to go: did anybody write into them after the optimizer had used them?"""
+        for path, optimizer in self._paths:
+            if self._place is not None:
+                path.left, path.changed_later_at = math.hypot(*norms(_grads(_held(optimizer)))), self._place
+        self._paths.clear()
+
+    def seen(self, name: str, written: list[Tensor], args: tuple[Any, ...]) -> None:
+        if not self._watching:
+            return
+        grads = {p.grad.data_ptr(): id(p) for o in self._run.optimizers.values() for p in _held(o)}  # type: ignore[union-attr]
+        ours = [grads[t.data_ptr()] for t in written if t.data_ptr() in grads]
+        if not ours:
+            return
+        if name == UNSCALE:
+            self._scale.update(dict.fromkeys(ours, float(args[2])))
+            self._scaled = self._place is not None
+        else:
+            self._place = user_place()
+
+
+class _Mode(TorchFunctionMode):
+    """Sees what is written into: the first argument of functions such as `mul_` and `_foreach_mul_`."""
+
+    def __init__(self, signal: Clipping) -> None:
+        super().__init__()
+        self._signal = signal
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", "")
+        if args and name.endswith("_") and not name.endswith("__"):
+            first = args[0]
+            written = [first] if isinstance(first, Tensor) else first if isinstance(first, (list, tuple)) else []
+            self._signal.seen(name, [t for t in written if isinstance(t, Tensor)], args)
+        return result
+
+
+def _held(optimizer: Optimizer) -> list[Tensor]:
+    found = {id(p): p for group in optimizer.param_groups for p in group["params"] if _is_dense(p.grad)}
+    return list(found.values())  # each once
+
+
+def _is_dense(grad: Tensor | None) -> bool:
+    return grad is not None and not grad.is_sparse
+
+
+def _grads(parameters: list[Tensor]) -> list[Tensor]:
+    return [p.grad for p in parameters if p.grad is not None]

@@ -1,0 +1,61 @@
+"""Whether one gradient is used for more than one update of a parameter."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from ....records.wiring import DoubleUpdate
+from ....tensors.norms import norms
+from ...run.run import Run
+from ...source.authorship import package_of
+
+#: Enough to see it several times. By judgement: it is seen at each step or at none.
+_STEPS = 8
+
+
+class DoubleUpdates:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._depth = 0
+        self._pass = 0
+        #: The backward pass whose gradient was used last, and by whom.
+        self._used: dict[str, tuple[int, str]] = {}
+        self._before: dict[str, Tensor] = {}
+
+    def backward_begins(self, roots: object) -> None:
+        self._pass += 1
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._depth += 1  # a Lookahead or SAM calls the optimizer that it wraps from inside its own step
+        self._before.clear()
+        # what an optimizer of the user's own does with its parameters may be anything: a projection, a penalty
+        if self._depth > 1 or has_closure or self._run.step >= _STEPS or package_of(type(optimizer)) == "user":
+            return
+        run, label = self._run, self._run.add_optimizer(optimizer)
+        for name, record in run.trace.parameters.items():
+            if len(record.held_by) > 1 and label in record.held_by:
+                parameter = run.parameters[name]
+                if parameter.grad is not None and any(norms([parameter.grad])):
+                    self._before[name] = parameter.detach().clone()
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._depth = max(0, self._depth - 1)
+        if self._depth or not self._before:
+            return
+        run, label = self._run, self._run.add_optimizer(optimizer)
+        moved = [name for name, value in self._before.items() if not bool((run.parameters[name] == value).all())]
+        self._before.clear()
+        for name in moved:
+            used, by = self._used.get(name, (-1, ""))
+            if run.trace.parameters[name].held_by.count(label) > 1:
+                self._note(name, label, label)
+            elif used == self._pass and by != label:
+                self._note(name, by, label)
+            self._used[name] = (self._pass, label)
+
+    def _note(self, name: str, first: str, second: str) -> None:
+        found = self._run.trace.double_updates
+        record = found.setdefault(name, DoubleUpdate(name, (first, second)))
+        if self._run.step not in record.steps:
+            record.steps.append(self._run.step)

@@ -1,0 +1,141 @@
+"""Whether what is frozen moves all the same: in an optimizer's step, or the statistics of a BatchNorm.
+
+Frozen is also what a step sets the gradients of to 0 itself, after backward(): weight decay goes on.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.optim import Optimizer
+
+from ....records.wiring import FrozenChange
+from ....tensors.module_paths import full_path
+from ...run.run import Run
+
+#: Steps at which statistics are compared. By judgement: two of the first 4 are enough to call it a habit
+#: (analysis/wiring.py).
+_STEPS = 4
+
+
+class Frozen:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._known = 0
+        self._before: dict[str, Tensor] = {}
+        self._norms: dict[str, _BatchNorm] = {}
+        self._statistics: dict[str, Tensor] = {}
+        #: Unfrozen now and then: in turns with something else, not for good.
+        self._thawed: set[str] = set()
+        #: Whose gradient was not 0 right after backward(), and what an optimizer then got as exactly 0.
+        self._reached: set[str] = set()
+        self._zeroed: dict[str, Tensor] = {}
+
+    def run_begins(self) -> None:
+        self._meet_models()
+
+    def step_begins(self, batch: object) -> None:
+        if len(self._run.models) > self._known:
+            self._meet_models()
+        self._reached.clear()
+        if self._run.step < _STEPS:
+            self._statistics = {path: _mean(norm).clone() for path, norm in self._norms.items()}
+
+    def step_ends(self) -> None:
+        for path, before in self._statistics.items():
+            own = [self._run.trace.parameters.get(f"{path}.{name}") for name in ("weight", "bias")]
+            by_hand = any(record is not None and record.moved for record in own)
+            if not by_hand and not bool((_mean(self._norms[path]) == before).all()):
+                self._note(path, "statistics")
+        self._statistics.clear()
+
+    def backward_ends(self) -> None:
+        if self._run.step < _STEPS:
+            self._reached.update(n for n, p in self._run.parameters.items() if p.requires_grad and _has_gradient(p))
+
+    def gradients_cleared(self, holder: object) -> None:
+        self._reached.clear()  # cleared, which is another matter
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        run, label = self._run, self._run.add_optimizer(optimizer)
+        self._before.clear()
+        self._zeroed = {} if has_closure else self._zeroed_by_hand(optimizer)
+        for name, parameter in run.parameters.items():
+            if parameter.requires_grad:
+                if name in run.trace.frozen_changes:
+                    del run.trace.frozen_changes[name]
+                    self._thawed.add(name)
+            elif parameter.grad is not None and label in run.held_by(parameter) and name not in self._thawed:
+                self._before[name] = parameter.detach().clone()
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        for name, before in self._before.items():
+            if not bool((self._run.parameters[name] == before).all()):
+                self._note(name, self._run.add_optimizer(optimizer))
+        self._before.clear()
+        for name, before in self._zeroed.items():
+            if not bool((self._run.parameters[name] == before).all()):
+                self._note(name, self._run.add_optimizer(optimizer), self._run.trace.zeroed_changes)
+        self._zeroed.clear()
+
+    def _zeroed_by_hand(self, optimizer: Optimizer) -> dict[str, Tensor]:
+        """Those that decay, beside others of the same optimizer whose gradients are left alone."""
+        if not self._reached:
+            return {}
+        decays = {id(p): bool(group.get("weight_decay")) for group in optimizer.param_groups for p in group["params"]}
+        here = {n: p for n, p in self._run.parameters.items() if n in self._reached and id(p) in decays}
+        zeroed = {n: p for n, p in here.items() if p.grad is not None and not _has_gradient(p)}
+        if len(zeroed) == len(here):
+            return {}
+        return {n: p.detach().clone() for n, p in zeroed.items() if decays[id(p)]}
+
+    def _note(self, name: str, by: str, records: dict[str, FrozenChange] | None = None) -> None:
+        records = self._run.trace.frozen_changes if records is None else records
+        record = records.setdefault(name, FrozenChange(name, by))
+        if self._run.step not in record.steps:
+            record.steps.append(self._run.step)
+
+    def _meet_models(self) -> None:
+        for prefix, model in list(self._run.models.items())[self._known :]:
+            for path, norm in _frozen_norms(model):
+                full = full_path(prefix, path)
+                if not self._has_twin(full):
+                    self._norms[full] = norm
+        self._known = len(self._run.models)
+
+    def _has_twin(self, path: str) -> bool:
+        """A teacher or target network beside its student: `target.net.1` beside `online.net.1`."""
+        inner = path.partition(".")[2]
+        return "." in inner and any(
+            name.endswith(f".{inner}.weight") and not name.startswith(f"{path}.") and p.requires_grad
+            for name, p in self._run.parameters.items()
+        )
+
+
+def _frozen_norms(model: nn.Module) -> list[tuple[str, _BatchNorm]]:
+    """Those with statistics to lose, with frozen parameters, behind a frozen layer, and not in eval mode.
+
+    (A model that was handed in in eval mode is put into training mode by the built-in loop, not by its user.)
+    """
+    found: list[tuple[str, _BatchNorm]] = []
+    frozen_before = False
+    for path, module in model.named_modules():
+        own = list(module.parameters(recurse=False))
+        if isinstance(module, _BatchNorm) and own:
+            kept = module.running_mean is not None and bool(module.num_batches_tracked)
+            if kept and frozen_before and module.training and not any(p.requires_grad for p in own):
+                found.append((path, module))
+        elif own:
+            frozen_before = not any(p.requires_grad for p in own)
+    return found if any(p.requires_grad for p in model.parameters()) else []
+
+
+def _has_gradient(parameter: nn.Parameter) -> bool:
+    grad = parameter.grad
+    return grad is not None and (grad.layout != torch.strided or bool(grad.detach().any()))
+
+
+def _mean(norm: _BatchNorm) -> Tensor:
+    assert norm.running_mean is not None
+    return norm.running_mean.detach()

@@ -1,0 +1,122 @@
+"""Gradient norms as the optimizer gets them, and whether they survive from backward() to step()."""
+
+from __future__ import annotations
+
+import math
+
+from torch.optim import Optimizer
+
+from ....records.wiring import ParameterRecord, vanished_first
+from ....tensors.norms import norms, root_mean_square
+from ...run.run import Run
+from ...source.places import user_place
+
+#: Steps at which the gradients are also measured right after backward(). By judgement: what clears gradients too early
+#: does so at each.
+_CLOSE = 2
+#: What a check looks at in any case. The 4 steps of gradients_flow.
+_FEW = 4
+
+
+class Gradients:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._measured: set[str] = set()
+        #: Not yet seen with a gradient: looked for at every step, not only at the sampled ones.
+        self._awaited: set[str] = set()
+        self._known = 0
+        self._looks = True
+        self._fresh = False
+
+    def looks_on(self) -> bool:
+        """Whether this step is to be measured in full."""
+        return self._run.sampled
+
+    def step_begins(self, batch: object) -> None:
+        known = self._run.trace.parameters
+        if self._awaited or len(known) > self._known or self._run.step < 2:
+            self._awaited = {n for n, p in known.items() if p.trainable and not p.has_gradient}
+            self._known = len(known)
+        self._measured.clear()
+        self._looks = self.looks_on()
+
+    def backward_ends(self) -> None:
+        self._fresh = True
+        run = self._run
+        if run.step < _CLOSE:
+            total = root_mean_square(p.grad for p in run.parameters.values() if p.grad is not None)
+            run.trace.after_backward[run.step] = max(total, run.trace.after_backward.get(run.step, 0.0))
+
+    def gradients_clearing(self, holder: object) -> None:
+        """No optimizer has seen these, and none will: measured now or never."""
+        if self._fresh and self._looks:
+            self._measure([n for n in self._run.trace.parameters if n not in self._measured])
+
+    def gradients_cleared(self, holder: object) -> None:
+        if self._fresh and self._run.trace.cleared_at is None:
+            self._run.trace.cleared_at = user_place()
+        self._fresh = False
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if not has_closure:
+            self._at_update(optimizer)
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if has_closure:
+            self._at_update(optimizer)
+        self._fresh = False
+
+    def _at_update(self, optimizer: Optimizer) -> None:
+        run = self._run
+        if not self._looks and not self._awaited:
+            return
+        label = run.add_optimizer(optimizer)
+        # those that no optimizer holds are measured here too: zero_grad() of the model may be next
+        here = [n for n, p in run.trace.parameters.items() if label in p.held_by or not p.held_by]
+        found = self._measure(here if self._looks else [n for n in here if n in self._awaited])
+        held = [n for n in here if label in run.trace.parameters[n].held_by]
+        if run.step < _CLOSE and held:
+            total = math.sqrt(sum(found.get(name, 0.0) ** 2 for name in held))
+            run.trace.at_update[run.step] = max(total, run.trace.at_update.get(run.step, 0.0))
+
+    def step_ends(self) -> None:
+        if not self._looks and not self._awaited:
+            return
+        left = self._run.trace.parameters if self._looks else self._awaited
+        self._measure([n for n in left if n not in self._measured])
+
+    def _measure(self, names: list[str]) -> dict[str, float]:
+        run = self._run
+        reached: list[str] = []
+        for name in names:
+            self._measured.add(name)
+            record = run.trace.parameters[name]
+            if run.parameters[name].requires_grad:
+                record.frozen_since = None
+            elif record.trainable and record.frozen_since is None:
+                record.frozen_since = run.step
+            if run.parameters[name].grad is not None:
+                reached.append(name)
+            elif run.trace.parameters[name].trainable:
+                _keep(run.trace.parameters[name], run.step, None)
+        grads = [run.parameters[name].grad for name in reached]
+        found = dict(zip(reached, norms([g for g in grads if g is not None]), strict=True))
+        for name, norm in found.items():
+            _keep(run.trace.parameters[name], run.step, norm)
+        return found
+
+
+class FirstGradients(Gradients):
+    """Until every parameter that is to learn has got a gradient worth the name."""
+
+    def looks_on(self) -> bool:
+        sampled = super().looks_on()
+        if not sampled or self._run.step <= _FEW:
+            return sampled
+        return bool(self._awaited) or bool(vanished_first([p for p in self._run.trace.trainable if p.is_weight]))
+
+
+def _keep(record: ParameterRecord, step: int, norm: float | None) -> None:
+    """A parameter may be measured twice in a step (two optimizers): the gradient it got counts."""
+    if record.gradients.get(step) is None:
+        record.gradients[step] = norm

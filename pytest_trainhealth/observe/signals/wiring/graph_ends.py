@@ -1,0 +1,40 @@
+"""Where a tensor that needs gradients goes in and one that cannot carry them comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ....records.wiring import GraphEnd
+from ...calls.torch_calls import CloseSteps
+from ...source.places import user_place
+
+#: Spelt as in the user's code. Those of `item` and its like outside the model are logging.
+_ENDS = {
+    "detach": ".detach()", "detach_": ".detach_()", "data": ".data", "numpy": ".numpy()", "tolist": ".tolist()",
+    "item": ".item()", "argmax": "argmax()", "argmin": "argmin()", "argsort": "argsort()",
+    "round": "round()", "floor": "floor()", "ceil": "ceil()", "sign": "sign()", "long": ".long()", "int": ".int()",
+    "bool": ".bool()", "gt": "a comparison", "lt": "a comparison", "ge": "a comparison", "le": "a comparison",
+    "__gt__": "a comparison", "__lt__": "a comparison", "__ge__": "a comparison", "__le__": "a comparison",
+    "eq": "a comparison", "new_tensor": "new_tensor()", "heaviside": "heaviside()", "bincount": "bincount()",
+}  # fmt: skip
+
+
+class GraphEnds(CloseSteps):
+    def wanted(self) -> bool:
+        return self._run.step < 2
+
+    def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        if name not in _ENDS or not _carried(args):
+            return
+        place = user_place()
+        end = GraphEnd(_ENDS[name], module, place)
+        if all((e.operation, e.place) != (end.operation, end.place) for e in self._run.trace.graph_ends):
+            self._run.trace.graph_ends.append(end)
+
+
+def _carried(args: tuple[Any, ...]) -> bool:
+    """Values computed with gradients go in (not a parameter itself, whose `.data` is read for its size or device)."""
+    return torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad and not a.is_leaf for a in args)

@@ -1,0 +1,117 @@
+"""In which mode the layers run that behave otherwise in training: dropout, and BatchNorm with running statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+from torch.optim import Optimizer
+from torch.utils.hooks import RemovableHandle
+
+from ....records.verdict import Place
+from ....records.wiring import ModeRecord
+from ...run.run import Run
+from ...source.places import user_place
+
+#: From then on only a model that is in eval mode when a step begins is looked at. By judgement: what the first 2 steps
+#: do is remembered as the habit.
+_STEPS = 2
+
+
+class Modes:
+    """Hooks on these few layers, while there is something to see."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._layers: dict[str, list[tuple[str, nn.Module]]] = {}
+        self._handles: dict[str, list[RemovableHandle]] = {}
+        self._evaluated: dict[str, set[str]] = {}
+        self._trained: set[str] = set()
+        self._places: dict[int, Place | None] = {}
+        self._original: Any = None
+
+    def run_begins(self) -> None:
+        original = self._original = nn.Module.eval
+
+        def told(module: nn.Module) -> nn.Module:
+            self._places[id(module)] = user_place() or self._places.get(id(module))
+            return original(module)
+
+        nn.Module.eval = told  # type: ignore[method-assign, assignment]
+
+    def run_ends(self) -> None:
+        if self._original is not None:
+            nn.Module.eval = self._original  # type: ignore[method-assign]
+        for prefix in list(self._handles):
+            self._unhook(prefix)
+
+    def step_begins(self, batch: object) -> None:
+        for prefix, model in self._run.models.items():
+            if prefix not in self._layers:
+                self._meet(prefix, model)
+            if (self._run.step < _STEPS or not model.training) and prefix not in self._handles:
+                self._handles[prefix] = [
+                    module.register_forward_hook(self._hook(prefix, path, model))
+                    for path, module in self._layers[prefix]
+                ]
+
+    def step_ends(self) -> None:
+        if self._run.step >= _STEPS - 1:
+            for prefix in [p for p in self._handles if self._run.models[p].training]:
+                self._unhook(prefix)
+
+    def _unhook(self, prefix: str) -> None:
+        for handle in self._handles.pop(prefix):
+            handle.remove()
+
+    def _meet(self, prefix: str, model: nn.Module) -> None:
+        self._layers[prefix] = [(path, module) for path, module in model.named_modules() if is_moody(module)]
+        pretrained = {path for path, module in self._layers[prefix] if _is_pretrained(module)}
+        if self._layers[prefix]:
+            self._record(prefix).pretrained |= pretrained
+
+    def _hook(self, prefix: str, path: str, model: nn.Module) -> Any:
+        def ran(module: nn.Module, inputs: Any, output: Any) -> None:
+            if not torch.is_grad_enabled():
+                return
+            if module.training or model.training:
+                self._trained.add(prefix)
+            else:
+                self._evaluated.setdefault(prefix, set()).add(path)
+
+        return ran
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if not self._evaluated and not self._trained:
+            return
+        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        for prefix in {*self._evaluated, *self._trained}:
+            model = self._run.models[prefix]
+            if not any(id(p) in held for p in model.parameters()):
+                continue
+            record = self._record(prefix)
+            if prefix in self._trained:  # a forward pass in eval mode besides does no harm
+                record.trained.append(self._run.step)
+            else:
+                record.evaluated.append(self._run.step)
+                record.layers.update({p: type(model.get_submodule(p)).__name__ for p in self._evaluated[prefix]})
+                record.place = record.place or self._places.get(id(model))
+            self._trained.discard(prefix)
+            self._evaluated.pop(prefix, None)
+
+    def _record(self, prefix: str) -> ModeRecord:
+        name = prefix or type(self._run.models[prefix]).__name__
+        return self._run.trace.modes.setdefault(name, ModeRecord(name))
+
+
+def is_moody(module: nn.Module) -> bool:
+    if isinstance(module, _DropoutNd):
+        return module.p > 0
+    return isinstance(module, _BatchNorm) and module.running_mean is not None
+
+
+def _is_pretrained(module: nn.Module) -> bool:
+    return isinstance(module, _BatchNorm) and bool(module.num_batches_tracked)

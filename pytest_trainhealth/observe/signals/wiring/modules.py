@@ -1,0 +1,55 @@
+"""Which modules ran, and whether torch recorded a graph for them. Hooks are there at the first steps only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
+from torch.utils.hooks import RemovableHandle
+
+from ....records.wiring import ModuleRecord
+from ....tensors.module_paths import full_path
+from ...run.run import Run
+from ...source.authorship import made_by
+
+#: Steps at which every module is looked at. By judgement: the third is the first that is nobody's special case.
+_STEPS = 3
+
+
+class Modules:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._handle: RemovableHandle | None = None
+        self._paths: dict[int, str] = {}
+
+    def step_begins(self, batch: object) -> None:
+        if not self._paths:
+            self._name_modules()
+        if self._run.step < _STEPS or self._run.sampled:
+            self._handle = register_module_forward_hook(self._ran, always_call=False)
+
+    def step_ends(self) -> None:
+        self.run_ends()
+
+    def run_ends(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+    def _name_modules(self) -> None:
+        for prefix, model in self._run.models.items():
+            modules = dict(model.named_modules())
+            for path, module in modules.items():
+                full = full_path(prefix, path)
+                self._paths[id(module)] = full
+                self._run.trace.modules[full] = ModuleRecord(full, type(module).__name__, made_by(path, modules))
+
+    def _ran(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        path = self._paths.get(id(module))
+        if path is None:
+            return
+        record = self._run.trace.modules[path]
+        record.calls += 1
+        record.grad_enabled = torch.is_grad_enabled()

@@ -1,0 +1,50 @@
+"""Whether an optimizer steps with gradients that still hold those of its previous step.
+
+What an optimizer has used is stale until a backward pass begins with these gradients cleared. (A GAN's generator
+pass leaves gradients on the discriminator, which clears them before its own pass: not stale by then.)
+"""
+
+from __future__ import annotations
+
+from torch.optim import Optimizer
+
+from ....tensors.norms import norms
+from ...run.run import Run
+
+#: Enough to see it several times; looking costs a norm of every gradient. By judgement: two of 8 are enough
+#: (analysis/wiring.py).
+_STEPS = 8
+
+
+class StaleGradients:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._used: dict[int, Optimizer] = {}
+        self._backward_since: set[int] = set()
+
+    def backward_begins(self, roots: object) -> None:
+        for key, optimizer in list(self._used.items()):
+            held = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+            if not any(norms(held)):
+                del self._used[key]
+        self._backward_since.update(self._used)
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if not has_closure:
+            self._note(optimizer)
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if has_closure:
+            self._note(optimizer)
+        self._backward_since.discard(id(optimizer))
+        if self._run.step < _STEPS:
+            self._used[id(optimizer)] = optimizer
+        else:
+            self._used.clear()
+
+    def _note(self, optimizer: Optimizer) -> None:
+        if id(optimizer) in self._used and id(optimizer) in self._backward_since:
+            label = self._run.add_optimizer(optimizer)
+            steps = self._run.trace.stale_gradients.setdefault(label, [])
+            if self._run.step not in steps:
+                steps.append(self._run.step)

@@ -1,0 +1,115 @@
+"""Pairs of weights that begin as one: the same values, or the same memory, in two Parameters."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+from torch.nn.utils.parametrize import is_parametrized
+
+from ....records.wiring import TiedPair
+from ....tensors.module_paths import full_path
+from ...run.run import Run
+from ...source.authorship import package_of
+
+#: Of so many values most have to differ from one another: constants and one-hot rows are equal by design. By judgement:
+#: 8 different ones among 16 are no pattern.
+_ENOUGH = 16
+
+
+class Ties:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._known = 0
+        self._pairs: list[tuple[TiedPair, Tensor, Tensor]] = []
+
+    def run_begins(self) -> None:
+        self._meet_models()
+
+    def step_begins(self, batch: object) -> None:
+        if len(self._run.models) > self._known:
+            self._meet_models()
+
+    def run_ends(self) -> None:
+        for pair, one, other in self._pairs:
+            drifted = not torch.equal(one.detach(), other.detach().t() if pair.how == "transposed" else other)
+            if drifted or pair.how == "memory":
+                self._run.trace.tied_pairs.append(pair)
+        self._pairs.clear()
+
+    def _meet_models(self) -> None:
+        for prefix, model in list(self._run.models.items())[self._known :]:
+            layers = _candidates(model)
+            for (one_path, one), (other_path, other) in combinations(layers, 2):
+                how = _relation(one, other)
+                if how:
+                    names = [full_path(prefix, path, "weight") for path in (one_path, other_path)]
+                    pair = TiedPair(names[0], names[1], how)
+                    self._pairs.append((pair, _weight(one), _weight(other)))
+            for path, bare in _bare(model):
+                for layer_path, layer in layers:
+                    if isinstance(layer, nn.Linear) and _is_transposed(_weight(layer).detach(), bare.detach()):
+                        first = full_path(prefix, layer_path, "weight")
+                        second = full_path(prefix, path)
+                        pair = TiedPair(first, second, "transposed")
+                        self._pairs.append((pair, _weight(layer), bare))
+        self._known = len(self._run.models)
+
+
+def _candidates(model: nn.Module) -> list[tuple[str, nn.Module]]:
+    return [
+        (path, module)
+        for path, module in model.named_modules()
+        if isinstance(module, (nn.Embedding, nn.Linear)) and _can_learn(module)
+    ]
+
+
+def _can_learn(module: nn.Module) -> bool:
+    weight = module._parameters.get("weight")  # reading a weight with a parametrisation would compute it
+    return weight is not None and not is_lazy(weight) and weight.requires_grad and weight.numel() > 1
+
+
+def _weight(module: nn.Module) -> Tensor:
+    weight = module._parameters["weight"]
+    assert weight is not None
+    return weight
+
+
+def _relation(one: nn.Module, other: nn.Module) -> str:
+    """What the two have in common: "memory", "values", "transposed" values, or nothing."""
+    first, second = _weight(one).detach(), _weight(other).detach()
+    if _weight(one) is _weight(other) or first.device != second.device or first.dtype != second.dtype:
+        return ""
+    if first.data_ptr() == second.data_ptr() and first.numel() == second.numel():
+        return "memory"
+    kinds = {isinstance(one, nn.Embedding), isinstance(other, nn.Embedding)}
+    if len(kinds) == 2 and first.shape == second.shape and _same(first, second):
+        return "values"  # an embedding and the layer that maps back to its entries
+    # two layers of one kind and shape may be clones on purpose; nobody clones a layer the other way round
+    return "transposed" if kinds == {False} and _is_transposed(first, second) else ""
+
+
+def _bare(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
+    """Matrices that classes of the user's own register themselves."""
+    return [
+        (full_path(path, name), parameter)
+        for path, module in model.named_modules()
+        if package_of(type(module)) == "user" and not is_parametrized(module)
+        for name, parameter in module.named_parameters(recurse=False)
+        if not is_lazy(parameter) and parameter.requires_grad and parameter.ndim == 2
+    ]
+
+
+def _is_transposed(first: Tensor, second: Tensor) -> bool:
+    if first.device != second.device or first.dtype != second.dtype or first.data_ptr() == second.data_ptr():
+        return False
+    return first.shape != second.shape and first.shape == second.shape[::-1] and _same(first, second.t())
+
+
+def _same(first: Tensor, second: Tensor) -> bool:
+    if not torch.equal(first[:2], second[:2]) or not torch.equal(first, second):
+        return False
+    sample = first.flatten()[:256]
+    return len(set(sample.tolist())) > max(_ENOUGH, len(sample) // 2)

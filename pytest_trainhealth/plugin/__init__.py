@@ -1,0 +1,1 @@
+"""pytest's side: options, items, outcomes and the fixture. Only `hooks` is loaded at start-up."""

@@ -1,0 +1,101 @@
+"""pytest-benchmark: whether it can measure in this run, and if so, lets it keep the time of the steps.
+
+So its table, JSON and options show them. What reads traces is imported late: pytest's side asks only whether it can.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+    from ..records.trace import Trace
+
+
+def fixture(config: pytest.Config, request: Callable[[], Any] | None) -> tuple[Any, str | None]:
+    """The `benchmark` fixture, or the reason why nothing can be measured with it.
+
+    It is requested only when nothing speaks against it: requested and then unused, it warns.
+    """
+    if request is None:
+        return None, "it is measured with the benchmark fixture, which only a test function can ask for"
+    reason = why_not(config)
+    if reason is not None:
+        return None, reason
+    benchmark = request()
+    if not hasattr(benchmark, "stats"):  # so with pytest-codspeed, which takes the fixture's name
+        return None, f"the benchmark fixture of {type(benchmark).__module__.partition('.')[0]} keeps no statistics"
+    if not getattr(benchmark, "enabled", True):
+        return None, "pytest-benchmark is disabled in this run"
+    # It measures once for a test. What is asked for after that is timed without it, and is in the verdict alone.
+    return (benchmark if getattr(benchmark, "_mode", None) is None else None), None
+
+
+def why_not(config: pytest.Config) -> str | None:
+    if hasattr(config, "workerinput"):
+        return "pytest-benchmark does not measure under xdist: run it without -n"
+    if not any(config.pluginmanager.has_plugin(name) for name in ("benchmark", "pytest_benchmark.plugin", "codspeed")):
+        return "it is measured with pytest-benchmark, which is not installed or is switched off"
+    enabled = config.getoption("benchmark_enable", default=False)  # over a --benchmark-disable in the configuration
+    for option in ("benchmark_skip", *(() if enabled else ("benchmark_disable",))):
+        if config.getoption(option, default=False):
+            return f"pytest-benchmark measures nothing with --{option.replace('_', '-')}"
+    return None
+
+
+def measured_by(benchmark: Any, steps: int) -> Callable[[Callable[[], object], int], None]:
+    """Drives a run through `benchmark.pedantic`: each step is one round. The warm-up goes before, until it is over.
+
+    A watched test is one round as a whole until its steps are known (`note_speed`).
+    """
+    from ..analysis.timing import warm_up
+
+    def drive(once: Callable[[], object], most: int) -> None:
+        times: list[float] = []
+        while len(times) + 1 < most and warm_up(times) is None:
+            took = once()
+            if not isinstance(took, float):
+                break  # the training ended, and what comes now is empty
+            times.append(took)
+        aside: list[float] = []
+
+        def noted() -> object:
+            began = time.perf_counter()
+            took = once()
+            if isinstance(took, float):
+                aside.append(time.perf_counter() - began - took)
+            return took
+
+        benchmark.pedantic(noted, rounds=max(min(most - len(times), steps), 1), iterations=1)
+        _take_off(benchmark, aside)
+
+    return drive
+
+
+def _take_off(benchmark: Any, aside: list[float]) -> None:
+    """What we did beside the steps is no time of theirs: listening, and collecting garbage where memory grows, which
+    takes half a second. Nor are rounds in which nothing was done any more, after the time budget was used up."""
+    rounds = _rounds(benchmark)
+    if rounds is not None and aside:
+        rounds[:] = [max(took - ours, 0.0) for took, ours in zip(rounds, aside, strict=False)]
+    elif rounds is not None:
+        del rounds[1:]
+
+
+def note_speed(benchmark: Any, trace: Trace, *, watched: bool) -> None:
+    """With the steps of a watched test as rounds: whole tests and steps in one table would compare nothing."""
+    from ..analysis.timing import measured, step_times, warm_up
+
+    benchmark.extra_info.update(measured(trace))
+    warm, rounds = warm_up(step_times(trace)), _rounds(benchmark)
+    if watched and rounds is not None and warm is not None and len(trace.computes) > warm:
+        rounds[:] = step_times(trace)[warm:]
+
+
+def _rounds(benchmark: Any) -> list[float] | None:
+    """The seconds that pytest-benchmark has noted. Not public, so they may be elsewhere one day."""
+    rounds = getattr(getattr(benchmark.stats, "stats", None), "data", None)
+    return rounds if isinstance(rounds, list) else None

@@ -1,0 +1,147 @@
+"""The `trainhealth` fixture: the checks as methods, for tests that want to say when and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..settings import DATA, FLOW, INPUT, NAN, OVERFIT, SPEED, read_keywords
+from .items import plan, seed_of, test_of
+from .outcomes import NOT_ENFORCED, NotJudged
+from .run_check import judged, settle
+from .stash import CHOSEN, UNENFORCED
+
+if TYPE_CHECKING:
+    from ..records.trace import Trace
+    from ..records.verdict import Report, Verdict
+    from ..training import Training
+
+    Subject = Training | Callable[[], Training | None]
+
+
+class TrainHealth:
+    """Each check raises `Unhealthy` with the whole chart when it fails, and returns its verdict when it passes.
+
+    A subject is a `Training`, or a function that makes one: with a function every run starts from scratch. Without
+    `--trainhealth` the test is skipped, and the summary counts it: this fixture is never a silent pass.
+    """
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        self._item: pytest.Item = request.node
+
+    def overfits_one_batch(
+        self,
+        training: Subject,
+        *,
+        steps: int | None = None,
+        ratio: float | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """The training memorises one batch."""
+        __tracebackhide__ = True
+        return self._check(OVERFIT, training, steps=steps, ratio=ratio, budget=budget)
+
+    def gradients_flow(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """Every trainable parameter gets a sane gradient, is held by an optimizer and moves."""
+        __tracebackhide__ = True
+        return self._check(FLOW, training, steps=steps, budget=budget)
+
+    def trains_without_nan(
+        self,
+        training: Subject,
+        *,
+        steps: int | None = None,
+        sweep: bool | None = None,
+        seeds: Iterable[int] | None = None,
+        scales: Iterable[float] | None = None,
+        batch_sizes: Iterable[int] | None = None,
+        samples: Iterable[str] | None = None,
+        precisions: Iterable[str] | None = None,
+        lr_factors: Iterable[float] | None = None,
+        search: bool | None = None,
+        margin: bool | None = None,
+        min_margin: float | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """Loss, gradients and parameters stay finite, under the circumstances asked for too."""
+        __tracebackhide__ = True
+        asked = {"seeds": seeds, "scales": scales, "batch_sizes": batch_sizes, "samples": samples,
+                 "precisions": precisions, "lr_factors": lr_factors}  # fmt: skip
+        rest = {"steps": steps, "sweep": sweep, "search": search, "margin": margin, "min_margin": min_margin}
+        return self._check(NAN, training, **asked, **rest, budget=budget)
+
+    def uses_its_input(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """Outputs depend on the inputs, and samples do not leak into one another."""
+        __tracebackhide__ = True
+        return self._check(INPUT, training, steps=steps, budget=budget)
+
+    def learns_from_data(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """Over several batches it learns what only the inputs can tell."""
+        __tracebackhide__ = True
+        return self._check(DATA, training, steps=steps, budget=budget)
+
+    def keeps_throughput(
+        self,
+        training: Subject,
+        *,
+        against: str | None = None,
+        tolerance: float | None = None,
+        max_data_wait: float | None = None,
+        min_samples_per_second: float | None = None,
+        max_step_ms: float | None = None,
+        max_memory_growth: float | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """The step does not wait for its data, and is as fast as asked. Takes the test's `benchmark` fixture."""
+        __tracebackhide__ = True
+        return self._check(
+            SPEED,
+            training,
+            against=against,
+            tolerance=tolerance,
+            max_data_wait=max_data_wait,
+            min_samples_per_second=min_samples_per_second,
+            max_step_ms=max_step_ms,
+            max_memory_growth=max_memory_growth,
+            steps=steps,
+            budget=budget,
+        )
+
+    def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
+        """The battery, as a record for the test to make its own assertions on: nothing is raised."""
+        __tracebackhide__ = True
+        self._only_if_enforced()
+        from ..api import diagnose
+
+        test, name = test_of(self._item)
+        seed = seed_of(test, self._item.config.stash[CHOSEN]["seed"])
+        return diagnose(training, checks, **{"name": name, "seed": seed, **settings})
+
+    def watch(self) -> AbstractContextManager[Trace]:
+        """Records whatever is trained inside the `with` block."""
+        __tracebackhide__ = True
+        self._only_if_enforced()
+        from ..programs.watched_program import watch
+
+        return watch()
+
+    def _check(self, check: str, training: Subject, **keywords: Any) -> Verdict:
+        __tracebackhide__ = True
+        given = {name: value for name, value in keywords.items() if value is not None}
+        values = read_keywords(check, given, f"trainhealth.{check}")
+        self._only_if_enforced()
+        planned = plan(self._item, check, values)
+        benchmark = partial(self._request.getfixturevalue, "benchmark")
+        return settle(self._item, judged(self._item.config, planned, training, benchmark))
+
+    def _only_if_enforced(self) -> None:
+        __tracebackhide__ = True
+        if not self._item.config.stash[CHOSEN]["enabled"]:
+            self._item.stash[UNENFORCED] = self._item.stash.get(UNENFORCED, 0) + 1
+            raise NotJudged(NOT_ENFORCED)

@@ -1,0 +1,238 @@
+"""pytest hooks, and nothing else.
+
+Every pytest run of every user loads this module, most of them without a training test. So whatever is not
+needed for saying "nothing to do here" is imported inside the hook that needs it; torch only where a test is judged.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, WrongSetting, keywords
+from .options import INI_TYPES, read
+from .stash import CHOSEN, FACTORY, GATHERED, SEEDS_FIXTURES, UNENFORCED, VERDICTS
+
+if TYPE_CHECKING:
+    from .fixture import TrainHealth
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("trainhealth", "training health")
+    for setting in SETTINGS:
+        if setting.option:
+            # no default, so that an ini value is not hidden; no type, so that wrong values are worded in one place
+            how = {"action": "store_true"} if setting.kind is bool else {"metavar": setting.metavar}
+            group.addoption(setting.flag, dest=setting.key, default=None, help=setting.help, **how)
+        if setting.ini:
+            parser.addini(setting.key, setting.help, type=INI_TYPES[setting.kind], default=None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    name = config.getoption("trainhealth_explain")
+    if name is None:
+        return None
+    from ..reports.explain import page
+
+    try:
+        print(page(name))
+    except WrongSetting as error:
+        raise pytest.UsageError(str(error)) from None
+    return 0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    told = {"trainhealth": "the whole battery of training health checks", **CHECKS}
+    for marker, promise in told.items():
+        taken = ", ".join(f"{s.name}={s.default!r}" for s in keywords(marker))
+        config.addinivalue_line("markers", f"{marker}({taken}): {promise} (pytest-trainhealth)")
+    try:
+        if config.getoption("trainhealth_replay") is None:
+            chosen = read(config)
+        else:
+            from .replay_option import prepare
+
+            chosen = prepare(config)
+        config.stash[CHOSEN] = chosen
+    except WrongSetting as error:
+        raise pytest.UsageError(str(error)) from None
+    if hasattr(config, "workerinput"):
+        return
+    from .session_results import Gathered
+
+    gathered = config.stash[GATHERED] = Gathered()
+    config.pluginmanager.register(gathered, "trainhealth-gathered")
+    if not chosen["enabled"] or config.getoption("collectonly"):
+        return
+    for outlet in OUTLETS:
+        file, where = chosen[outlet.name], chosen.given.get(outlet.name)
+        try:
+            if file is not None:
+                gathered.write_to(Path(file), outlet.report)
+        except OSError as error:
+            raise pytest.UsageError(f"{where}: cannot write {file}: {error.strerror or error}") from None
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    chosen = config.stash[CHOSEN]
+    return f"trainhealth: {chosen.told()}" if chosen["enabled"] else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """The factory is loaded before xdist starts its workers, so that a wrong name is told once and in one line."""
+    config = session.config
+    spec = config.stash[CHOSEN]["training"]
+    if spec is None:
+        return
+    from .factory_items import load
+
+    try:
+        config.stash[FACTORY] = load(spec, (config.invocation_params.dir, config.rootpath))
+    except WrongSetting as error:
+        raise pytest.UsageError(str(error)) from None
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []  # nobody asked for tests besides
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if isinstance(collector, pytest.Session) and FACTORY in collector.config.stash:
+        from .factory_items import TrainingCollector
+
+        report.result.append(TrainingCollector.from_parent(collector, factory=collector.config.stash[FACTORY]))
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Last, so that the check's name stands after the ids of the user's own parameters."""
+    if not _marked(metafunc.definition):
+        return
+    from .items import parametrize
+
+    parametrize(metafunc)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """First, so that -k, --lf and pytest-benchmark find the items as they are going to be."""
+    if not config.stash[CHOSEN]["enabled"]:
+        return
+    from .items import finish
+
+    finish(items)
+    if config.stash[CHOSEN]["replay"] is not None:
+        from .replay_option import keep_the_test
+
+        keep_the_test(session, config, items)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    judged = _marked(item) or "trainhealth" in getattr(item, "fixturenames", ())
+    item.config.stash[SEEDS_FIXTURES] = bool(judged) and item.config.stash[CHOSEN]["enabled"]
+    try:
+        return (yield)
+    finally:
+        item.config.stash[SEEDS_FIXTURES] = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Models and data come from fixtures too, and a verdict has to be the same in every run."""
+    ours = fixturedef.argname == "trainhealth"  # seeds the test's body itself
+    if ours or not request.config.stash.get(SEEDS_FIXTURES, False) or "torch" not in sys.modules:
+        return (yield)
+    from .seeding import fixture_seed
+
+    with fixture_seed(fixturedef.argname, request):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    if not item.config.stash[CHOSEN]["enabled"]:
+        return (yield)
+    if _marked(item):
+        from .items import refuse_unsplit
+
+        refuse_unsplit(item)
+    from .replay_option import errand
+
+    with errand(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    if not _marked(pyfuncitem):
+        return (yield)
+    from .run_check import standing_in
+
+    with standing_in(pyfuncitem):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    enforced = item.config.stash[CHOSEN]["enabled"]
+    unenforced = 0 if enforced or call.when != "call" else len(_marked(item))
+    if unenforced or item.stash.get(VERDICTS, None) or item.stash.get(UNENFORCED, 0):
+        from .item_report import send_along
+
+        send_along(report, item, call.excinfo.value if call.excinfo else None, unenforced)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """In normal order: pytest-benchmark may raise in its own, and what comes after would be lost."""
+    gathered = config.stash[GATHERED]
+    if gathered.examined or gathered.unenforced:
+        from ..reports.terminal import write_summary
+
+        write_summary(terminalreporter, gathered)
+    if config.stash[CHOSEN]["replay"] is not None:
+        from .replay_option import told
+
+        for line in told(config, gathered):
+            terminalreporter.write_line(line)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """xdist: a worker has no terminal, but words failures for the controller's."""
+    from .run_check import chart_width
+
+    node.workerinput["trainhealth_width"] = chart_width(node.config)
+
+
+@pytest.fixture
+def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
+    """Training health checks as methods: trainhealth.overfits_one_batch(training), ...; and watch()."""
+    from .fixture import TrainHealth
+
+    if not request.config.stash[CHOSEN]["enabled"] or "torch" not in sys.modules:
+        yield TrainHealth(request)
+        return
+    from .seeding import test_seed
+
+    with test_seed(request):
+        yield TrainHealth(request)
+
+
+def _marked(node: pytest.Item) -> set[str]:
+    return {mark.name for mark in node.iter_markers()} & MARKERS

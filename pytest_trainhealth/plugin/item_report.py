@@ -1,0 +1,42 @@
+"""What a test's report carries away: its verdicts, and a headline that fits every outlet."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..reports.text import headline
+from .items import test_of
+from .outcomes import NotJudged, Unhealthy
+from .stash import UNENFORCED, VERDICTS
+
+
+def send_along(report: pytest.TestReport, item: pytest.Item, error: BaseException | None, unenforced: int) -> None:
+    """On the report, because reports reach the controller from xdist workers by themselves.
+
+    Builtin types only: anything else in a report would end an xdist worker.
+    """
+    report.trainhealth = {  # type: ignore[attr-defined]
+        "test": test_of(item)[0],
+        "verdicts": [verdict.to_json() for verdict in item.stash.get(VERDICTS, [])],
+        "unenforced": unenforced + item.stash.get(UNENFORCED, 0),
+    }
+    item.stash[VERDICTS] = []
+    item.stash[UNENFORCED] = 0
+    if isinstance(error, Unhealthy):
+        # Short summary, JUnit and annotations show this message, which would be the whole chart. `reprcrash` is no
+        # public name of pytest: without it those outlets are longer than they need to be, no more.
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if crash is not None:
+            crash.message = headline(error.verdict)
+            crash.path, crash.lineno = _in_the_test(item, crash.path, crash.lineno)
+    elif isinstance(error, NotJudged) and isinstance(report.longrepr, tuple):
+        path, line, _ = report.longrepr
+        report.longrepr = (*_in_the_test(item, path, line), f"Skipped: {error.msg}")
+
+
+def _in_the_test(item: pytest.Item, path: str, line: int) -> tuple[str, int]:
+    """A line of the test's file: where it called the fixture, or else its first. Ours would help nobody."""
+    test_path, test_line, _ = item.reportinfo()
+    if test_line is None or str(test_path) == path:
+        return path, line
+    return str(test_path), test_line + 1

@@ -1,0 +1,93 @@
+"""The settings of this run: their values, and where each was given.
+
+Read once, in `pytest_configure`: a wrong value read later would stop the run after the tests have run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..settings import OUTLETS, SETTINGS, Setting, WrongSetting, check_names
+
+#: What a setting is called in pytest's own table of ini types, so that native TOML values are taken as they are.
+INI_TYPES: dict[type, Any] = {bool: "bool", int: "int", float: "float", tuple: "args", str: "string"}
+#: Settings that concern every check, but are no marker keywords.
+_FOR_EVERY_CHECK = ("threads", "device")
+_NOT_IN_HEADER = ("seed", "enabled", *(outlet.name for outlet in OUTLETS))
+
+
+class Chosen:
+    def __init__(self, values: Mapping[str, Any], given: Mapping[str, str]) -> None:
+        self.values = values
+        #: Where a value was given; a setting that is not in here has its default.
+        self.given = given
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def for_check(self, check: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """What the check has to know. A marker's keywords win over the command line, and that over the ini file."""
+        concerned = {s.name for s in SETTINGS if check in s.checks} | set(_FOR_EVERY_CHECK)
+        return {name: keywords.get(name, self.values[name]) for name in self.values if name in concerned}
+
+    def told(self) -> str:
+        """For the header: the seed in any case, and whatever else bears on verdicts and is not as it comes."""
+        shown = ["seed", *(s.name for s in SETTINGS if s.name in self.given and s.name not in _NOT_IN_HEADER)]
+        return ", ".join(f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})" for name in shown)
+
+
+def read(config: pytest.Config) -> Chosen:
+    """Raises `WrongSetting`, which says what was given, where, and what is possible."""
+    values: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    for setting in SETTINGS:
+        values[setting.name] = setting.default
+        found = _on_command_line(setting, config) or _in_ini(setting, config)
+        if found is not None:
+            value, where = found
+            values[setting.name] = setting.parse(value, where)
+            given[setting.name] = where.removesuffix(f": {setting.key}")
+    check_names(values["checks"], given.get("checks", "checks"))
+    if values["training"] is not None:
+        values["enabled"] = True
+    for outlet in OUTLETS:
+        file, where = values[outlet.name], given.get(outlet.name, "")
+        if not values["enabled"] and where == outlet.flag:
+            raise WrongSetting(f"{where}: nothing is judged without --trainhealth, so there is nothing to write")
+        if file is not None:
+            values[outlet.name] = str(_base_folder(config, where) / Path(file).expanduser())
+    return Chosen(values, given)
+
+
+def _on_command_line(setting: Setting, config: pytest.Config) -> tuple[Any, str] | None:
+    value = config.getoption(setting.key) if setting.option else None
+    return None if value is None else (value, setting.flag)
+
+
+def _in_ini(setting: Setting, config: pytest.Config) -> tuple[Any, str] | None:
+    if not setting.ini:
+        return None
+    overridden = any(o.partition("=")[0] == setting.key for o in config.getoption("override_ini") or ())
+    where = f"-o {setting.key}" if overridden else f"{config.inipath.name if config.inipath else 'ini'}: {setting.key}"
+    try:
+        value = config.getini(setting.key)
+    except (TypeError, ValueError, pytest.UsageError) as error:  # which of them depends on pytest's version
+        raise WrongSetting(f"{where}: {' '.join(str(error).split())}") from None
+    if value is None:
+        return None
+    return (" ".join(value) if isinstance(value, list) else value), where
+
+
+def _base_folder(config: pytest.Config, given: str) -> Path:
+    """A path is relative to where it was written: the shell's folder or the ini file's."""
+    if given.startswith("-") or config.inipath is None:
+        return config.invocation_params.dir
+    return config.inipath.parent
+
+
+def _written(value: Any) -> str:
+    return " ".join(value) if isinstance(value, tuple) else str(value)

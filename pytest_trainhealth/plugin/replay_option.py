@@ -1,0 +1,101 @@
+"""`--trainhealth-replay FILE`: a run of the very test that the file is from; and what every other run keeps for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..engine.errand import Errand, sent_on
+from ..settings import WrongSetting
+from .options import Chosen, read
+from .stash import CHECK, CHOSEN
+
+if TYPE_CHECKING:
+    from ..replay.reproducer import Reproducer
+    from .session_results import Gathered
+
+FOLDER = ".trainhealth"
+_FLAG = "--trainhealth-replay"
+_REPLAYED: pytest.StashKey[Reproducer] = pytest.StashKey()
+
+
+def errand(item: pytest.Item) -> AbstractContextManager[None]:
+    """While the item is judged: where its reproducer goes, or what it replays."""
+    config = item.config
+    here, seed = config.invocation_params.dir, config.stash[CHOSEN]["seed"]
+    if _REPLAYED in config.stash:
+        return sent_on(Errand(replays=config.stash[_REPLAYED], seen_from=here))
+    return sent_on(Errand(config.rootpath / FOLDER, _node_id(item), seed, seen_from=here))
+
+
+def prepare(config: pytest.Config) -> Chosen:
+    """The settings of a run that replays. Raises `WrongSetting` in one line."""
+    from ..replay import reproducer  # imports torch, which this run needs in any case
+
+    config.option.trainhealth = True
+    chosen = read(config)
+    file = chosen["replay"]
+    try:
+        saved = config.stash[_REPLAYED] = reproducer.read(config.invocation_params.dir / file, told=file)
+    except WrongSetting as error:
+        raise WrongSetting(f"{_FLAG}: {error}") from None
+    values = {**chosen.values, "checks": (saved.check,), "seed": saved.run_seed}
+    if "::" in saved.test:
+        path = saved.test.partition("::")[0]
+        config.args = [str(_test_file(config, saved, path))]
+    elif _spec(saved):
+        values["training"], config.args = _spec(saved), []
+    else:
+        raise WrongSetting(f"{_FLAG}: {file} is from no test. In Python: pytest_trainhealth.replay({file!r}, factory)")
+    # what an ini file asks for as a rule: here it is one test, and none but that
+    config.option.keyword = config.option.markexpr = ""
+    if hasattr(config.option, "dist"):  # xdist: a worker would keep to itself that the test is gone
+        config.option.dist, config.option.tx = "no", []
+    return Chosen(values, {**chosen.given, "seed": "from the file"})
+
+
+def _test_file(config: pytest.Config, saved: Reproducer, path: str) -> Path:
+    """Node ids are told from the root folder, which is where the file lies, unless it was moved."""
+    folders = (config.rootpath, config.invocation_params.dir, (config.invocation_params.dir / saved.file).parents[1])
+    for folder in folders:
+        if (folder / path).is_file():
+            return (folder / path).resolve()
+    raise WrongSetting(f"{_FLAG}: {saved.file} is from {saved.test}, and there is no {path} any more")
+
+
+def keep_the_test(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of all items that were collected. Raises `pytest.UsageError` where it is not among them."""
+    if _REPLAYED not in config.stash:
+        return
+    saved = config.stash[_REPLAYED]
+    wanted = _inside(saved.test) if "::" in saved.test else f"{_spec(saved)}[{saved.check}]"
+    items[:] = [item for item in items if _inside(_node_id(item)) == wanted]
+    if not items and not session.testsfailed:  # a file that cannot be imported is an error of its own
+        raise pytest.UsageError(f"{_FLAG}: {saved.file} is from {saved.test or wanted}, which is not there any more")
+
+
+def told(config: pytest.Config, gathered: Gathered) -> Iterator[str]:
+    """For the summary: a failure that does not show any more is good news that no dot can tell."""
+    if _REPLAYED in config.stash:
+        for examined in gathered.examined:
+            if examined.verdict["outcome"] == "passed" and examined.verdict["reason"]:
+                yield f"{_FLAG}: {examined.verdict['reason']}"
+
+
+def _node_id(item: pytest.Item) -> str:
+    """Put together from the parent, because xdist adds a group's name to node ids (before pytest 9.2)."""
+    return item.name if CHECK in item.stash or item.parent is None else f"{item.parent.nodeid}::{item.name}"
+
+
+def _spec(saved: Reproducer) -> str:
+    """What --trainhealth-training was given, or would have to be given for a factory that was diagnosed."""
+    return saved.test.removesuffix(f"[{saved.check}]") or saved.factory
+
+
+def _inside(node_id: str) -> str:
+    """Without the file, whose path depends on the root folder."""
+    return node_id.partition("::")[2] or node_id

@@ -1,0 +1,137 @@
+"""An item becomes a verdict, and a verdict an outcome: passed, failed or skipped with the reason."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from .. import if_imported
+from ..records.verdict import Verdict
+from ..settings import SPEED, WrongSetting
+from .benchmark import fixture as benchmark_fixture
+from .items import Plan, check_of, plan
+from .outcomes import NOT_ENFORCED, NotJudged, Unhealthy
+from .stash import CHOSEN, VERDICTS
+
+#: The widest chart; more is hard to read and wraps in CI logs. By judgement.
+_WIDEST = 100
+
+
+@contextmanager
+def standing_in(item: pytest.Function) -> Iterator[None]:
+    """While pytest calls the test, something else stands in for it, which uses what the test returns.
+
+    The test itself is swapped, rather than the call to it: so the plugins that call tests in their own way
+    (for asyncio, say) keep doing that.
+    """
+    original = item.obj
+    check = check_of(item)
+    called = False
+    if check is None and inspect.iscoroutinefunction(original):
+        yield  # whoever runs coroutines here runs this one; nothing is enforced on it
+        return
+
+    @functools.wraps(original)
+    def stand_in(*args: Any, **kwargs: Any) -> None:
+        __tracebackhide__ = True
+        nonlocal called
+        called = True
+        if inspect.iscoroutinefunction(original):
+            pytest.fail("a coroutine can be watched only where a plugin such as pytest-asyncio runs it", pytrace=False)
+        body = functools.partial(original, *args, **kwargs)
+        if check is not None:
+            enforce(item, check, body)
+        else:
+            leave_unenforced(body)
+
+    item.obj = stand_in
+    try:
+        yield
+    finally:
+        item.obj = original
+    if not called:
+        pytest.fail("the test was called in a way that keeps its training health from being judged", pytrace=False)
+
+
+def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> None:
+    __tracebackhide__ = True
+    try:
+        planned = plan(item, check)
+    except WrongSetting as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    settle(item, judged(item.config, planned, body, lambda: item.funcargs["benchmark"]))
+
+
+def leave_unenforced(body: Callable[[], object]) -> None:
+    """The body runs all the same, so that a test that breaks is noticed in every run."""
+    __tracebackhide__ = True
+    returned = body()
+    if returned is None:
+        return
+    # A Training can only exist once its module, and torch with it, was imported by the user.
+    kind_of_training = if_imported("Training")
+    if kind_of_training is not None and isinstance(returned, kind_of_training):
+        raise NotJudged(NOT_ENFORCED)
+    kind = type(returned).__name__
+    pytest.fail(f"a test with a training health marker returns a Training or nothing, not {kind}", pytrace=False)
+
+
+def judged(config: pytest.Config, planned: Plan, subject: Any, benchmark: Callable[[], Any] | None) -> Verdict:
+    """`benchmark` gives the fixture, and is called only when that is going to measure; None where there is none."""
+    __tracebackhide__ = True
+    side = config.pluginmanager.get_plugin("trainhealth-side")
+    if side is not None:  # this process was started to tell another about the training, and judges nothing
+        served: Verdict = side.serve(planned, subject)
+        return served
+    measure, reason = benchmark_fixture(config, benchmark) if planned.check == SPEED else (None, None)
+    if reason is not None:
+        if benchmark is not None and callable(subject):
+            subject()  # a test that breaks is noticed all the same
+        return Verdict(planned.check, planned.name, "could not judge", reason, seed=planned.seed)
+    elsewhere: dict[str, Any] = {}
+    if planned.values.get("against"):
+        from ..compare.test_locator import of_test
+
+        elsewhere["asked"] = of_test(config, planned.test)
+    from ..examine import NotATraining, examine  # imports torch: only for runs that have such tests
+
+    try:
+        return examine(
+            subject,
+            planned.check,
+            name=planned.name,
+            seed=planned.seed,
+            values=planned.values,
+            benchmark=measure,
+            **elsewhere,
+            workers=getattr(config, "workerinput", {}).get("workercount", 1),
+        )
+    except (NotATraining, WrongSetting) as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+
+
+def settle(item: pytest.Item, verdict: Verdict) -> Verdict:
+    """Passed: returned. Failed: raised. Could not judge: skipped, or with `strict` raised as well."""
+    __tracebackhide__ = True
+    item.stash.setdefault(VERDICTS, []).append(verdict)
+    if verdict.passed:
+        return verdict
+    if verdict.failed or item.config.stash[CHOSEN]["strict"]:
+        from ..reports.text import verdict_text
+
+        verbose = item.config.get_verbosity() > 1
+        raise Unhealthy(verdict, verdict_text(verdict, width=chart_width(item.config), verbose=verbose))
+    raise NotJudged(f"{verdict.check} could not judge: {verdict.reason}")
+
+
+def chart_width(config: pytest.Config) -> int:
+    """The controller's terminal, also in an xdist worker, which has none: the same text with and without -n."""
+    workerinput = getattr(config, "workerinput", {})
+    width = workerinput.get("trainhealth_width") or shutil.get_terminal_size((_WIDEST, 24)).columns
+    return int(min(max(width, 60), _WIDEST))

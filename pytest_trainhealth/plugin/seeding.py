@@ -1,0 +1,37 @@
+"""Fixtures and tests under a seed of their own: what they build is the same in every run, whoever came first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+import torch
+
+from ..state.process import remember_random_numbers, seed_everything
+from .items import seed_of, test_of
+from .stash import CHOSEN
+
+
+def test_seed(request: pytest.FixtureRequest) -> AbstractContextManager[None]:
+    """For the body of a test that builds its training itself."""
+    return _seeded(seed_of(test_of(request.node)[0], request.config.stash[CHOSEN]["seed"]))
+
+
+def fixture_seed(name: str, request: pytest.FixtureRequest) -> AbstractContextManager[None]:
+    """By the fixture's name and scope: a model of module scope must not depend on which test asked for it first."""
+    node = request.node
+    scope = test_of(node)[0] if isinstance(node, pytest.Item) else node.nodeid
+    return _seeded(seed_of(f"{scope}:{name}", request.config.stash[CHOSEN]["seed"]))
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Random numbers go on afterwards as if none had been drawn, unless somebody inside has seeded them."""
+    put_back = remember_random_numbers()
+    seed_everything(seed)
+    try:
+        yield
+    finally:
+        if torch.initial_seed() == seed:
+            put_back()

@@ -1,0 +1,72 @@
+"""What reports brought in, on the controller: for the summary and for files."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..reports import FileReport
+
+
+class Examined(NamedTuple):
+    """One verdict, as the report brought it."""
+
+    nodeid: str
+    test: str
+    verdict: dict[str, Any]
+    #: The test was expected to fail, so the run is not red because of it.
+    xfailed: bool
+
+
+class Gathered:
+    """A plugin object of the controller: it sees every report once, wherever the test ran."""
+
+    def __init__(self) -> None:
+        self._examined: dict[str, list[Examined]] = {}
+        self._unenforced: dict[str, int] = {}
+        self._files: list[tuple[FileReport, Path]] = []
+
+    @property
+    def examined(self) -> list[Examined]:
+        return [examined for of_item in self._examined.values() for examined in of_item]
+
+    @property
+    def unenforced(self) -> int:
+        return sum(self._unenforced.values())
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup":  # of another attempt, maybe: what the last one brought is void
+            self._examined.pop(report.nodeid, None)
+        brought = getattr(report, "trainhealth", None)
+        if brought is None:
+            return
+        self._unenforced[report.nodeid] = brought["unenforced"]
+        if brought["verdicts"]:
+            xfailed = hasattr(report, "wasxfail")
+            new = [Examined(report.nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
+            self._examined.setdefault(report.nodeid, []).extend(new)
+            with suppress(OSError):  # a disk that fills up must not end the run; the last write says so
+                self._write(complete=False, interrupted=False)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+        stopped = bool(session.shouldstop or session.shouldfail)
+        self._write(complete=ended and not stopped, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+
+    def write_to(self, file: Path, report: str) -> None:
+        """What comes in from now on, as this module of `reports/` does it. Raises `OSError` where it cannot."""
+        from ..reports import file_report
+
+        outlet = file_report(report)
+        outlet.write(file, [], complete=False, interrupted=False)
+        self._files.append((outlet, file))
+
+    def _write(self, *, complete: bool, interrupted: bool) -> None:
+        verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in self.examined]
+        with ExitStack() as every:  # one that cannot be written does not keep the others from it
+            for outlet, file in self._files:
+                every.callback(outlet.write, file, verdicts, complete=complete, interrupted=interrupted)

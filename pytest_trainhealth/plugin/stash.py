@@ -1,0 +1,26 @@
+"""What the plugin keeps on pytest's own objects, typed, in one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..records.verdict import Verdict
+    from .factory_items import Factory
+    from .options import Chosen
+    from .session_results import Gathered
+
+#: On the config: the settings of this run; on the controller, what reports have brought in.
+CHOSEN: pytest.StashKey[Chosen] = pytest.StashKey()
+GATHERED: pytest.StashKey[Gathered] = pytest.StashKey()
+#: On the config: what --trainhealth-training names.
+FACTORY: pytest.StashKey[Factory] = pytest.StashKey()
+#: On the config: whether the item that is being set up is going to be judged.
+SEEDS_FIXTURES: pytest.StashKey[bool] = pytest.StashKey()
+#: On an item: its check, where that is not a parameter.
+CHECK: pytest.StashKey[str] = pytest.StashKey()
+#: On an item: verdicts and checks left out that no report has taken along yet.
+VERDICTS: pytest.StashKey[list[Verdict]] = pytest.StashKey()
+UNENFORCED: pytest.StashKey[int] = pytest.StashKey()

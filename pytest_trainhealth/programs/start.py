@@ -1,0 +1,133 @@
+"""Starting again from exactly the same point, run after run, and leaving everything as it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from ..observe.run.feed import Feed
+from ..observe.source.engine_frames import engine_frame
+from ..observe.source.places import MadeAt, noting_places
+from ..state.process import seed_everything
+from ..state.snapshot import Snapshot
+from ..training import Training
+
+
+class NotATraining(TypeError):
+    """A test or factory returned something that is no `Training`."""
+
+
+class Start:
+    """Where a training begins. With a factory each run rebuilds under the same seed; else a snapshot is put back.
+
+    A factory that does not give the same parameters twice (a fixture was used up, a file had changed) falls back
+    on the snapshot of its first training; `remark` says so.
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        *,
+        seed: int,
+        factory: Callable[[], object] | None = None,
+        made: MadeAt | None = None,
+        device: torch.device | None = None,
+    ) -> None:
+        self.made = made or MadeAt()
+        self.seed = seed
+        self.remark = ""
+        self._first, self._factory, self._device = training, factory, device
+        self._original = self._snapshot = Snapshot(training.state_roots())
+        if device is not None:
+            for module in training.modules.values():
+                module.to(device)
+        if _initialise_lazy_modules(training) or device is not None:
+            self._snapshot = Snapshot(training.state_roots())  # runs begin where the training can begin
+        self._print = _fingerprint(training)
+        self._used = False
+
+    @property
+    def training(self) -> Training:
+        return self._first
+
+    def begin(self, shift: int = 0) -> Training:
+        """A training at its start. `shift` gives other random numbers, for a second look."""
+        if not self._used and not shift:
+            self._used = True
+            seed_everything(self.seed + 1)
+            return self._first
+        self._snapshot.restore()
+        rebuilt = self._rebuild(shift) if self._factory is not None else None
+        # the numbers a run draws must not depend on how many the factory drew
+        seed_everything(self.seed + 1 + shift)
+        return self._first if rebuilt is None else rebuilt
+
+    def _rebuild(self, shift: int) -> Training | None:
+        assert self._factory is not None
+        rebuilt, self.made = build(self._factory, self.seed + shift)
+        if not isinstance(rebuilt, Training):
+            self._factory, self.remark = None, "the factory returned a Training only once: re-runs used a snapshot"
+            return None
+        if self._device is not None:
+            for module in rebuilt.modules.values():
+                module.to(self._device)
+        _initialise_lazy_modules(rebuilt)
+        if not shift and _fingerprint(rebuilt) != self._print:
+            self._factory, self.remark = None, "the factory gives another start each time: re-runs used a snapshot"
+            self._snapshot.restore()
+            return None
+        return rebuilt
+
+    def close(self) -> None:
+        """The user's objects are as they were handed in."""
+        self._original.restore()
+
+    @property
+    def repeatable(self) -> bool:
+        return self._factory is not None or not self._snapshot.one_way
+
+    @property
+    def why_not(self) -> str:
+        return "the step reads from " + " and ".join(self._snapshot.one_way) + ", which cannot be rewound"
+
+
+@engine_frame
+def build(factory: Callable[[], object], seed: int) -> tuple[object, MadeAt]:
+    """What the factory returns under the seed, and where it made things."""
+    seed_everything(seed)
+    with noting_places() as made:
+        return factory(), made
+
+
+def _fingerprint(training: Training) -> dict[str, tuple[object, ...]]:
+    """Enough to tell two initialisations apart, without a copy of them."""
+    return {
+        name: (tuple(p.shape), *(str(figure) for figure in _summary(p.detach())))
+        for name, p in training.parameters().items()
+        if not is_lazy(p)
+    }
+
+
+def _summary(values: torch.Tensor) -> tuple[float, float]:
+    parts = torch.view_as_real(values) if values.is_complex() else values
+    return float(parts.double().sum()), float(parts.double().norm())
+
+
+def _initialise_lazy_modules(training: Training) -> bool:
+    """Whether there was anything to initialise."""
+    lazy = [name for name, p in training.parameters().items() if is_lazy(p)]
+    if not lazy:
+        return False
+    if training.step is not None:
+        raise ValueError(
+            f"Training: {lazy[0]} belongs to a lazy module that has seen no data yet, so its start cannot be "
+            "remembered: run one batch through the model before you hand it in"
+        )
+    from ..observe.run.stepper import Stepper
+
+    batch = Feed(training, one_batch=True).take()
+    with torch.no_grad():
+        Stepper(training).only_forward(batch)
+    return True

@@ -1,0 +1,187 @@
+"""A run of a `Training` from its start, recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from ..interventions import install
+from ..observe.run.feed import Feed
+from ..observe.run.hooks import listening
+from ..observe.run.run import Run
+from ..observe.run.stepper import NotConnected, Stepper
+from ..observe.signals import make_signals
+from ..observe.signals.numbers.finiteness import Finiteness
+from ..observe.source.engine_frames import engine_frame
+from ..observe.source.places import MadeAt, raised_at
+from ..records.numbers import Crash
+from ..records.trace import Trace
+from ..tensors.batches import batch_size
+from ..training import Training
+from .plan import Plan
+from .start import Start
+
+
+class TrainingRun(Run):
+    """A run of a `Training` knows besides who takes its steps, and what the current one was given."""
+
+    stepper: Stepper
+    batch: Any = None
+
+
+class TrainingProgram:
+    """A training that can be run again and again."""
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+
+    @property
+    def repeatable(self) -> bool:
+        return self.start.repeatable
+
+    @property
+    def why_not(self) -> str:
+        return self.start.why_not
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return (self.start.remark,) if self.start.remark else ()
+
+    @property
+    def training(self) -> Training:
+        return self.start.training
+
+    @engine_frame
+    def record(self, plan: Plan) -> Trace:
+        training = self.start.begin(plan.shift)
+        with recorded(training, plan, self.start.made) as run:
+            loop = _Loop(run, training, plan)
+            (plan.drive or _drive)(loop.once, plan.longest)
+            loop.finish()
+        return run.trace
+
+
+@contextmanager
+def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[TrainingRun]:
+    """A run with its listeners; hooks are gone and the batches as before whatever happens."""
+    run = TrainingRun(close_at=plan.close_at)
+    run.add_models(training.modules)
+    for label, optimizer in training.optimizers.items():
+        run.add_optimizer(optimizer, label)
+    run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
+    run.trace.batches = run.feed.count
+    run.trace.cured = bool(plan.cures)
+    with ExitStack() as stack:
+        for intervention in plan.interventions:
+            run.listen(install(intervention, run, stack))
+        run.finiteness = Finiteness(run)
+        for signal in (run.finiteness, *make_signals(run, plan.signals)):
+            run.listen(signal)
+        stack.callback(run.end)
+        stack.callback(run.feed.close)
+        stack.enter_context(listening(run))
+        run.tell("run_begins")
+        if "memory" in plan.signals:  # it is about speed and memory
+            run.feed.keep_ahead(plan.longest)
+        yield run
+    add_places(run, made)
+
+
+class _Loop:
+    """Step after step until the plan is fulfilled. `once()` may be called by whoever keeps the time."""
+
+    def __init__(self, run: TrainingRun, training: Training, plan: Plan) -> None:
+        self._run, self._plan = run, plan
+        self._stepper = run.stepper = Stepper(training)
+        self.over = False
+
+    def once(self) -> float | None:
+        """Seconds that the step took. None when there is no more to do."""
+        if self.over:
+            return None
+        run, plan, trace = self._run, self._plan, self._run.trace
+        began = time.perf_counter()
+        batch = run.feed.take() if plan.resumes is None else plan.resumes(run)
+        moved: float = run.feed.moving
+        waited = time.perf_counter() - began - moved
+        trace.waits.append(waited)
+        if run.feed.starting:
+            trace.speed.worker_starts.append(run.step)
+        if not run.step or plan.resumes is not None:
+            trace.batch_size = batch_size(batch)
+        for change in run.batch_changes if plan.resumes is None else ():  # what was kept has been changed already
+            batch = change(batch)
+        run.batch = batch
+        took = _take(run, self._stepper, batch, plan)
+        if took is None:
+            self.over = True
+            return None
+        trace.computes.append(moved + took)
+        trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.every_step)
+        if time.monotonic() > plan.deadline:
+            trace.cut_short = f"the time budget was used up at step {run.step}"
+        self.over = bool(trace.nonfinite or plan.enough(trace) or trace.cut_short or run.step + 1 >= plan.longest)
+        run.step += 1
+        return waited + trace.computes[-1]
+
+    def finish(self) -> None:
+        self._run.trace.nonfinite = self._run.trace.nonfinite or self._run.finiteness.of_state()
+
+
+def _drive(once: Callable[[], object], most: int) -> None:
+    for _ in range(most):
+        once()
+
+
+def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> float | None:
+    """One step, and the seconds of it that are its own: neither listening nor putting batches right is.
+
+    None when the run ends here: the loss reaches no parameter, or a cure does not agree with the code.
+    """
+    trace = run.trace
+    began, aside = time.perf_counter(), trace.speed.aside
+    run.tell("step_begins", batch)
+    try:
+        around = plan.at_step.get(run.step)
+        if around is None:
+            loss = stepper.take(batch)
+        else:
+            run.wrapped = run.step
+            with around(run):
+                loss = stepper.take(batch)
+    except NotConnected:
+        trace.loss_connected = False
+        return None
+    except Exception as error:
+        if not trace.loss_connected:  # backward() said so itself
+            return None
+        if plan.cures or plan.keeps_crash:
+            trace.crash = Crash(
+                type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
+            )
+            return None
+        error.add_note(f"raised in step {run.step} of {plan.purpose or 'a training health check'}")
+        raise
+    finally:
+        taken = time.perf_counter()
+        run.feed.give_back()
+        trace.speed.aside += time.perf_counter() - taken
+    trace.losses.append(loss)
+    run.tell("step_ends")  # which waits for a device that is still at work: that time is the step's
+    return time.perf_counter() - began - (trace.speed.aside - aside)
+
+
+def add_places(run: Run, made: MadeAt) -> None:
+    """Where the optimizers and modules of this run were made, as far as the factory showed it."""
+    for label, optimizer in run.optimizers.items():
+        record = run.trace.optimizers[label]
+        record.place = record.place or made(optimizer)
+    for scheduler, noted in run.schedulers:
+        noted.made_at = noted.made_at or made(scheduler)
+    for path, module in run.named_modules():
+        if path in run.trace.modules:
+            record_of = run.trace.modules[path]
+            record_of.place = made(module)
+            record_of.after_optimizer = any(made.after(module, o) for o in run.optimizers.values())

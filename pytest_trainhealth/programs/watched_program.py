@@ -1,0 +1,190 @@
+"""Watching whatever trains while something else runs: a script's main(), a framework's fit(), a whole test.
+
+There is no loop of ours, so a step is what lies between one backward pass after an update and the next, losses are
+seen where backward() begins, and models and optimizers are met as they show up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.optim import Optimizer
+from torch.utils.hooks import RemovableHandle
+
+from ..interventions import install
+from ..observe.run.hooks import listening
+from ..observe.run.loader_clock import Clock
+from ..observe.run.run import Run
+from ..observe.run.sampling import is_sampled
+from ..observe.signals import make_signals
+from ..observe.signals.numbers.finiteness import Finiteness
+from ..observe.source.engine_frames import engine_frame
+from ..observe.source.places import MadeAt, noting_places, raised_at
+from ..records.numbers import Crash, NonFinite
+from ..records.trace import Trace
+from ..state.process import seed_everything
+from ..tensors.batches import batch_size
+from .plan import Plan
+from .training_program import add_places
+
+
+class _Steps:
+    """Turns backward passes and updates into the steps that signals know."""
+
+    def __init__(self, run: Run, plan: Plan) -> None:
+        self._run, self._plan = run, plan
+        self._around = ExitStack()
+        self._open = False
+        self._updated = False
+        self._backward = False
+        self._handle: RemovableHandle | None = None
+        self._loss = math.nan
+        #: The step that something is wrapped around, from the end of the one before it.
+        self._wrapped: int | None = None
+
+    def run_begins(self) -> None:
+        self._look_for_forward_passes()
+        self._wrap(0)
+
+    def run_ends(self) -> None:
+        self._close_step()
+        self._stop_looking()
+
+    def _look_for_forward_passes(self) -> None:
+        """A hook on every module call would cost too much at every step; it is needed around the sampled ones."""
+        step, always = self._run.step, self._plan.every_step or self._plan.from_forward
+        if always or step < 3 or is_sampled(step) or is_sampled(step + 1):
+            self._handle = self._handle or register_module_forward_pre_hook(self._forward_begins)
+        else:
+            self._stop_looking()
+
+    def _stop_looking(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+    def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
+        if (self._open and not self._over) or not torch.is_grad_enabled():
+            return
+        run = self._run
+        known = any(module is each for model in run.models.values() for each in model.modules())
+        if not known and any(True for _ in module.parameters()):
+            run.add_models({"" if not run.models else f"{type(module).__name__}{len(run.models)}": module})
+        self._close_step()
+        if run.trace.batch_size is None:
+            # the first input tells: a hidden state that is handed on may have its samples elsewhere
+            run.trace.batch_size = batch_size(inputs[:1]) or batch_size(inputs)
+        self._begin_step(inputs)
+
+    def _begin_step(self, batch: Any) -> None:
+        self._open, self._updated, self._backward = True, False, False
+        self._run.tell("step_begins", batch)
+        self._wrap(self._run.step)
+
+    def _wrap(self, step: int) -> None:
+        """A step begins with the first call of a model; what its inputs and targets are made of comes before that."""
+        if self._wrapped is None and step in self._plan.at_step:
+            self._wrapped = self._run.wrapped = step
+            self._around.enter_context(self._plan.at_step[step](self._run))
+
+    @property
+    def _over(self) -> bool:
+        """An update ends a step; before there was any, so does a backward pass (there may never be one)."""
+        return self._updated or (self._backward and not self._run.trace.update_count)
+
+    def backward_ends(self) -> None:
+        self._backward = True
+
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        if self._over:
+            self._close_step()
+        if not self._open:
+            self._begin_step(None)
+        if len(roots) == 1 and roots[0].numel() == 1:
+            self._loss = float(roots[0].detach())
+            if not math.isfinite(self._loss) and self._run.trace.nonfinite is None:
+                self._run.trace.nonfinite = NonFinite(self._run.step, "the loss", str(self._loss))
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._updated = True
+        self._wrap(self._run.step + 1)
+
+    def _close_step(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        run = self._run
+        if self._wrapped is None or self._wrapped <= run.step:
+            self._around.close()
+        run.trace.losses.append(self._loss)
+        run.tell("step_ends")
+        if run.trace.nonfinite is None and math.isfinite(self._loss):
+            run.trace.nonfinite = run.finiteness.after_step(self._loss, closely=self._plan.every_step)
+        run.step += 1
+        self._look_for_forward_passes()
+
+
+@contextmanager
+def watching(plan: Plan) -> Iterator[Run]:
+    run = Run()
+    with ExitStack() as stack:
+        run.made = made = stack.enter_context(noting_places(run.add_optimizer))
+        for intervention in plan.interventions:
+            run.listen(install(intervention, run, stack))
+        run.listen(run.handed_out)  # before a backward pass begins a step, at which batches are counted
+        steps = _Steps(run, plan)
+        run.listen(steps)
+        run.finiteness = Finiteness(run)
+        for signal in (run.finiteness, *make_signals(run, plan.signals), Clock(run, stack)):
+            run.listen(signal)
+        stack.callback(_finish, run, made)
+        stack.callback(run.end)
+        stack.enter_context(listening(run))
+        run.tell("run_begins")
+        yield run
+
+
+def _finish(run: Run, made: MadeAt) -> None:
+    add_places(run, made)
+    if run.trace.nonfinite is None and run.trace.losses:
+        run.trace.nonfinite = run.finiteness.of_state()
+
+
+@contextmanager
+def watch(signals: tuple[str, ...] = ("gradients", "parameters", "stale", "modules")) -> Iterator[Trace]:
+    """Record whatever trains inside the block. The trace is complete when the block ends."""
+    with watching(Plan(longest=0, signals=signals)) as run:
+        yield run.trace
+
+
+class WatchedProgram:
+    """A test that trains by itself; a re-run is the test once more."""
+
+    def __init__(self, body: Callable[[], object], seed: int) -> None:
+        self._body, self._seed = body, seed
+        self.remarks: tuple[str, ...] = ()
+        self.repeatable = True
+        self.why_not = ""
+
+    @engine_frame
+    def record(self, plan: Plan) -> Trace:
+        seed_everything(self._seed + plan.shift)
+        with watching(plan) as run:
+            try:
+                if plan.drive is None:
+                    self._body()
+                else:
+                    plan.drive(self._body, 1)
+            except Exception as error:
+                if not plan.cures and not plan.keeps_crash:
+                    raise
+                if run.trace.loss_connected:  # otherwise backward() has said that it is not
+                    said = str(error).partition("\n")[0]
+                    run.trace.crash = Crash(type(error).__name__, said, run.step, raised_at(error.__traceback__))
+        return run.trace

@@ -1,0 +1,122 @@
+"""One step out of a reproducer, under the microscope again: the same failure, another one, or none any more."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from typing import Any
+
+from ..analysis.run_failures import not_finite
+from ..causes import cause as find_cause
+from ..engine.diagnosis import finding_of
+from ..observe.microscope import under_the_microscope
+from ..programs.plan import Plan
+from ..programs.program import Program
+from ..programs.training_program import TrainingProgram, TrainingRun
+from ..records.numbers import GuiltyOperation, NonFinite
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Finding, Place, Verdict
+from .reproducer import Reproducer
+from .step_state import DoesNotFit, put_back
+
+#: What makes two guilty operations the same one; lines above may have come or gone since.
+_SAME = ("operation", "phase", "value", "module", "code")
+
+
+def again(saved: Reproducer, plan: Plan) -> Plan:
+    """The one step; where that would not show it, the run up to it."""
+
+    def resume(run: TrainingRun) -> Any:
+        run.step = saved.step
+        assert saved.state is not None
+        return put_back(run, saved.state)
+
+    return replace(
+        plan,
+        longest=saved.step + 1,
+        signals=(),
+        every_step=True,
+        drive=None,
+        keeps=None,
+        cures=(),
+        conditions=saved.conditions,
+        shift=saved.shift,
+        at_step={saved.step: under_the_microscope},
+        resumes=None if saved.state is None else resume,
+        purpose=f"the replay of {saved.file}",
+    )
+
+
+def replayed(saved: Reproducer, program: Program, plan: Plan) -> Verdict:
+    """Raises `DoesNotFit` in one line."""
+    if saved.state is not None and not isinstance(program, TrainingProgram):
+        raise DoesNotFit(f"{saved.file} does not fit: {saved.training} returned a Training, and returns nothing now")
+    try:
+        trace = program.record(again(saved, plan))
+    except DoesNotFit as error:
+        raise DoesNotFit(f"{saved.file} does not fit: {error}") from None
+    if saved.state is not None and not trace.losses:
+        raise DoesNotFit(f"{saved.file} does not fit: the loss of its batch depends on no trainable parameter now")
+    old = Verdict.from_json(saved.verdict)
+    what = f"step {saved.step}" if saved.state is not None else f"the run up to step {saved.step}"
+    if trace.finite:
+        was = old.symptom.headline if old.symptom is not None else "not finite"
+        return Verdict(old.check, old.training, "passed", f"{what} of {saved.file} is finite now (it was: {was})")
+    guilty = told(trace.guilty)
+    if same(guilty, saved.guilty):
+        verdict = _with_line(old, saved.guilty, guilty)
+        note = f"replayed: {what}, as it was kept"
+    else:
+        verdict = _another(old, trace, saved.step)
+        note = f"replayed: {what} is not finite either, but fails elsewhere now ({_where(saved.guilty)} then)"
+    why = (saved.why,) if saved.why else ()
+    return replace(verdict, notes=(*verdict.notes, note, *why), reproducer=saved.file)
+
+
+def told(guilty: GuiltyOperation | None) -> dict[str, Any] | None:
+    if guilty is None:
+        return None
+    place = guilty.place
+    return {
+        **{name: getattr(guilty, name) for name in ("operation", "phase", "value", "module")},
+        **(asdict(place) if place is not None else {"file": "", "line": 0, "code": ""}),
+    }
+
+
+def same(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    alike = os.path.basename(one["file"]) == os.path.basename(other["file"])  # told as seen from the folder one was in
+    return alike and all(one[key] == other[key] for key in _SAME)
+
+
+def _where(guilty: dict[str, Any] | None) -> str:
+    if guilty is None:
+        return "no single operation was to blame"
+    return f"{guilty['operation']} at {guilty['file']}:{guilty['line']}" if guilty["file"] else guilty["operation"]
+
+
+def _with_line(verdict: Verdict, old: dict[str, Any] | None, new: dict[str, Any] | None) -> Verdict:
+    """The verdict with the line where the operation stands now."""
+    if old is None or new is None or (old["file"], old["line"]) == (new["file"], new["line"]):
+        return verdict
+
+    def now(place: Place | None) -> Place | None:
+        stood = place is not None and (place.file, place.line) == (old["file"], old["line"])
+        return Place(new["file"], new["line"], new["code"]) if stood else place
+
+    def moved(finding: Finding) -> Finding:
+        evidence = tuple(Evidence(e.text, e.measured, now(e.place)) for e in finding.evidence)
+        return replace(finding, places=tuple(p for p in map(now, finding.places) if p is not None), evidence=evidence)
+
+    return replace(verdict, findings=tuple(map(moved, verdict.findings)))
+
+
+def _another(old: Verdict, trace: Trace, step: int) -> Verdict:
+    """Another failure than the one that was kept: all that one step can say of it."""
+    found = trace.nonfinite or NonFinite(step, "the loss", str(trace.losses[-1]))
+    symptom = not_finite(found)
+    cause = find_cause("unstable-operation")
+    suspicion = cause.look(trace, symptom)
+    findings = () if suspicion is None else (finding_of(cause, suspicion, symptom, suspicion.certainty),)
+    return Verdict(old.check, old.training, "failed", symptom=symptom, findings=findings, steps=trace.steps)

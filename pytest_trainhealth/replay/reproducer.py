@@ -1,0 +1,127 @@
+"""A step that was not finite, in a file: its batch, the state before it, and what was found.
+
+Nothing but tensors, numbers, words and containers of these, so that it loads with `weights_only=True`: nobody has to
+trust a file that a colleague or a CI server sends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..observe.run.run import Run
+from ..programs.training_program import TrainingRun
+from ..records.intervention import Condition
+from ..records.trace import Trace
+from ..settings import WrongSetting
+from .step_state import NotKept, copied
+
+_FORMAT, _VERSION = "pytest-trainhealth reproducer", 1
+#: Letters: file systems take 255, and a suffix follows.
+_LONGEST_NAME = 120
+
+
+@dataclass(frozen=True)
+class Reproducer:
+    check: str
+    training: str
+    #: The node id; empty outside of pytest.
+    test: str
+    #: 'package.module:function', where it can be imported.
+    factory: str
+    seed: int
+    run_seed: int
+    call: int
+    shift: int
+    step: int
+    conditions: tuple[Condition, ...]
+    #: What the microscope found, in words; None where it found nothing.
+    guilty: dict[str, Any] | None
+    #: The verdict as JSON.
+    verdict: dict[str, Any]
+    #: None where only a run of all the steps before shows it again; then `why` says why.
+    state: dict[str, Any] | None
+    why: str = ""
+    #: Where it was read from.
+    file: str = ""
+
+
+class Keeper:
+    """Stands around the step that goes under the microscope, and copies what the step begins with."""
+
+    def __init__(self) -> None:
+        self.trace: Trace | None = None
+        self.step = 0
+        #: None where there is none: a watched test is run as a whole.
+        self.state: dict[str, Any] | None = None
+        self.trouble = ""
+
+    def __call__(self, microscope: Callable[[Run], Any]) -> Callable[[Run], Any]:
+        @contextmanager
+        def look(run: Run) -> Iterator[None]:
+            self.trace, self.step = run.trace, run.wrapped
+            try:
+                self.state = copied(run) if isinstance(run, TrainingRun) else None
+            except Exception as error:  # a model that cannot be copied must not change its verdict
+                self.trouble = one_line(error)
+            with microscope(run):
+                yield
+
+        return look
+
+
+def write(reproducer: Reproducer, file: Path) -> None:
+    """At once or not at all: a full disk leaves the old file."""
+    folder = file.parent
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        (folder / ".gitignore").write_text("*\n")  # nobody wants to commit these
+    content = {**asdict(reproducer), "format": _FORMAT, "version": _VERSION, "torch": str(torch.__version__)}
+    unfinished = file.with_name(f".{os.getpid()}.tmp")
+    try:
+        torch.save(content, unfinished)
+        os.replace(unfinished, file)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def read(file: str | os.PathLike[str], told: str = "") -> Reproducer:
+    """`told` is how messages call the file. Raises `WrongSetting` in one line."""
+    path, told = Path(file), told or str(file)
+    if not path.is_file():
+        raise WrongSetting(f"{told}: there is no such file")
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise WrongSetting(f"{told} cannot be read: {one_line(error)}") from None
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise WrongSetting(f"{told} is no reproducer of pytest-trainhealth")
+    if content["version"] != _VERSION:
+        raise WrongSetting(f"{told} is of version {content['version']}, and this pytest-trainhealth reads {_VERSION}")
+    known = {f.name: content[f.name] for f in fields(Reproducer)}
+    conditions = tuple(Condition(**each) for each in content["conditions"])
+    return Reproducer(**{**known, "conditions": conditions, "file": told})
+
+
+def file_name(test: str, check: str) -> str:
+    """The same for the same check of the same test: an old file is overwritten. Different for different ones."""
+    path, _, inside = re.sub(r"\.py(?=::|$)", "", test.partition("[")[0]).rpartition("::")
+    parameters = test.partition("[")[2].removesuffix("]")
+    told = (path, inside, parameters, "" if check in parameters else check)
+    name = "-".join(filter(None, (re.sub(r"[^\w.]+", "-", part).strip("-") for part in told)))
+    if len(name) > _LONGEST_NAME or re.search(r"[^\w.-]", parameters):
+        name = f"{name[:_LONGEST_NAME]}-{zlib.crc32(test.encode()):08x}"
+    return f"{name}.pt"
+
+
+def one_line(error: BaseException) -> str:
+    words = " ".join(str(error).split())
+    return words if isinstance(error, NotKept) else f"{type(error).__name__}: {words:.200}"

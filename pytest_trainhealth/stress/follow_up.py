@@ -1,0 +1,106 @@
+"""What comes after a plain run that stayed finite: sweep, margin and search, as the marker asks for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .. import wording
+from ..analysis.run_failures import broke_down
+from ..engine.conclude import FollowedUp
+from ..engine.examination import Examination
+from ..programs.training_program import TrainingProgram
+from ..records.judgement import CouldNotJudge, Passed
+from ..records.numbers import Found
+from ..records.trace import Trace
+from ..records.verdict import Symptom
+from ..training import last_batch_size
+from .circumstances import Asked, Circumstances
+from .margin import Margin, margins
+from .precisions import usable
+from .search.search import Searched, search
+from .sweep import Sweep, under
+
+
+def stressed(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
+    outcome = _swept(examination, passed, trace)
+    wanted = isinstance(outcome.judgement, Passed) and examination.values.get("search")
+    return _searched(examination, outcome, trace) if wanted else outcome
+
+
+def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
+    values, sweep = examination.values, Sweep(examination)
+    outcome = FollowedUp(passed, trace)
+    if not examination.program.repeatable or not values.get("sweep", True):
+        return outcome
+    asked = Asked.by(values)
+    for precision in asked.precisions:
+        why_not = usable(precision)
+        if why_not:
+            return replace(outcome, judgement=CouldNotJudge(why_not, passed.figures))
+    found = None
+    if isinstance(examination.program, TrainingProgram):  # a watched test is run as a whole: only what is asked for
+        found = sweep.plausible(last_batch_size(examination.program.training.data, trace.steps))
+    if found is None and asked:
+        found = sweep.asked(asked)
+    if found is not None:
+        return _failed(examination, sweep, found)
+    outcome.notes += [f"not tried: {what} ({error})" for what, error in sweep.refused.items()]
+    least = values.get("min_margin")
+    if least is not None or values.get("margin"):
+        measured = margins(sweep)
+        outcome.judgement = replace(passed, figures={**passed.figures, **_figures(measured)})
+        outcome.notes.append("stays finite with " + ", ".join(map(str, measured)))
+        short = next((m for m in measured if m.beyond is not None and least is not None and m.factor < least), None)
+        if short is not None and short.beyond is not None:
+            return _failed(examination, sweep, short.beyond, f"a margin of {least:g} was asked for")
+    return outcome
+
+
+def _searched(examination: Examination, outcome: FollowedUp, trace: Trace) -> FollowedUp:
+    program, plan = examination.program, examination.plan
+    if not isinstance(program, TrainingProgram) or not program.repeatable:
+        why = program.why_not if not program.repeatable else "it needs a Training, and this test is watched"
+        return replace(outcome, notes=[*outcome.notes, f"not searched: {why}"])
+    searched = search(program, plan, min(trace.steps, plan.longest))
+    find = searched.find
+    if find is None:
+        return replace(outcome, notes=[*outcome.notes, _searched_in_vain(searched)])
+    examination.plan = replace(under(plan, Circumstances(), find.found.step + 1), conditions=(find.condition,))
+    symptom = broke_down(find.trace)
+    assert symptom is not None
+    return FollowedUp(_under(symptom, find.found.told()), find.trace, [_moved(find.found)])
+
+
+def _moved(found: Found) -> str:
+    low, high = wording.short(found.low), wording.short(found.high)
+    to = f"to {low}" if low == high else f"to values between {low} and {high}"
+    return f"moved: {wording.plural(found.samples, 'sample')} of {found.field}, {to}"
+
+
+def _searched_in_vain(searched: Searched) -> str:
+    if searched.cut_short:
+        return (
+            f"searched only in part: the time budget was used up after {wording.plural(searched.attempts, 'attempt')}"
+        )
+    if not searched.operations:
+        return "nothing to search for: no operation of yours with a danger zone depends on inputs that may be moved"
+    operations = wording.plural(searched.operations, "operation")
+    return f"searched: {searched.attempts} attempts towards {operations} found nothing"
+
+
+def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: str = "") -> FollowedUp:
+    """From here on the training is looked at under these circumstances, cures included."""
+    trace = sweep.traces[found]
+    examination.plan = under(examination.plan, found, max(trace.steps, 1))
+    symptom = broke_down(trace)
+    assert symptom is not None
+    notes = [why] if why else ["these alone:", f"  {found.marker()}"]
+    return FollowedUp(_under(symptom, found.told()), trace, notes)
+
+
+def _under(symptom: Symptom, told: str) -> Symptom:
+    return replace(symptom, summary=f"{symptom.summary}, with {told}", headline=f"{symptom.headline}, with {told}")
+
+
+def _figures(measured: list[Margin]) -> dict[str, float | None]:
+    return {f"margin_{each.of.replace(' ', '_')}": each.factor for each in measured}

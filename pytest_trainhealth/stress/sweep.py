@@ -1,0 +1,132 @@
+"""The search for circumstances under which a training does not stay finite; the least unusual of them are kept.
+
+What nobody asked for stays inside of what the data make plausible: other random numbers, the incomplete batch at the
+end of an epoch, a sample made of the extremes that a batch holds. The rest is asked for, and chosen by Hypothesis,
+which shrinks what it finds. It draws the same each time, and keeps nothing in its database.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from tempfile import TemporaryDirectory
+
+from ..engine.examination import Examination
+from ..programs.plan import Plan, never
+from ..records.trace import Trace
+from .circumstances import Asked, Circumstances
+
+#: What is plausible is tried for a few steps only, because every run pays for it. By judgement: a bad sample shows in
+#: the step that it is given to.
+_PLAUSIBLE_STEPS = 6
+#: What somebody asks for is tried for longer. By judgement: 20 steps show a rate that is too high.
+_ASKED_STEPS = 20
+#: Runs: Hypothesis needs some thirty to find and shrink (two dimensions of seven values). By judgement twice that.
+_MOST_RUNS = 60
+
+
+def under(plan: Plan, circumstances: Circumstances, steps: int) -> Plan:
+    return replace(
+        plan,
+        conditions=circumstances.conditions,
+        shift=circumstances.seed,
+        longest=steps,
+        enough=never,
+        keeps_crash=True,
+        drive=None,
+    )
+
+
+@dataclass
+class Sweep:
+    """Runs under circumstances, none of them twice."""
+
+    examination: Examination
+    runs: int = 0
+    #: Circumstances that the code does not bear, with the error.
+    refused: dict[str, str] = field(default_factory=dict)
+    traces: dict[Circumstances, Trace] = field(default_factory=dict)
+
+    def run(self, circumstances: Circumstances, steps: int) -> Trace:
+        if circumstances not in self.traces:
+            self.runs += 1
+            trace = self.examination.record(under(self.examination.plan, circumstances, steps))
+            self.traces[circumstances] = trace
+            if trace.crash is not None:
+                self.refused.setdefault(circumstances.told(), f"{trace.crash.kind}: {trace.crash.message}")
+        return self.traces[circumstances]
+
+    def fails(self, circumstances: Circumstances, steps: int) -> bool:
+        trace = self.run(circumstances, steps)
+        return trace.crash is None and not trace.finite
+
+    def plausible(self, last_batch: int | None) -> Circumstances | None:
+        """Those that need no asking: all but the last batch in one run, because every healthy training pays for it."""
+        together = Circumstances(seed=1, sample="extreme")
+        trace = self.run(together, _PLAUSIBLE_STEPS)
+        if trace.crash is not None or not trace.finite:
+            for single in (Circumstances(seed=1), Circumstances(sample="extreme")):
+                if self.fails(single, _PLAUSIBLE_STEPS):
+                    return single
+            if trace.crash is None:
+                return together
+        at_the_end = Circumstances(batch_size=last_batch or 0)
+        return at_the_end if last_batch and self.fails(at_the_end, _PLAUSIBLE_STEPS) else None
+
+    def asked(self, asked: Asked) -> Circumstances | None:
+        from hypothesis import HealthCheck, Phase, Verbosity, find, settings
+        from hypothesis import strategies as st
+        from hypothesis.errors import NoSuchExample
+
+        quiet = settings(
+            max_examples=_MOST_RUNS,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+            verbosity=Verbosity.quiet,
+        )
+        choices = {name: st.sampled_from(values) for name, values in asked.choices().items()}
+        strategy = st.builds(Circumstances, **choices)
+        for single in _one_by_one(asked):  # most weaknesses need nothing else, and then nothing needs shrinking
+            if self.fails(single, _ASKED_STEPS):
+                return single
+        with _own_folder():
+            try:
+                return find(strategy, self._within_budget(_ASKED_STEPS), settings=quiet)
+            except NoSuchExample:
+                return None
+
+    def _within_budget(self, steps: int) -> Callable[[Circumstances], bool]:
+        def fails(circumstances: Circumstances) -> bool:
+            spent = self.runs >= _MOST_RUNS or self._late
+            return (not spent or circumstances in self.traces) and self.fails(circumstances, steps)
+
+        return fails
+
+    @property
+    def _late(self) -> bool:
+        return time.monotonic() > self.examination.plan.deadline
+
+
+@contextmanager
+def _own_folder() -> Iterator[None]:
+    """Hypothesis writes files of its own into the current folder, whatever it is told about its database."""
+    from hypothesis import configuration
+
+    before = vars(configuration).get("__hypothesis_home_directory")
+    with TemporaryDirectory() as folder:
+        configuration.set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            configuration.set_hypothesis_home_dir(before)
+
+
+def _one_by_one(asked: Asked) -> Iterator[Circumstances]:
+    for name, values in asked.choices().items():
+        for value in values[1:]:
+            yield replace(Circumstances(), **{name: value})

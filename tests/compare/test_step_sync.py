@@ -1,0 +1,127 @@
+"""Steps that do not all cost the same, the same ones every time: both sides have to time the very same of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_trainhealth.compare import compare
+from pytest_trainhealth.compare.decision import decide
+from pytest_trainhealth.compare.pairing import FEWEST, paired
+from pytest_trainhealth.compare.step_sync import Pace, Taken, Untimed, together
+
+#: As of a training that waits for its last batch; and fast ones, of which a round has many.
+LONG, SHORT = 0.06, 0.004
+
+
+class Periodic:
+    """A side whose steps cost these seconds, over and over, and that was at another step before."""
+
+    computes_itself = True
+
+    def __init__(self, seconds: Sequence[float], before: int = 0, pace: Pace | None = None, ends: int = 200) -> None:
+        self.seconds, self.taken, self.own = seconds, before, pace or Pace(longest=200)
+        #: How far its schedule reaches.
+        self.ends = ends
+        self.timed: list[int] = []
+        self.begun: list[Pace] = []
+
+    def begin(self, pace: Pace) -> Pace:
+        self.own = Pace(self.own.workers, max(self.own.ahead, pace.ahead), min(self.own.longest, pace.longest))
+        self.taken = 3 + self.own.ahead
+        self.begun.append(pace)
+        return self.own
+
+    def use_threads(self, count: int) -> None:
+        pass
+
+    def steps(self, untimed: int, count: int) -> Taken:
+        taken: list[float] = []
+        broke_off = False
+        for n in range(untimed + count):
+            if self.taken >= self.own.longest:
+                self.taken = 3 + self.own.ahead
+            if self.taken >= self.ends:
+                self.own, self.taken, broke_off = Pace(longest=self.ends - 10), 3, True
+            if n >= untimed:
+                self.timed.append(self.taken)
+                taken.append(self.seconds[self.taken % len(self.seconds)])
+            self.taken += 1
+        return Taken(taken, [0.0] * count, broke_off)
+
+
+def costs(period: int, step: float, dear: int = 0) -> list[float]:
+    return [step * (1.5 if n == dear else 1.0) for n in range(period)]
+
+
+@pytest.mark.parametrize("step", [LONG, LONG / 2, SHORT])
+@pytest.mark.parametrize("before", range(5))
+@pytest.mark.parametrize("period", [2, 3, 4, 5])
+def test_the_same_code(period: int, before: int, step: float) -> None:
+    """With the far side at another step before, and numbers of threads that are tried first."""
+    here, there = Periodic(costs(period, step)), Periodic(costs(period, step), before)
+    pairs, _ = compare._timed(here, there, 2, 0.1, math.inf)  # type: ignore[arg-type]
+    found = pairs.found()
+    assert (found.ratio, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))
+    assert here.timed == there.timed
+
+
+@pytest.mark.parametrize("step", [LONG, 0.45 * LONG, SHORT])
+@pytest.mark.parametrize("period", [2, 4])
+@pytest.mark.parametrize("dear", [0, 1])
+def test_every_second_step_has_become_slower(period: int, dear: int, step: float) -> None:
+    """60 and 90 ms, then 60 and 150: in all, 1.40 times as long."""
+    dears = [n % 2 == dear for n in range(period)]
+    here = Periodic([step * (2.5 if each else 1.0) for each in dears])
+    there = Periodic([step * (1.5 if each else 1.0) for each in dears], before=1)
+    found = paired(here, there, 0.1).found()
+    assert found.ratio == pytest.approx(1.4, rel=0.01) and decide(found, 0.1) == "slower"
+
+
+@pytest.mark.parametrize("period", [3, 5])
+def test_one_step_of_a_few_has_become_slower(period: int) -> None:
+    there = [LONG / 2] * period
+    here = [LONG / 2 + (LONG if n == 1 else 0.0) for n in range(period)]
+    assert paired(Periodic(here), Periodic(there), 0.1).found().ratio == pytest.approx(1 + 2 / period, rel=0.1)
+
+
+@pytest.mark.parametrize("period", [2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("timed", [1, 2, 3, 5])
+@pytest.mark.parametrize("workers", [0, 3])
+def test_every_step_of_an_epoch_is_timed_as_often(period: int, timed: int, workers: int) -> None:
+    pace = Pace(workers)
+    untimed, at, seen = Untimed(pace, pace.timed(timed)), 0, Counter[int]()
+    for _ in range(5000):
+        for skipped in untimed.of_a_turn():
+            assert skipped >= max(1, workers)
+            seen.update((at + skipped + n) % period for n in range(pace.timed(timed)))
+            at += skipped + pace.timed(timed)
+    assert len(seen) == period and max(seen.values()) < 1.2 * min(seen.values())
+
+
+def test_sides_with_other_numbers_of_workers() -> None:
+    """As many steps on both, and as many batches thrown away: the larger number."""
+    here = Periodic(costs(3, SHORT), pace=Pace(workers=0, ahead=0, longest=200))
+    there = Periodic(costs(3, SHORT), pace=Pace(workers=4, ahead=8, longest=200))
+    assert together(here, there) == Pace(4, 8, 200)
+    assert here.taken == there.taken
+    pairs = paired(here, there, 0.1)
+    assert pairs.found().high == pytest.approx(1.0) and pairs.steps_a_round % 4 == 0
+    assert Counter(here.timed) == Counter(there.timed)
+
+
+def test_who_starts_alike_begins_once() -> None:
+    here, there = Periodic([SHORT]), Periodic([SHORT])
+    together(here, there)
+    assert here.begun == there.begun == [Pace()]
+
+
+def test_a_schedule_that_ends_earlier_on_one_side() -> None:
+    """It has begun again where the other side has not: both begin again, and that turn does not count."""
+    here, there = Periodic(costs(3, SHORT)), Periodic(costs(3, SHORT), ends=70)
+    pairs = paired(here, there, 0.1)
+    assert len(pairs.here) >= FEWEST and pairs.ratios == pytest.approx([1.0] * len(pairs.ratios))
+    assert here.own.longest == there.own.longest == 60

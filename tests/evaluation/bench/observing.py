@@ -1,0 +1,77 @@
+"""What observing costs: the recorded loop against a bare one, rounds in turn.
+
+On a busy machine whole rounds differ by ten percent. So each step is timed, and what counts is its median over the
+rounds: dear steps (the sampled ones) stay dear, and the noise goes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+import torch
+from torch.nn import functional as F
+
+from pytest_trainhealth import Training
+from pytest_trainhealth.checks import check as find_check
+from pytest_trainhealth.observe.source.places import MadeAt
+from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.training_program import _Loop as RecordedLoop
+from pytest_trainhealth.programs.training_program import recorded
+
+#: As many as a check of medium length takes.
+STEPS = 64
+
+
+def bare(training: Training) -> list[float]:
+    """Seconds of each step."""
+    (inputs, target), optimizer = training.data, next(iter(training.optimizers.values()))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(training.model(inputs), target)  # type: ignore[operator]
+        loss.backward()
+        optimizer.step()
+        loss.item()
+
+    return [_timed(step) for _ in range(STEPS)]
+
+
+def observed(training: Training, check: str) -> list[float]:
+    """Seconds of each step. Putting the training back at its start is not observing."""
+    plan = Plan(longest=STEPS, signals=find_check(check).SIGNALS)
+    with recorded(training, plan, MadeAt()) as run:
+        loop = RecordedLoop(run, training, plan)
+        times = [_timed(loop.once) for _ in range(STEPS)]
+    assert run.trace.steps == STEPS
+    return times
+
+
+def _timed(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def under_anomaly_detection(training: Training) -> list[float]:
+    """What torch itself offers against NaN."""
+    with torch.autograd.detect_anomaly():
+        return bare(training)
+
+
+Side = Callable[[Training], list[float]]
+
+
+def cost(make: Callable[[], Training], *sides: Side, rounds: int = 16) -> tuple[list[float], float]:
+    """How much longer a round of each side is than a bare one, and a bare step in milliseconds."""
+    torch.manual_seed(0)
+    every: list[Side] = [bare, *sides]
+    trainings = [make() for _ in every]
+    times: list[list[list[float]]] = [[] for _ in every]
+    for number in range(rounds):
+        turns = range(len(every)) if number % 2 else reversed(range(len(every)))
+        for turn in turns:
+            times[turn].append(every[turn](trainings[turn]))
+    usual, *seen = (sum(median(step) for step in zip(*side, strict=True)) for side in times)
+    return [each / usual for each in seen], 1e3 * usual / STEPS

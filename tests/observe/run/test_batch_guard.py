@@ -1,0 +1,159 @@
+"""The user's batches are protected from every step, in a way that no step's time and memory show."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.observe.run.feed import Feed
+from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.start import Start
+from pytest_trainhealth.programs.training_program import TrainingProgram, recorded
+from pytest_trainhealth.records.intervention import Cure
+
+
+class Labelled(Dataset[dict[str, Tensor]]):
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        return {"x": torch.full((4,), float(index)), "labels": torch.tensor(index % 2)}
+
+
+class Endless(IterableDataset[Tensor]):
+    def __iter__(self) -> Iterator[Tensor]:
+        while True:
+            yield torch.ones(4)
+
+
+def training(data: Any, step: Callable[[nn.Module, Any], Tensor] | None = None) -> Training:
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def own_step(batch: Any) -> Tensor:
+        optimizer.zero_grad()
+        loss = step(model, batch) if step is not None else model(batch).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return Training(model, optimizer, step=own_step, data=data)
+
+
+def pops(model: nn.Module, batch: Any) -> Tensor:
+    labels = batch.pop("labels")
+    return nn.functional.cross_entropy(model(batch["x"].mul_(0.5)), labels)
+
+
+def drained(notes: SimpleQueue[Any]) -> list[Any]:
+    """A list in a step's closure would be put back to its start."""
+    return [notes.get() for _ in range(notes.qsize())]
+
+
+def noting_copies(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    copied: list[Tensor] = []
+    original = Tensor.clone
+
+    def clone(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        copied.append(tensor)
+        return original(tensor, *args, **kwargs)
+
+    monkeypatch.setattr(Tensor, "clone", clone)
+    return copied
+
+
+@pytest.mark.parametrize("data", [torch.randn(6, 4), [torch.randn(6, 4) for _ in range(50)]], ids=["one", "list"])
+def test_a_timed_run_copies_before_its_first_step(monkeypatch: pytest.MonkeyPatch, data: Any) -> None:
+    copied = noting_copies(monkeypatch)
+    plan = Plan(longest=9, signals=("memory",), one_batch=False)
+    begun = Start(training(data), seed=0, factory=None)
+    with recorded(begun.begin(), plan, begun.made) as run:
+        assert len({id(tensor) for tensor in copied if tensor.shape == (6, 4)}) <= 9
+        copied.clear()
+        for _ in range(9):
+            run.feed.take()
+            run.feed.give_back()
+    begun.close()
+    assert copied == []
+
+
+def test_preloaded_batches_are_protected_like_all_that_come_again() -> None:
+    plan = Plan(longest=12, one_batch=False, cures=(Cure("preloaded_batches", "", {"count": 2}),))
+    notes: SimpleQueue[float] = SimpleQueue()
+
+    def noted(model: nn.Module, batch: Any) -> Tensor:
+        notes.put(float(batch["x"].sum()))
+        return pops(model, batch)
+
+    begun = Start(training(DataLoader(Labelled(), batch_size=4), noted), seed=0, factory=None)
+    trace = TrainingProgram(begun).record(plan)
+    begun.close()
+    assert trace.crash is None
+    seen = drained(notes)
+    assert len(seen) == 12
+    assert seen == seen[:2] * 6
+
+
+def test_preloading_copies_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    cure = Cure("preloaded_batches", "", {"count": 2})
+    plan = Plan(longest=12, signals=("memory",), one_batch=False, cures=(cure,))
+    begun = Start(training(DataLoader(Labelled(), batch_size=4), pops), seed=0, factory=None)
+    with recorded(begun.begin(), plan, begun.made) as run:
+        copied = noting_copies(monkeypatch)
+        for _ in range(4):
+            run.feed.take()
+    begun.close()
+    assert copied == []
+
+
+@pytest.mark.parametrize("persistent", [False, True], ids=["", "persistent"])
+def test_workers_end_with_the_run_that_started_them(persistent: bool) -> None:
+    alive: SimpleQueue[int] = SimpleQueue()
+
+    def counted(model: nn.Module, batch: Any) -> Tensor:
+        alive.put(len(multiprocessing.active_children()))
+        return pops(model, batch)
+
+    def factory() -> Training:
+        loader = DataLoader(Labelled(), batch_size=4, num_workers=1, persistent_workers=persistent)
+        return training(loader, counted)
+
+    report = diagnose(factory, checks=["trains_without_nan"], steps=5)
+    assert report.healthy
+    assert max(drained(alive)) == 1
+    assert multiprocessing.active_children() == []
+
+
+def test_workers_that_the_user_has_running_go_on() -> None:
+    loader = DataLoader(Labelled(), batch_size=4, num_workers=1, persistent_workers=True)
+    next(iter(loader))
+    workers = multiprocessing.active_children()
+    feed = Feed(training(loader), one_batch=False)
+    feed.take()
+    feed.close()
+    assert multiprocessing.active_children() == workers
+    del loader, feed
+
+
+@pytest.mark.parametrize("count", [0, 1], ids=["no workers", "one worker"])
+def test_the_first_batch_of_worker_processes_is_known(count: int) -> None:
+    feed = Feed(training(DataLoader(Labelled(), batch_size=4, num_workers=count)), one_batch=False)
+    starting = [(feed.take(), feed.starting)[1] for _ in range(7)]
+    feed.close()
+    assert starting == [count and step % 3 == 0 for step in range(7)]
+
+
+def test_it_is_known_where_the_data_have_no_length() -> None:
+    feed = Feed(training(DataLoader(Endless(), batch_size=4, num_workers=1)), one_batch=False)
+    starting = [(feed.take(), feed.starting)[1] for _ in range(3)]
+    feed.close()
+    assert starting == [True, False, False]
+    assert multiprocessing.active_children() == []

@@ -1,0 +1,168 @@
+"""Every run begins at the same point, whatever the user hands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from pytest_trainhealth import Training
+from pytest_trainhealth.examine import _threads, examine
+from pytest_trainhealth.records.verdict import Verdict
+from pytest_trainhealth.state.snapshot import Snapshot
+
+X, Y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+
+
+def too_low(model: nn.Module, **more: Any) -> Training:
+    """Fails, so that it is run again and again."""
+    return Training(model, torch.optim.SGD(model.parameters(), 1e-4), criterion=F.cross_entropy, data=(X, Y), **more)
+
+
+def overfit(subject: Any) -> Verdict:
+    return examine(subject, "overfits_one_batch", name="again", seed=3, values={"steps": 60})
+
+
+def test_a_factory_that_never_gives_the_same_twice() -> None:
+    generator = torch.Generator().manual_seed(0)
+
+    def factory() -> Training:
+        model = nn.Linear(4, 3)
+        with torch.no_grad():
+            model.weight.normal_(generator=generator)  # the engine cannot know of it
+        return too_low(model)
+
+    verdict = overfit(factory)
+    assert verdict.failed
+    assert verdict.findings[0].cause == "lr-too-low"
+    assert "the factory gives another start each time: re-runs used a snapshot" in verdict.notes
+
+
+def test_a_step_that_reads_from_a_generator_is_not_run_again() -> None:
+    def endless() -> Iterator[torch.Tensor]:
+        while True:
+            yield torch.randn(16, 4)
+
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+    source = endless()
+
+    def step(batch: Any) -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(next(source)), batch[1])
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    verdict = overfit(Training(model, optimizer, data=(X, Y), step=step))
+    assert verdict.failed
+    assert all(f.reruns == () and not f.confirmed for f in verdict.findings)
+    assert any("the generator endless(), which cannot be rewound" in note for note in verdict.notes)
+
+
+def test_the_same_step_in_a_factory_is() -> None:
+    def factory() -> Training:
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+        source = (torch.randn(16, 4) for _ in range(10_000))
+
+        def step(batch: Any) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(next(source)), batch[1])
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return Training(model, optimizer, data=(X, Y), step=step)
+
+    verdict = overfit(factory)
+    assert verdict.failed
+    assert any(f.reruns for f in verdict.findings)
+
+
+@pytest.mark.parametrize("form", ["loss", "criterion", "output"])
+def test_lbfgs_through_every_form_of_ours(form: str) -> None:
+    class Carries(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 3)
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor | None = None) -> Any:
+            logits = self.linear(x)
+            return logits if y is None else {"loss": F.cross_entropy(logits, y), "logits": logits}
+
+    model = Carries()
+    forms: dict[str, dict[str, Any]] = {
+        "loss": {"loss": lambda m, b: F.cross_entropy(m(b[0]), b[1]), "data": (X, Y)},
+        "criterion": {"criterion": F.cross_entropy, "data": (X, Y)},
+        "output": {"data": {"x": X, "y": Y}},
+    }
+    training = Training(model, torch.optim.LBFGS(model.parameters(), max_iter=4), **forms[form])
+    assert examine(training, "gradients_flow", name="lbfgs", seed=0, values={}).passed
+
+
+@pytest.mark.parametrize("precision", [torch.float16, torch.float64])
+def test_autocast_and_its_loss_scaler(precision: torch.dtype) -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    if precision == torch.float64:
+        training = Training(
+            model.double(), torch.optim.Adam(model.parameters()), criterion=F.cross_entropy, data=(X.double(), Y)
+        )
+    else:
+        training = Training(
+            model,
+            torch.optim.Adam(model.parameters(), 1e-2),
+            criterion=F.cross_entropy,
+            data=(X, Y),
+            precision=precision,
+        )
+    assert examine(training, "trains_without_nan", name="half", seed=0, values={}).passed
+
+
+def test_a_scheduler_warms_up_in_our_loop() -> None:
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, step / 10))
+    training = Training(model, optimizer, criterion=F.cross_entropy, data=(X, Y), scheduler=scheduler)
+    assert examine(training, "gradients_flow", name="warm", seed=0, values={}).passed
+    assert scheduler.last_epoch == 0
+
+
+def test_a_snapshot_follows_closures_globals_and_containers() -> None:
+    seen: dict[str, Any] = {"losses": [1.0], "names": {"a"}, "nested": {"x": torch.zeros(2)}}
+    count = 0
+
+    def step() -> int:
+        nonlocal count
+        count += 1
+        seen["losses"].append(2.0)
+        seen["names"].add("b")
+        seen["nested"]["x"] += 1
+        seen["new"] = True
+        _GLOBAL["calls"] += 1
+        return count
+
+    snapshot = Snapshot([step])
+    assert step() == 1
+    snapshot.restore()
+    assert (count, _GLOBAL) == (0, {"calls": 0})
+    assert seen["losses"] == [1.0]
+    assert seen["names"] == {"a"}
+    assert torch.equal(seen["nested"]["x"], torch.zeros(2))
+    assert "new" not in seen
+    assert step() == 1  # and again
+    snapshot.restore()
+    assert count == 0
+
+
+_GLOBAL = {"calls": 0}
+
+
+@pytest.mark.parametrize(("asked", "workers", "given"), [(1, 1, 1), (1, 4, 1), (8, 4, 2), (0, 1, 0)])
+def test_threads_are_shared_among_workers(asked: int, workers: int, given: int) -> None:
+    assert _threads(asked, workers) == given
+    assert _threads(0, 1_000) == 1
