@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import log
 
+from .curve import clearly_below
 from .loss_functions import BINARY, WITH_CLASSES
 from .records.losses import LossCall
 from .trace import Trace
@@ -17,8 +18,6 @@ _SIZES = {"l1_loss", "absolute difference"}
 _CLASSES = {*WITH_CLASSES, "log-likelihood"}
 #: A first loss this many times that of a guess: a tenth of it may still be no better than guessing.
 _FAR_ABOVE = 3.0
-#: Of the loss of a guess: what has learnt something is below.
-_CLEARLY_BELOW = 0.5
 #: A loss that is this many times what its function gives, the rest being a penalty on the parameters.
 _DROWNED = 5.0
 #: What cannot do better than half of a guess's loss may be noise; what is this many times worse has not begun.
@@ -50,9 +49,9 @@ def no_better(trace: Trace, level: float) -> bool:
     """The loss started far above that of a guess, and came down to `level`, which is none the better."""
     drowned = under_a_penalty(trace)
     if drowned is not None:
-        return level > _CLEARLY_BELOW * drowned
+        return not clearly_below(level, drowned)
     known = guess(trace)
-    return known is not None and trace.losses[0] > _FAR_ABOVE * known and level > _CLEARLY_BELOW * known
+    return known is not None and trace.losses[0] > _FAR_ABOVE * known and not clearly_below(level, known)
 
 
 def worse(trace: Trace, level: float) -> bool:
