@@ -11,6 +11,7 @@ from math import log
 from ..records.loss_functions import BINARY, WITH_CLASSES
 from ..records.losses import LossCall
 from ..records.trace import Trace
+from .loss_curve import clearly_below
 
 _SQUARES = {"mse_loss", "squared difference"}
 _SIZES = {"l1_loss", "absolute difference"}
@@ -18,9 +19,6 @@ _CLASSES = {*WITH_CLASSES, "log-likelihood"}
 #: A first loss this many times that of a guess: a tenth of it may still be no better than guessing. By judgement: from
 #: 3 times a guess down to a tenth of it is less than a third of a guess.
 _FAR_ABOVE = 3.0
-#: Of the loss of a guess: what has learnt something is below. By judgement: half of a guess cannot be had without
-#: looking at the inputs.
-_CLEARLY_BELOW = 0.5
 #: A loss that is this many times what its function gives, the rest being a penalty on the parameters. By judgement: at
 #: 5 times, four fifths of what falls are the penalty.
 _DROWNED = 5.0
@@ -54,9 +52,9 @@ def no_better(trace: Trace, level: float) -> bool:
     """The loss started far above that of a guess, and came down to `level`, which is none the better."""
     drowned = under_a_penalty(trace)
     if drowned is not None:
-        return level > _CLEARLY_BELOW * drowned
+        return not clearly_below(level, drowned)
     known = guess(trace)
-    return known is not None and trace.losses[0] > _FAR_ABOVE * known and level > _CLEARLY_BELOW * known
+    return known is not None and trace.losses[0] > _FAR_ABOVE * known and not clearly_below(level, known)
 
 
 def worse(trace: Trace, level: float) -> bool:

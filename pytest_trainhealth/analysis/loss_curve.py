@@ -13,6 +13,11 @@ def level(losses: Sequence[float], share: float = 0.1) -> float:
     return median(losses[-max(5, int(len(losses) * share)) :])
 
 
+def clearly_below(level: float, other: float, *, share: float = 0.5) -> bool:
+    """Half of the other or less, such as of the level without a cure: to bring 31 % down to 29 % proves nothing."""
+    return level <= share * other
+
+
 def spread(losses: Sequence[float]) -> float:
     """Median jump from one step to the next in the last half: the noise that a fall has to stand out from."""
     half = losses[len(losses) // 2 :]

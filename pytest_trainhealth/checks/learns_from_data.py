@@ -59,8 +59,7 @@ _LEARNT = 0.1
 _FEWEST = 20
 #: A fall by half of the first loss is clear whatever the noise.
 _CLEARLY_FELL = 0.5
-#: A run with a cure has to end at half of the level without, or lower, and lower by a tenth of the first loss.
-_FAR_BETTER = 0.5
+#: A run with a cure has to end clearly below the level without, and lower by a tenth of the first loss.
 _BY_AT_LEAST = 0.1
 #: A low level is far better only when it is a fifth; so is one that smaller steps lead to.
 _FAR_BELOW = 0.2
@@ -188,11 +187,13 @@ def _far_better(cured: Trace, uncured: Trace) -> bool:
     first, before, after = abs(uncured.losses[0]), _end(uncured.losses), _end(cured.losses)
     if chance.worse(uncured, before) and after < (chance.guess(uncured) or 0.0):
         return True  # a huge first loss is no measure
-    if uncured.losses[0] > 0 and before > 0 and after > _FAR_BETTER * before:
+    if uncured.losses[0] > 0 and before > 0 and not loss_curve.clearly_below(after, before):
         return False
     if learning_rates.wrong_way_round(uncured):
         return True  # nobody means that: half is enough
-    return before - after > _BY_AT_LEAST * first or 0 < after <= _FAR_BELOW * before
+    return before - after > _BY_AT_LEAST * first or (
+        after > 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
+    )
 
 
 def _settles(cured: Trace, uncured: Trace) -> bool:
@@ -203,7 +204,7 @@ def _settles(cured: Trace, uncured: Trace) -> bool:
     steps = min(len(cured.losses), len(uncured.losses))
     last = max(5, (steps - (cured.smaller_steps_from or 0)) // 4)
     before, after = median(uncured.losses[steps - last : steps]), median(cured.losses[steps - last : steps])
-    return 0 <= after <= _FAR_BELOW * before
+    return after >= 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
 
 
 def _not_aligned(trace: Trace) -> Symptom | None:
