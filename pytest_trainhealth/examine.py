@@ -24,6 +24,7 @@ from .keeping import kept
 from .observe.flops import count_flops
 from .observe.recording import Plan, TrainingProgram
 from .observe.watching import WatchedProgram, watching
+from .one_thread import with_one_thread
 from .pace import operations
 from .replaying import replayed
 from .reproducer import Keeper
@@ -92,6 +93,7 @@ def examine(
             if isinstance(program, TrainingProgram) and examination.first is not None:
                 casebook.keep(examination.check, examination.first)
             if check == SPEED and examination.first is not None:
+                verdict = with_one_thread(verdict, examination)
                 if isinstance(program, TrainingProgram):
                     examination.first.speed.flops = count_flops(program, plan)
                 verdict = replace(verdict, figures={**verdict.figures, **operations(examination.first)})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -314,6 +315,16 @@ def test_a_slow_dataset_is_confirmed_with_its_factor() -> None:
     assert finding.reruns[0].result.endswith("x faster") and "Slow.__getitem__" in finding.evidence[1].text
 
 
+@pytest.fixture(params=["one thread", "every core's"])
+def torch_threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """As many threads as the tests have, and as torch has where nobody sets a number."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if request.param == "one thread" else max(os.cpu_count() or 1, 2))
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("torch_threads")
 def test_a_slow_dataset_of_a_watched_test() -> None:
     def watched() -> None:
         model = nn.Linear(8, 2)
@@ -327,6 +338,20 @@ def test_a_slow_dataset_of_a_watched_test() -> None:
     finding = first_finding(watched)
     assert (finding.cause, finding.certainty) == ("data-loading-bottleneck", "confirmed")
     assert finding.location is not None and finding.location.code == "time.sleep(_NAP)"
+
+
+@pytest.mark.usefixtures("torch_threads")
+def test_a_step_that_computes_for_longer_than_it_waits_is_left_alone() -> None:
+    def busy(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        time.sleep(12 * _NAP)
+        return nn.functional.cross_entropy(model(batch[0]), batch[1])
+
+    def make() -> Training:
+        model = nn.Linear(8, 2)
+        return Training(model, torch.optim.SGD(model.parameters(), 0.1), busy, DataLoader(Slow(), batch_size=4))
+
+    report = diagnose(make, "keeps_throughput", steps=8)
+    assert report.healthy, str(report)
 
 
 def test_a_gate_that_stays_closed_may_still_be_explained() -> None:

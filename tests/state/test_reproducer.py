@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,8 +66,20 @@ def plain(value: Any) -> bool:
     return value is None or type(value) in (torch.Tensor, int, float, bool, str)
 
 
-def test_the_state_is_that_before_the_guilty_step(tmp_path: Path) -> None:
+@pytest.fixture(params=[1, 2])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    """What torch has by itself, one for each core, is what most users have."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def test_the_state_is_that_before_the_guilty_step(tmp_path: Path, threads: int) -> None:
+    """Bit for bit, with the one thread of a check, however many there are: sums of several are rounded otherwise."""
     kept = content(failure(training, tmp_path))
+    assert torch.get_num_threads() == threads
+    torch.set_num_threads(1)
     torch.manual_seed(kept["seed"])
     by_hand = training()
     model, optimizer = by_hand.model, by_hand.optimizers["Adam"]
