@@ -30,10 +30,13 @@ def test_a_worktree_holds_the_other_revision(repository: Repository) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
 def test_a_worktree_is_removed_whatever_happens(repository: Repository, error: type[BaseException]) -> None:
+    def fails(folder: Path) -> None:
+        (folder / "written by a test").mkdir()
+        raise error
+
     commit = repository.commit()
     with pytest.raises(error), worktree(repository.folder, commit) as made:
-        (made.folder / "written by a test").mkdir()
-        raise error
+        fails(made.folder)
     assert len(repository.worktrees) == 1 and not made.around.exists()
 
 
