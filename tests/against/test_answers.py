@@ -83,7 +83,8 @@ def test_whether_somebody_waits() -> None:
         assert answerer.owes
         answerer.send(seconds=[])
         assert not answerer.owes
-    assert answerer.dismissed and not answerer.owes
+    assert answerer.dismissed
+    assert not answerer.owes
 
 
 @pytest.mark.parametrize(("error", "grace"), [(None, 10.0), (CannotCompare("it raises there"), 3.0)])

@@ -14,7 +14,8 @@ from pytest_trainhealth.trace import Trace
 
 def said(trace: Trace) -> str:
     symptom = silently_wrong(trace)
-    assert isinstance(symptom, Symptom) and symptom.category == SILENT
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == SILENT
     return symptom.summary
 
 
@@ -116,4 +117,5 @@ def test_what_begins_later_than_a_closer_look_sees_is_passed_over() -> None:
     assert begins_later(trace, 56) is None
     trace.frozen_changes["w"].steps.insert(0, 7)
     found = begins_later(trace, 56)
-    assert found is not None and found.headline == "w is frozen, but moved"
+    assert found is not None
+    assert found.headline == "w is frozen, but moved"

@@ -63,5 +63,7 @@ def test_the_matrix_has_the_oldest_versions_that_are_promised() -> None:
     needs = " ".join(project("pyproject.toml")["project"]["dependencies"])
     torch, runner = re.search(r"torch>=([\d.]+)", needs), re.search(r"pytest>=([\d.]+)", needs)
     python = re.search(r">=([\d.]+)", project("pyproject.toml")["project"]["requires-python"])
-    assert torch and runner and python
+    assert torch
+    assert runner
+    assert python
     assert f'python: "{python[1]}", torch: "{torch[1]}.0", pytest: "=={runner[1]}.*"' in workflow

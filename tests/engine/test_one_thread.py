@@ -64,12 +64,14 @@ def test_threads_that_wait_for_one_another_hide_no_slow_loader() -> None:
 def test_figures_are_those_of_the_threads_that_there_are() -> None:
     verdict = judged(Steps(wait=0.02, computes=0.04, alone=0.0005))
     assert verdict.figures["step_seconds"] == 0.06
-    assert round(verdict.figures["measured"] or 0, 3) == 0.976 and verdict.figures["limit"] == 0.5
+    assert round(verdict.figures["measured"] or 0, 3) == 0.976
+    assert verdict.figures["limit"] == 0.5
 
 
 def test_threads_that_help_are_left_alone() -> None:
     program = Steps(wait=0.02, computes=0.04, alone=0.07)
-    assert judged(program).outcome == "passed" and program.tried_one_thread
+    assert judged(program).outcome == "passed"
+    assert program.tried_one_thread
 
 
 def test_one_thread_that_computes_for_longer_than_it_waits_passes() -> None:
@@ -78,12 +80,14 @@ def test_one_thread_that_computes_for_longer_than_it_waits_passes() -> None:
 
 def test_what_any_loader_takes_is_not_looked_into() -> None:
     program = Steps(wait=0.001, computes=0.04, alone=0.0001)
-    assert judged(program).outcome == "passed" and not program.tried_one_thread
+    assert judged(program).outcome == "passed"
+    assert not program.tried_one_thread
 
 
 def test_a_share_that_was_asked_for_is_that_of_the_own_threads() -> None:
     program = Steps(wait=0.02, computes=0.04, alone=0.0005)
-    assert judged(program, max_data_wait=0.6).outcome == "passed" and not program.tried_one_thread
+    assert judged(program, max_data_wait=0.6).outcome == "passed"
+    assert not program.tried_one_thread
 
 
 def test_other_limits_are_held_against_the_own_threads_alone() -> None:
@@ -93,14 +97,17 @@ def test_other_limits_are_held_against_the_own_threads_alone() -> None:
 def test_a_failure_that_is_certain_stays_as_it_is() -> None:
     program = Steps(wait=0.06, computes=0.02, alone=0.0005)
     verdict = judged(program)
-    assert verdict.findings[0].confirmed and not program.tried_one_thread
+    assert verdict.findings[0].confirmed
+    assert not program.tried_one_thread
 
 
 def test_one_thread_is_all_there_is() -> None:
     program = Steps(wait=0.02, computes=0.04, alone=0.0005, threads=1)
-    assert judged(program).outcome == "passed" and not program.tried_one_thread
+    assert judged(program).outcome == "passed"
+    assert not program.tried_one_thread
 
 
 def test_what_cannot_be_repeated_is_not() -> None:
     program = Steps(wait=0.02, computes=0.04, alone=0.0005, repeatable=False)
-    assert judged(program).outcome == "passed" and len(program.plans) == 1
+    assert judged(program).outcome == "passed"
+    assert len(program.plans) == 1
