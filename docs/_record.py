@@ -56,7 +56,7 @@ def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | N
     device_of = slow_calls.device_of
     os.chdir(folder)
     if cause in ON_AN_ACCELERATOR:
-        slow_calls.device_of = lambda tensor: "cuda"
+        slow_calls.device_of = lambda _tensor: "cuda"
     try:
         program = runpy.run_path(str(folder / f"{which}.py"))
         checks = ("keeps_throughput",) if "GATES" in program else BATTERY

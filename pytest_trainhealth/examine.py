@@ -17,6 +17,7 @@ from .compare.test_locator import Asked
 from .engine.conclude import FollowUp, verdict_on
 from .engine.errand import current
 from .engine.examination import Examination
+from .engine.one_thread import with_one_thread
 from .engine.shared_results import Casebook
 from .observe.source.engine_frames import engine_frame
 from .plugin.benchmark import measured_by, note_speed
@@ -79,6 +80,7 @@ def examine(
             if isinstance(program, TrainingProgram) and examination.first is not None:
                 casebook.keep(examination.check, examination.first)
             if check == SPEED and examination.first is not None:
+                verdict = with_one_thread(verdict, examination)
                 if isinstance(program, TrainingProgram):
                     examination.first.speed.flops = count_flops(program, plan)
                 verdict = replace(verdict, figures={**verdict.figures, **operations(examination.first)})

@@ -35,7 +35,8 @@ from pytest_trainhealth.settings import (
 )
 def test_parsed(name: str, given: Any, meant: Any) -> None:
     parsed = setting(name).parse(given, "here")
-    assert parsed == meant and type(parsed) is type(meant)
+    assert parsed == meant
+    assert type(parsed) is type(meant)
 
 
 @pytest.mark.parametrize(

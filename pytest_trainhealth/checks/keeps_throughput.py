@@ -10,13 +10,14 @@ What it does
 
 When it fails
     Steps wait for data longer than they compute, and longer than any loader takes (2 ms a batch, or 0.2 ms a sample if
-    that is more); with `max_data_wait=` more than this share of a step is waiting, however little time that is. Fewer
-    samples per second go through than `min_samples_per_second=` asks for, a step takes longer than `max_step_ms=`, or
-    memory grows by more MB per step than `max_memory_growth=` allows: these have no default, they are for those who
-    know their machine. Each fails only if a second run shows the same. Without `max_memory_growth=` memory may grow, a
-    buffer that fills for one; it fails where the graphs of past steps are kept, and a re-run without them does not
-    grow. With `against=` also when a step takes longer than at that revision by more than `tolerance=0.1`, with the
-    whole 99 % confidence interval beyond it.
+    that is more); with `max_data_wait=` more than this share of a step is waiting, however little time that is. Where
+    torch's threads make computing slower than one thread is, which a busy machine does to small models, waiting counts
+    against what one thread computes. Fewer samples per second go through than `min_samples_per_second=` asks for, a
+    step takes longer than `max_step_ms=`, or memory grows by more MB per step than `max_memory_growth=` allows: these
+    have no default, they are for those who know their machine. Each fails only if a second run shows the same. Without
+    `max_memory_growth=` memory may grow, a buffer that fills for one; it fails where the graphs of past steps are kept,
+    and a re-run without them does not grow. With `against=` also when a step takes longer than at that revision by more
+    than `tolerance=0.1`, with the whole 99 % confidence interval beyond it.
 
 When it cannot judge
     Under pytest-xdist and with `--benchmark-disable` nothing is measured. A watched test of a few steps is over before

@@ -168,7 +168,7 @@ def _learnt_something(
         if uncured is None and wiring.squeezed_to_one(trace) is not None:
             nearly = False
         without = uncured.losses if uncured is not None else ()
-        if nearly and (not without or loss_curve.clearly_below(last, curve.level(without))):
+        if nearly and (not without or loss_curve.clearly_below(last, loss_curve.level(without))):
             return verdict
         if _healed(trace, uncured, last) and "control_loss" in verdict.figures:
             return verdict

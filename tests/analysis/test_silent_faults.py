@@ -25,7 +25,8 @@ from pytest_trainhealth.records.wiring import (
 
 def said(trace: Trace) -> str:
     symptom = silently_wrong(trace)
-    assert isinstance(symptom, Symptom) and symptom.category == SILENT
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == SILENT
     return symptom.summary
 
 
@@ -127,7 +128,8 @@ def test_what_begins_later_than_a_closer_look_sees_is_passed_over() -> None:
     assert begins_later(trace, 56) is None
     trace.frozen_changes["w"].steps.insert(0, 7)
     found = begins_later(trace, 56)
-    assert found is not None and found.headline == "w is frozen, but moved"
+    assert found is not None
+    assert found.headline == "w is frozen, but moved"
 
 
 def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
@@ -155,6 +157,7 @@ def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
     ]
     for headline, mend in faults:
         symptom = silently_wrong(trace)
-        assert symptom is not None and symptom.headline.startswith(headline)
+        assert symptom is not None
+        assert symptom.headline.startswith(headline)
         mend()
     assert silently_wrong(trace) is None

@@ -132,9 +132,11 @@ def test_a_rate_is_raised_as_far_as_its_updates_allow(size, factors):
 def test_betas_the_wrong_way_round_are_said_to_be_that():
     settings = {"betas[0]": 0.999, "betas[1]": 0.9}
     found = bad_momentum.look(trace_of([0.1] * N, settings=settings), STUCK)
-    assert found is not None and any("wrong way round" in e.text for e in found.evidence)
+    assert found is not None
+    assert any("wrong way round" in e.text for e in found.evidence)
     usual_order = bad_momentum.look(trace_of([0.1] * N, settings={"betas[0]": 0.99, "betas[1]": 0.999}), STUCK)
-    assert usual_order is not None and not any("wrong way round" in e.text for e in usual_order.evidence)
+    assert usual_order is not None
+    assert not any("wrong way round" in e.text for e in usual_order.evidence)
 
 
 def test_a_loss_that_stays_without_bouncing_needs_a_decay_where_updates_are_large():
@@ -143,4 +145,5 @@ def test_a_loss_that_stays_without_bouncing_needs_a_decay_where_updates_are_larg
     assert needs_lr_decay.look(trace, STUCK) is None
     trace.parameters["w"] = ParameterRecord("w", (8, 8), 64, updates={0: 0.4, 32: 0.3})
     found = needs_lr_decay.look(trace, STUCK)
-    assert found is not None and found.cures[0].options == {"factor": 0.1, "from_step": N // 2}
+    assert found is not None
+    assert found.cures[0].options == {"factor": 0.1, "from_step": N // 2}

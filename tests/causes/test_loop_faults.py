@@ -31,14 +31,17 @@ def clipped(after: float, at: float, kind: str = "SGD", **facts: object) -> Trac
 
 def test_clipped_to_nearly_nothing() -> None:
     found = look("bad-gradient-clipping", clipped(2.0, 1e-4))
-    assert found is not None and found.places == (HERE,)
+    assert found is not None
+    assert found.places == (HERE,)
     assert [cure.kind for cure in found.cures] == ["unclipped_gradients"]
 
 
 def test_clipped_before_unscaling() -> None:
     found = look("bad-gradient-clipping", clipped(2.0, 1.5e-5, unscaled_later=True))
-    assert found is not None and "before unscaling" in found.statement
-    assert found.fix is not None and found.fix.code[0] == "scaler.unscale_(optimizer)"
+    assert found is not None
+    assert "before unscaling" in found.statement
+    assert found.fix is not None
+    assert found.fix.code[0] == "scaler.unscale_(optimizer)"
 
 
 def test_usual_clipping_is_not_meant() -> None:
@@ -50,7 +53,8 @@ def test_usual_clipping_is_not_meant() -> None:
 
 def test_clipped_after_the_step() -> None:
     found = look("bad-gradient-clipping", clipped(80.0, 80.0, left=1.0, changed_later_at=HERE), INSTABILITY)
-    assert found is not None and "after" in found.statement
+    assert found is not None
+    assert "after" in found.statement
     assert found.cures[0].options == {"max_norm": 1.0}
 
 
@@ -58,7 +62,8 @@ def test_sum_of_several_gradients() -> None:
     trace = stepped()
     trace.accumulations = [Accumulation(step, "o", 8, 1.0, HERE) for step in range(4)]
     found = look("accumulation-not-scaled", trace, INSTABILITY)
-    assert found is not None and "8 gradients" in found.statement
+    assert found is not None
+    assert "8 gradients" in found.statement
 
 
 def test_sums_that_are_in_order() -> None:
@@ -76,7 +81,8 @@ def test_a_kept_tensor_that_grows_counts_beside_a_failure_only() -> None:
     trace.kept_tensors["pe"] = KeptTensor("pe", 1.0, {0: 1.0, 1: 2.0, 2: 3.0, 4: 5.0})
     assert look("in-place-modification", trace, SILENT) is None
     found = look("in-place-modification", trace, INSTABILITY)
-    assert found is not None and found.cures[0].options == {"names": ["pe"]}
+    assert found is not None
+    assert found.cures[0].options == {"names": ["pe"]}
 
 
 def test_kept_tensors_that_settle_or_stay_are_not_meant() -> None:
@@ -94,11 +100,13 @@ def test_a_sample_that_changes_is_told_with_its_store() -> None:
     trace = stepped()
     trace.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5), HERE)
     found = look("in-place-modification", trace, SILENT)
-    assert found is not None and found.statement == "reading a sample of Digits writes into its images"
+    assert found is not None
+    assert found.statement == "reading a sample of Digits writes into its images"
 
 
 def test_who_holds_what_twice() -> None:
     trace = stepped()
     trace.double_updates["w"] = DoubleUpdate("w", ("o", "o"), [0, 1])
     found = look("duplicate-parameters", trace, SILENT)
-    assert found is not None and found.why == "o holds it twice"
+    assert found is not None
+    assert found.why == "o holds it twice"

@@ -32,7 +32,10 @@ def look(name: str, trace: Trace, symptom: Symptom = STUCK) -> Suspicion | None:
 def found(name: str, trace: Trace, symptom: Symptom = STUCK) -> Suspicion:
     suspicion = look(name, trace, symptom)
     assert suspicion is not None
-    assert suspicion.evidence and suspicion.fix and suspicion.not_this and suspicion.why
+    assert suspicion.evidence
+    assert suspicion.fix
+    assert suspicion.not_this
+    assert suspicion.why
     return suspicion
 
 
@@ -115,7 +118,8 @@ def test_targets_are_said_to_be_targets() -> None:
     suspicion = found("unnormalized-inputs", trace)
     assert suspicion.statement.startswith("targets: values of batch[1]")
     assert [c.options for c in suspicion.cures] == [{"targets": 3.0}]
-    assert suspicion.cures[0].fix is not None and "targets" in suspicion.cures[0].fix.code[0]
+    assert suspicion.cures[0].fix is not None
+    assert "targets" in suspicion.cures[0].fix.code[0]
 
 
 def test_each_alone_before_both() -> None:

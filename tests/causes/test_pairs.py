@@ -96,7 +96,8 @@ def test_example_of_the_json_format_has_its_shape(diagnosed):
 def test_fixed_program_is_healthy(cause, seed):
     report = RECORD["diagnosed"](cause, seed, "fixed", gates=gates(cause))
     assert all(verdict.passed for verdict in report.verdicts), str(report)
-    assert report.healthy and not report.findings
+    assert report.healthy
+    assert not report.findings
 
 
 @pytest.mark.parametrize("cause", PAIRS)

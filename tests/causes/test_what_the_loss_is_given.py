@@ -66,7 +66,8 @@ def test_several_backward_passes_have_their_own_reasons() -> None:
 
 def test_maximize_is_a_turned_sign_beside_a_loss_only() -> None:
     found = look("wrong-loss-sign", trace(cross_entropy(weight=1.0, sole=True), maximize=True), INSTABILITY)
-    assert found is not None and "maximize=True" in found.statement
+    assert found is not None
+    assert "maximize=True" in found.statement
     assert look("wrong-loss-sign", trace(cross_entropy(weight=-1.0, sole=True), maximize=True)) is None
 
 
@@ -91,8 +92,10 @@ def test_shapes_that_broadcast(output: tuple[int, ...], target: tuple[int, ...],
 def test_labels_that_begin_at_one() -> None:
     call = cross_entropy(target=Given((16,), "int64", 1, 5), invalid=3, error="IndexError", value=None)
     found = look("invalid-labels", trace(call), CRASH)
-    assert found is not None and found.statement == "labels from 1 to 5, and cross_entropy takes 0 to 4"
-    assert found.fix is not None and found.fix.code == ("labels = labels - 1",)
+    assert found is not None
+    assert found.statement == "labels from 1 to 5, and cross_entropy takes 0 to 4"
+    assert found.fix is not None
+    assert found.fix.code == ("labels = labels - 1",)
 
 
 def test_an_error_elsewhere_is_not_explained_by_labels() -> None:
@@ -110,7 +113,8 @@ def test_one_class_is_another_fault_than_a_wrong_label() -> None:
 def test_no_log_probabilities() -> None:
     logits = LossCall("nll_loss", input=SCORES, target=CLASSES, classes=5, value=-0.2)
     found = look("missing-activation-for-loss", trace(logits))
-    assert found is not None and found.cures[0].options["apply"] == "log_softmax"
+    assert found is not None
+    assert found.cures[0].options["apply"] == "log_softmax"
     right = LossCall("nll_loss", input=Given((16, 5), low=-4, high=-0.1), target=CLASSES, classes=5, value=1.6)
     assert look("missing-activation-for-loss", trace(right)) is None
 
@@ -124,13 +128,15 @@ def test_targets_out_of_reach() -> None:
 def test_a_softmax_over_one_value() -> None:
     call = LossCall("binary_cross_entropy", input=Given((16,)), target=Given((16,)), activation="softmax", over=1)
     found = look("wrong-output-activation", trace(call))
-    assert found is not None and found.cures[0].options["apply"] == "sigmoid"
+    assert found is not None
+    assert found.cures[0].options["apply"] == "sigmoid"
 
 
 def test_a_sum_counts_beside_an_optimizer_that_follows_its_size() -> None:
     summed = cross_entropy(weight=1.0, sole=True, reduction="sum")
     found = look("loss-reduction", trace(summed), INSTABILITY)
-    assert found is not None and found.cures[0].options["factor"] == 1 / 16
+    assert found is not None
+    assert found.cures[0].options["factor"] == 1 / 16
     made = trace(summed)
     made.optimizers["SGD"].kind = "Adam"
     assert look("loss-reduction", made, INSTABILITY) is None
@@ -138,7 +144,8 @@ def test_a_sum_counts_beside_an_optimizer_that_follows_its_size() -> None:
 
 def test_a_mean_taken_twice() -> None:
     found = look("loss-reduction", trace(cross_entropy(weight=1 / 16, sole=True)))
-    assert found is not None and found.cures[0].options["factor"] == 16
+    assert found is not None
+    assert found.cures[0].options["factor"] == 16
     assert look("loss-reduction", trace(cross_entropy(weight=0.25, sole=True))) is None
 
 
@@ -166,7 +173,8 @@ def test_a_kl_term_summed_beside_an_averaged_error(of_kl: float, of_error: float
 
 def test_a_kl_term_with_the_wrong_sign() -> None:
     suspicion = look("wrong-loss-sign", elbo(-1 / 16, 1 / 16))
-    assert suspicion is not None and suspicion.statement == "the KL term has the wrong sign"
+    assert suspicion is not None
+    assert suspicion.statement == "the KL term has the wrong sign"
     assert look("wrong-loss-sign", elbo(1 / 16, 1 / 16)) is None
 
 
@@ -183,7 +191,8 @@ def test_a_softmax_over_labels_that_may_be_true_together() -> None:
     assert look("wrong-output-activation", trace(call)) is None
     call.activation = "softmax"
     found = look("wrong-output-activation", trace(call))
-    assert found is not None and found.cures[0].options["apply"] == "sigmoid"
+    assert found is not None
+    assert found.cures[0].options["apply"] == "sigmoid"
     labels.probabilities = True  # one true label in each row, which a softmax can give
     assert look("wrong-output-activation", trace(call)) is None
 

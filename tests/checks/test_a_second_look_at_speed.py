@@ -60,7 +60,8 @@ def test_a_comparison_does_not_stand_in_for_asecond_look(outcome: str) -> None:
 
 def test_what_the_check_found_by_itself_comes_first() -> None:
     verdict = verdict_on(examination(made_up(*SLOW)), None, "it", [], SLOWER)
-    assert verdict.symptom is not None and "waiting for data" in verdict.symptom.summary
+    assert verdict.symptom is not None
+    assert "waiting for data" in verdict.symptom.summary
     assert "throughput-regression" not in [finding.cause for finding in verdict.findings]
 
 
@@ -135,7 +136,8 @@ def test_a_cure_has_to_work_twice(cured: list[tuple[float, float]], told: tuple[
 def test_growing_memory_is_looked_at_twice() -> None:
     looked_at = examination(made_up(*FAST, growth=10**6), made_up(*FAST), max_memory_growth=0.5)
     symptom = looked_at.judged(looked_at.plan)[1]
-    assert isinstance(symptom, Symptom) and isinstance(second_look(looked_at, symptom), Passed)
+    assert isinstance(symptom, Symptom)
+    assert isinstance(second_look(looked_at, symptom), Passed)
 
 
 def test_what_keeps_it_from_learning_does_not_make_it_slow() -> None:
@@ -195,4 +197,5 @@ def test_a_watched_test_that_was_over_too_soon_stays_one_round(monkeypatch: pyte
     benchmark = Rounds(monkeypatch)
     benchmark.data = [3.0]
     note_speed(benchmark, Trace(), watched=True)
-    assert benchmark.data == [3.0] and benchmark.extra_info == {}
+    assert benchmark.data == [3.0]
+    assert benchmark.extra_info == {}

@@ -50,7 +50,8 @@ def test_what_is_known_of_the_warm_up_does_not_change_as_steps_follow() -> None:
     seconds = [9.0, 4.0, 2.0, 1.5, 1.0, 1.0, 1.1, 0.9, 1.0, 0.5, 0.4]
     known = [warm_up(seconds[:n]) for n in range(len(seconds) + 1)]
     settled = [each for each in known if each is not None]
-    assert len(set(settled)) == 1 and known.index(settled[0]) == settled[0]
+    assert len(set(settled)) == 1
+    assert known.index(settled[0]) == settled[0]
 
 
 def made_up(step: float = 0.01, wait: float = 0.001, steps: int = 30, growth: float = 0.0, slow: float = 5.0) -> Trace:
@@ -73,7 +74,8 @@ def test_the_split_adds_up_to_the_step() -> None:
     assert parts == pytest.approx([1.0, 0.0, 3.0, 5.0, 1.0, 1.0])
     assert known["data_wait"] == pytest.approx(1 / 11)
     assert known["samples_per_second"] == pytest.approx(16 / 0.011)
-    assert known["tokens_per_second"] is None and known["flops_per_second"] is None
+    assert known["tokens_per_second"] is None
+    assert known["flops_per_second"] is None
 
 
 def test_tokens_and_operations_per_second() -> None:
@@ -96,7 +98,8 @@ def test_waiting_is_not_told_where_nobody_knows_it() -> None:
     trace = made_up()
     trace.speed.loader_batches = [0] * 20
     judgement = judge(trace, {"max_data_wait": 0.9})
-    assert isinstance(judgement, CouldNotJudge) and judgement.reason.startswith("max_data_wait=0.9: every step begins")
+    assert isinstance(judgement, CouldNotJudge)
+    assert judgement.reason.startswith("max_data_wait=0.9: every step begins")
     assert isinstance(judge(trace, {}), Passed)
 
 
@@ -105,7 +108,8 @@ def test_thousands_of_readings_are_judged_by_some(monkeypatch: pytest.MonkeyPatc
     pairs = timing.combinations
     monkeypatch.setattr(timing, "combinations", lambda some, two: looked.append(len(some)) or pairs(some, two))
     assert measured(made_up(growth=0.3, steps=8000))["memory_growth_mb"] == pytest.approx(0.3)
-    assert len(looked) == 2 and all(150 < count <= 200 for count in looked)
+    assert len(looked) == 2
+    assert all(150 < count <= 200 for count in looked)
 
 
 def test_one_large_allocation_is_no_growth() -> None:
@@ -122,11 +126,13 @@ def test_growth_in_pieces_is_growth() -> None:
 
 def test_a_short_run_is_not_judged() -> None:
     judgement = judge(made_up(steps=0), {})
-    assert isinstance(judgement, CouldNotJudge) and judgement.reason == "too few steps were timed"
+    assert isinstance(judgement, CouldNotJudge)
+    assert judgement.reason == "too few steps were timed"
 
 
 def test_enough_counts_from_the_end_of_the_warm_up() -> None:
-    assert enough(made_up(steps=8), {"steps": 8}) and not enough(made_up(steps=7), {"steps": 8})
+    assert enough(made_up(steps=8), {"steps": 8})
+    assert not enough(made_up(steps=7), {"steps": 8})
 
 
 # -- gates ---------------------------------------------------------------------------------------------
@@ -150,7 +156,8 @@ def test_a_gate_that_fails(settings: dict[str, float], category: str, summary: s
 def test_gates_that_hold() -> None:
     gates = {"max_data_wait": 0.11, "min_samples_per_second": 1500.0, "max_step_ms": 11.0, "max_memory_growth": 2.5}
     judgement = judge(made_up(growth=2.0), gates)
-    assert isinstance(judgement, Passed) and judgement.figures["memory_growth_mb"] == pytest.approx(2.0)
+    assert isinstance(judgement, Passed)
+    assert judgement.figures["memory_growth_mb"] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +192,8 @@ def test_waits_that_come_in_bursts_are_told_as_they_are_judged() -> None:
     trace = made_up(step=0.005, wait=0.0)
     trace.waits = [0.04 if n % 4 == 0 else 0.0 for n in range(len(trace.waits))]
     symptom = judge(trace, {})
-    assert isinstance(symptom, Symptom) and "(waiting 9.33 ms, computing 5 ms)" in symptom.summary
+    assert isinstance(symptom, Symptom)
+    assert "(waiting 9.33 ms, computing 5 ms)" in symptom.summary
     assert cause("data-loading-bottleneck").look(trace, symptom) is not None
 
 
@@ -224,21 +232,24 @@ def test_a_gate_without_a_figure_is_not_passed(gate: dict[str, float], reason: s
     trace = made_up(steps=5)
     trace.speed.worker_starts, trace.batch_size = list(range(len(trace.waits))), None
     judgement = judge(trace, gate)
-    assert isinstance(judgement, CouldNotJudge) and judgement.reason == reason
+    assert isinstance(judgement, CouldNotJudge)
+    assert judgement.reason == reason
     assert isinstance(judge(trace, {}), Passed)
 
 
 def test_absolute_gates_have_no_default() -> None:
     assert isinstance(judge(made_up(step=3600.0, wait=0.0), {}), Passed)
     growing = judge(made_up(growth=500.0), {})  # of which nobody knows yet whether it is a fault
-    assert isinstance(growing, Doubtful) and isinstance(growing.otherwise, Passed)
+    assert isinstance(growing, Doubtful)
+    assert isinstance(growing.otherwise, Passed)
 
 
 def test_a_cured_run_tells_its_factor() -> None:
     slow, fast = Sick(made_up(step=0.034, wait=0.024), symptom(PERFORMANCE)), made_up(step=0.01)
     assert result(fast, slow) == "471 -> 1,600 samples/s, 3.4 x faster"
     assert clearly_better(fast, slow)
-    assert result(made_up(step=0.03), slow) == "533 samples/s" and not clearly_better(made_up(step=0.03), slow)
+    assert result(made_up(step=0.03), slow) == "533 samples/s"
+    assert not clearly_better(made_up(step=0.03), slow)
     assert result(made_up(growth=0.0), Sick(made_up(growth=8.0), symptom(MEMORY))) == "8 -> 0 MB a step"
 
 
@@ -354,7 +365,8 @@ def test_on_an_accelerator_one_step_of_four_is_synchronised(monkeypatch: pytest.
     finally:
         split.run_ends()
     assert set(waited) == {0, 4} == set(run.trace.speed.phases)
-    assert run.trace.speed.phases[4].transfer > 0.5 and Tensor.to is before
+    assert run.trace.speed.phases[4].transfer > 0.5
+    assert Tensor.to is before
 
 
 class Language(nn.Module):

@@ -36,7 +36,8 @@ def with_updates(trace: Trace, size: float) -> Trace:
 
 def test_random_labels_stay_at_chance_and_pass_with_a_note():
     verdict = judge(Trace.of(noisy(CHANCE, 80)), {})
-    assert isinstance(verdict, Passed) and "random labels" in verdict.notes[0]
+    assert isinstance(verdict, Passed)
+    assert "random labels" in verdict.notes[0]
 
 
 def test_one_batch_is_left_to_the_other_check():
@@ -56,8 +57,10 @@ def test_targets_that_fit_in_another_order_are_a_symptom_whatever_the_loss_does(
     trace = Trace.of([CHANCE - 0.02 * step for step in range(80)])
     trace.alignment = Alignment(256, "classes", 0.1, 0.09, 0.97, "the sample before it")
     symptom = judge(trace, {})
-    assert isinstance(symptom, Symptom) and symptom.category == SILENT
-    assert "97 %" in symptom.summary and "the sample before it" in symptom.summary
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == SILENT
+    assert "97 %" in symptom.summary
+    assert "the sample before it" in symptom.summary
 
 
 def test_targets_that_fit_in_no_order_are_none():
@@ -70,7 +73,9 @@ def test_targets_that_change_from_epoch_to_epoch_are_a_symptom_that_no_cure_take
     trace = Trace.of(noisy(CHANCE, 80))
     trace.repaired = Repaired(192, 140)
     symptom = judge(trace, {})
-    assert isinstance(symptom, Symptom) and symptom.category == SILENT and "140 of 192" in symptom.summary
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == SILENT
+    assert "140 of 192" in symptom.summary
     cured = Trace.of([CHANCE, *[0.1] * 79])
     cured.repaired = trace.repaired
     assert isinstance(judge(cured, {}, {UNCURED: trace}), Symptom)
@@ -80,7 +85,8 @@ def test_targets_that_the_step_gives_to_others_are_a_symptom():
     trace = Trace.of(noisy(CHANCE, 80))
     trace.alignment = Alignment(256, "values", 0.0, 0.0, 0.0, "its place in the batch", "step", crossed=235)
     symptom = judge(trace, {})
-    assert isinstance(symptom, Symptom) and "235 of 256" in symptom.summary
+    assert isinstance(symptom, Symptom)
+    assert "235 of 256" in symptom.summary
 
 
 def test_a_rate_that_grows_without_end_is_no_warm_up():
@@ -96,7 +102,8 @@ def test_a_rate_that_grows_without_end_is_no_warm_up():
 
 def test_a_rate_that_is_gone_is_worth_a_look_and_no_alarm():
     verdict = judge(with_rates(Trace.of(noisy(CHANCE, 80)), [0.1] * 10 + [0.0] * 70), {})
-    assert isinstance(verdict, Doubtful) and verdict.symptom.category == NOT_LEARNING
+    assert isinstance(verdict, Doubtful)
+    assert verdict.symptom.category == NOT_LEARNING
     assert isinstance(verdict.otherwise, Passed)
 
 
@@ -118,12 +125,14 @@ def test_large_steps_that_still_lead_down_are_fine():
 def test_a_loss_that_bounces_is_unstable():
     losses = [CHANCE * (0.8**step) for step in range(8)] + [0.3, 0.6] * 36
     verdict = judge(Trace.of(losses), {})
-    assert isinstance(verdict, Doubtful) and verdict.symptom.category == INSTABILITY
+    assert isinstance(verdict, Doubtful)
+    assert verdict.symptom.category == INSTABILITY
 
 
 def test_nan_is_an_explosion():
     verdict = judge(Trace.of([CHANCE, float("nan")]), {})
-    assert isinstance(verdict, Symptom) and verdict.category == EXPLOSION
+    assert isinstance(verdict, Symptom)
+    assert verdict.category == EXPLOSION
 
 
 @pytest.mark.parametrize(("end", "healed"), [(0.2, True), (1.0, True), (1.5, False), (2.2, False)])
@@ -146,7 +155,9 @@ def test_far_worse_than_a_guess_after_all_steps_is_worth_a_look():
     trace = Trace.of([12000.0 / (1 + step) + 100 for step in range(80)])
     trace.loss_calls.append(LossCall("mse_loss", target=Given(std=1.0), weight=1.0, sole=True))
     doubt = judge(trace, {})
-    assert isinstance(doubt, Doubtful) and not doubt.rates and "the same guess" in doubt.symptom.summary
+    assert isinstance(doubt, Doubtful)
+    assert not doubt.rates
+    assert "the same guess" in doubt.symptom.summary
     healed = Trace.of([8.0] + [0.4] * 79)
     assert isinstance(judge(healed, {}, {UNCURED: trace}), Passed)
 
@@ -161,7 +172,8 @@ def at_a_rate(trace: Trace, rates: list[float], update: float) -> Trace:
 
 def test_steps_as_large_as_ever_where_the_loss_stays_are_doubtful_however_far_it_fell():
     verdict = judge(at_a_rate(Trace.of(STAYS), [0.5] * 80, 0.4), {})
-    assert isinstance(verdict, Doubtful) and verdict.rates
+    assert isinstance(verdict, Doubtful)
+    assert verdict.rates
     assert not enough(at_a_rate(Trace.of(STAYS[:50]), [0.5] * 50, 0.4), {})
 
 

@@ -54,8 +54,10 @@ def test_graphs_that_are_kept_are_told_without_a_gate() -> None:
         return training(lambda model, inputs: history.append(model(inputs).mean()))
 
     verdict = asked(factory)
-    assert verdict.failed and verdict.symptom is not None
-    assert verdict.symptom.category == MEMORY and verdict.symptom.measured > 1
+    assert verdict.failed
+    assert verdict.symptom is not None
+    assert verdict.symptom.category == MEMORY
+    assert verdict.symptom.measured > 1
     assert (verdict.findings[0].cause, verdict.findings[0].certainty) == ("memory-growth", "confirmed")
     assert "history" in verdict.findings[0].statement
 
@@ -66,7 +68,8 @@ def test_a_buffer_that_fills_is_no_fault() -> None:
         return training(lambda model, inputs: replay.append(inputs.clone()))
 
     verdict = asked(factory)
-    assert verdict.passed and (verdict.figures["memory_growth_mb"] or 0) > 0.5
+    assert verdict.passed
+    assert (verdict.figures["memory_growth_mb"] or 0) > 0.5
 
 
 @pytest.mark.parametrize("episode", [12, 60])
@@ -94,7 +97,8 @@ def test_an_episode_that_is_learned_from_at_its_end_is_no_fault(episode: int) ->
 
 def test_growth_alone_is_doubtful() -> None:
     judgement = judge(made_up(*FAST, growth=2 * 10**6), {})
-    assert isinstance(judgement, Doubtful) and isinstance(judgement.otherwise, Passed)
+    assert isinstance(judgement, Doubtful)
+    assert isinstance(judgement.otherwise, Passed)
     assert (
         judgement.symptom.summary
         == "memory grows by 2 MB with every step, at most 0.5 MB passes without max_memory_growth="
@@ -117,7 +121,8 @@ def test_a_re_run_has_to_stop_growing() -> None:
 def test_faster_is_no_cure_of_memory_that_grows() -> None:
     symptom = Symptom("memory grows", MEMORY, 2.0, 0.5, "high", "memory grows")
     sick, fast = Sick(made_up(0.001, 0.02, growth=2 * 10**6), symptom), made_up(0.001, 0.002, growth=10**6)
-    assert not clearly_better(fast, sick) and clearly_better(fast, replace(sick, symptom=SLOW_STEPS))
+    assert not clearly_better(fast, sick)
+    assert clearly_better(fast, replace(sick, symptom=SLOW_STEPS))
     assert result(fast, sick) == "2 -> 1 MB a step"
     assert result(fast, replace(sick, symptom=SLOW_STEPS)) == "762 -> 5,330 samples/s, 7.0 x faster"
 
@@ -134,4 +139,5 @@ def test_what_is_kept_until_an_update_is_none() -> None:
 
 def test_a_comparison_is_looked_at_beside_growth_that_is_no_fault() -> None:
     verdict = verdict_on(examination(made_up(*FAST, growth=2 * 10**6)), None, "it", [], SLOWER)
-    assert verdict.failed and "1.30 x the time of main" in verdict.headline
+    assert verdict.failed
+    assert "1.30 x the time of main" in verdict.headline

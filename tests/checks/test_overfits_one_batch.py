@@ -228,7 +228,8 @@ def test_a_penalty_that_falls_is_no_learning() -> None:
     assert isinstance(judge(trace, {}), Passed)
     trace.penalties.append(Place("train.py", 9))
     doubt = judge(trace, {})
-    assert isinstance(doubt, Doubtful) and "penalty on the parameters" in doubt.symptom.summary
+    assert isinstance(doubt, Doubtful)
+    assert "penalty on the parameters" in doubt.symptom.summary
     trace.losses[-20:] = [0.2] * 20
     assert isinstance(judge(trace, {}), Passed)
 

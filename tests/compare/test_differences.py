@@ -74,7 +74,8 @@ PASSED = Passed((), {"step_seconds": 0.011})
 
 def test_slower_is_a_symptom() -> None:
     symptom = beside(SLOWER, PASSED)
-    assert isinstance(symptom, Symptom) and symptom.category == PERFORMANCE
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == PERFORMANCE
     assert (symptom.measured, symptom.limit) == (1.21, 1.1)
     assert symptom.headline == "1.21 x the time of origin/main [1.17, 1.25]"
 
@@ -83,7 +84,8 @@ def test_not_slower_is_a_note() -> None:
     passed = beside(replace(SLOWER, outcome="not slower", ratio=1.01, low=0.98, high=1.04), PASSED)
     assert isinstance(passed, Passed)
     assert passed.notes == ("1.01 x the time of origin/main [0.98, 1.04]",)
-    assert passed.figures["against_ratio"] == 1.01 and passed.figures["against_pairs"] == 40
+    assert passed.figures["against_ratio"] == 1.01
+    assert passed.figures["against_pairs"] == 40
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,8 @@ def test_not_slower_is_a_note() -> None:
 )
 def test_what_could_not_be_judged(changes: dict[str, object], reason: str) -> None:
     unjudged = beside(replace(SLOWER, **changes), PASSED)
-    assert isinstance(unjudged, CouldNotJudge) and unjudged.reason == reason
+    assert isinstance(unjudged, CouldNotJudge)
+    assert unjudged.reason == reason
 
 
 def test_the_cause() -> None:
@@ -111,7 +114,8 @@ def test_the_cause() -> None:
     trace = Trace.of([1.0] * 20)
     trace.comparison = SLOWER
     suspicion = cause("throughput-regression").look(trace, symptom)
-    assert suspicion is not None and not suspicion.cures
+    assert suspicion is not None
+    assert not suspicion.cures
     assert suspicion.statement == "a step takes 1.21 x the time of origin/main [1.17, 1.25]"
     assert [e.text for e in suspicion.evidence] == [
         "operators that grew, own time in a step: aten::mm 2 -> 4 ms",
@@ -120,7 +124,8 @@ def test_the_cause() -> None:
     ]
     trace.comparison = replace(SLOWER, wait_here=0.0053, wait_there=0.0021)
     suspicion = cause("throughput-regression").look(trace, symptom)
-    assert suspicion is not None and suspicion.evidence[0].text == "waiting for data 2.1 -> 5.3 ms a step"
+    assert suspicion is not None
+    assert suspicion.evidence[0].text == "waiting for data 2.1 -> 5.3 ms a step"
     for other in (None, replace(SLOWER, outcome="not slower"), replace(SLOWER, outcome="too wide")):
         trace.comparison = other
         assert cause("throughput-regression").look(trace, symptom) is None

@@ -15,7 +15,8 @@ def test_where_a_syntax_error_is() -> None:
     assert last_line(printed) == "SyntaxError: invalid syntax (model.py, line 3)"
     assert first_line(printed.replace("E ", "")) == "SyntaxError: invalid syntax (model.py, line 3)"
     assert first_line("ValueError: odd\nvery odd") == "ValueError: odd"
-    assert last_line("E   ValueError: odd\n") == "ValueError: odd" and last_line(" \n") == ""
+    assert last_line("E   ValueError: odd\n") == "ValueError: odd"
+    assert last_line(" \n") == ""
 
 
 def test_an_error_that_says_nothing() -> None:

@@ -67,7 +67,8 @@ def test_looking_does_not_write(repository: Repository) -> None:
     os.utime(repository.folder / "a.py", (1, 1))
     index = repository.folder / ".git" / "index"
     before = index.read_bytes()
-    assert uncommitted(repository.folder) == 0 and dependencies_differ(repository.folder, commit) == []
+    assert uncommitted(repository.folder) == 0
+    assert dependencies_differ(repository.folder, commit) == []
     assert index.read_bytes() == before
 
 

@@ -101,7 +101,8 @@ def test_no_turn_is_begun_that_cannot_be_completed(monkeypatch: pytest.MonkeyPat
     log: list[tuple[str, int]] = []
     monkeypatch.setattr(time, "monotonic", lambda: float(len(log)))  # a round takes a second
     pairs = paired(Made("A", log, 0.01), Made("B", log, 0.01), 0.1, deadline=2 + 2 * FEWEST + 3)
-    assert len(pairs.here) == FEWEST and len(log) == 2 + 2 * FEWEST
+    assert len(pairs.here) == FEWEST
+    assert len(log) == 2 + 2 * FEWEST
 
 
 def test_a_side_that_dies_is_told() -> None:
@@ -154,4 +155,5 @@ def test_the_times_have_the_ratio_that_is_told(count: int) -> None:
     pairs = Pairs(here, there)
     near, far = pairs.typical
     assert near / far == pytest.approx(pairs.found().ratio)
-    assert min(here) < near < max(here) and min(there) < far < max(there)
+    assert min(here) < near < max(here)
+    assert min(there) < far < max(there)

@@ -49,12 +49,15 @@ def start(tmp_path: Path) -> Start:
 def test_a_training_answers(start: Start) -> None:
     with start("print('hello')\n" + training_file(3, 8)) as side:
         side.ready()
-        assert side.begin(Pace()) == Pace(longest=LONGEST) and side.begin(Pace(longest=100)) == Pace(longest=100)
+        assert side.begin(Pace()) == Pace(longest=LONGEST)
+        assert side.begin(Pace(longest=100)) == Pace(longest=100)
         taken = side.steps(1, 4)
-        assert len(taken.seconds) == 4 and not taken.broke_off
+        assert len(taken.seconds) == 4
+        assert not taken.broke_off
         assert all(0 <= wait < whole for wait, whole in zip(taken.waits, taken.seconds, strict=True))
         losses = side.ask("losses", 5)["losses"]
-        assert len(losses) == 5 and losses[0] > 0
+        assert len(losses) == 5
+        assert losses[0] > 0
         side.steps(1, 2)
         assert side.ask("losses", 5)["losses"] == losses  # from the start each time
         assert 3 < side.ask("memorise", 200)["steps"] < 200
@@ -114,7 +117,9 @@ def test_a_slower_revision(repository: Repository) -> None:
     repository.write("train.py", training_file(80, 96).replace("parameters(), 0.1)", "parameters(), 1.0)"))
     repository.write("requirements.txt", "torch>2")
     found = compared(repository)
-    assert found.outcome == "slower" and found.low > 1.25 and found.here > found.there
+    assert found.outcome == "slower"
+    assert found.low > 1.25
+    assert found.here > found.there
     assert found.grown[0].name == "aten::mm"
     assert found.notes[:2] == (
         "compared with uncommitted changes in 2 files",

@@ -54,7 +54,8 @@ def test_what_a_killed_run_has_left(repository: Repository, gone: int) -> None:
     repository.commit()
     around = left(repository, gone)
     made(repository)
-    assert not around.exists() and len(repository.worktrees) == 1
+    assert not around.exists()
+    assert len(repository.worktrees) == 1
 
 
 def test_where_its_folder_is_gone_already(repository: Repository, gone: int) -> None:
@@ -78,7 +79,8 @@ def test_what_may_be_somebodys(
         (tmp_path / "other").mkdir()
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "other"))
     made(repository)
-    assert (around / repository.folder.name / "pytest.ini").is_file() and len(repository.worktrees) == 2
+    assert (around / repository.folder.name / "pytest.ini").is_file()
+    assert len(repository.worktrees) == 2
     forget(repository, around)
 
 

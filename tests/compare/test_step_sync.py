@@ -78,7 +78,8 @@ def test_every_second_step_has_become_slower(period: int, dear: int, step: float
     here = Periodic([step * (2.5 if each else 1.0) for each in dears])
     there = Periodic([step * (1.5 if each else 1.0) for each in dears], before=1)
     found = paired(here, there, 0.1).found()
-    assert found.ratio == pytest.approx(1.4, rel=0.01) and decide(found, 0.1) == "slower"
+    assert found.ratio == pytest.approx(1.4, rel=0.01)
+    assert decide(found, 0.1) == "slower"
 
 
 @pytest.mark.parametrize("period", [3, 5])
@@ -99,7 +100,8 @@ def test_every_step_of_an_epoch_is_timed_as_often(period: int, timed: int, worke
             assert skipped >= max(1, workers)
             seen.update((at + skipped + n) % period for n in range(pace.timed(timed)))
             at += skipped + pace.timed(timed)
-    assert len(seen) == period and max(seen.values()) < 1.2 * min(seen.values())
+    assert len(seen) == period
+    assert max(seen.values()) < 1.2 * min(seen.values())
 
 
 def test_sides_with_other_numbers_of_workers() -> None:
@@ -109,7 +111,8 @@ def test_sides_with_other_numbers_of_workers() -> None:
     assert together(here, there) == Pace(4, 8, 200)
     assert here.taken == there.taken
     pairs = paired(here, there, 0.1)
-    assert pairs.found().high == pytest.approx(1.0) and pairs.steps_a_round % 4 == 0
+    assert pairs.found().high == pytest.approx(1.0)
+    assert pairs.steps_a_round % 4 == 0
     assert Counter(here.timed) == Counter(there.timed)
 
 
@@ -123,5 +126,6 @@ def test_a_schedule_that_ends_earlier_on_one_side() -> None:
     """It has begun again where the other side has not: both begin again, and that turn does not count."""
     here, there = Periodic(costs(3, SHORT)), Periodic(costs(3, SHORT), ends=70)
     pairs = paired(here, there, 0.1)
-    assert len(pairs.here) >= FEWEST and pairs.ratios == pytest.approx([1.0] * len(pairs.ratios))
+    assert len(pairs.here) >= FEWEST
+    assert pairs.ratios == pytest.approx([1.0] * len(pairs.ratios))
     assert here.own.longest == there.own.longest == 60

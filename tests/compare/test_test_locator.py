@@ -28,7 +28,8 @@ def test_what_a_project_does_in_every_run_is_not_for_a_side(
     pytester.runpytest_subprocess(*order["arguments"], order["target"]).assert_outcomes(passed=1)
     written = {file.name for file in pytester.path.iterdir()}
     assert not written & {"report.xml", "files", "log.txt", "verdicts.json", ".pytest_cache"}
-    assert (tmp_path / "cache-0-files").is_dir() and (tmp_path / "cache-0").is_dir()
+    assert (tmp_path / "cache-0-files").is_dir()
+    assert (tmp_path / "cache-0").is_dir()
 
 
 def test_options_of_the_environment_are_not_for_a_side(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,4 +43,5 @@ def test_options_of_the_environment_are_not_for_a_side(monkeypatch: pytest.Monke
     monkeypatch.setattr(revision.subprocess, "Popen", started)
     with pytest.raises(OSError, match="no more processes"):
         revision.Side("here", {}, 0.0)
-    assert seen["PYTEST_ADDOPTS"] == "" and "PATH" in seen
+    assert seen["PYTEST_ADDOPTS"] == ""
+    assert "PATH" in seen

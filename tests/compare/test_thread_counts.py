@@ -27,7 +27,8 @@ def test_several_threads_become_one_and_that_is_told() -> None:
 @pytest.mark.parametrize(("threads", "on"), [(1, (True, True)), (4, (False, False)), (4, (True, False))])
 def test_one_thread_and_accelerators_are_left_alone(threads: int, on: tuple[bool, bool]) -> None:
     sides = Made(on[0]), Made(on[1])
-    assert thread_counts.settle(sides, threads) == [] and [side.threads for side in sides] == [0, 0]
+    assert thread_counts.settle(sides, threads) == []
+    assert [side.threads for side in sides] == [0, 0]
 
 
 def test_it_is_settled_before_anything_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,8 @@ def test_a_schedule_that_ends_before_that() -> None:
     """The check takes eight steps, and those it bears."""
     served = Served(Start(training([torch.randn(8, 4)], total_steps=12), seed=0), promised=8)
     taken = served.answer({"ask": "steps", "count": 50, "untimed": 1})
-    assert len(taken["seconds"]) == 50 and taken["broke_off"]
+    assert len(taken["seconds"]) == 50
+    assert taken["broke_off"]
     assert not served.answer({"ask": "steps", "count": 50, "untimed": 1})["broke_off"]
     assert served.answer({"ask": "profile", "count": 3})["operators"]
 
@@ -71,7 +72,8 @@ def test_it_begins_again_when_it_is_asked_to() -> None:
     served.answer(steps)
     served.answer(begin)
     taken = served.answer(steps)
-    assert len(taken["seconds"]) == len(taken["waits"]) == 2 and not taken["broke_off"]
+    assert len(taken["seconds"]) == len(taken["waits"]) == 2
+    assert not taken["broke_off"]
     assert seen == [0, 1, 2, 3, 4, 5]
     assert served.answer({**begin, "ahead": 4, "longest": 15}) == {"workers": 0, "ahead": 4, "longest": 15}
     served.answer(steps)
@@ -95,7 +97,8 @@ def test_waiting_for_a_batch_is_timed_apart(monkeypatch: pytest.MonkeyPatch) -> 
 
     served = Served(Start(training(Late([torch.zeros(8, 4)] * 3), step), seed=0))
     taken = served.answer({"ask": "steps", "count": 4, "untimed": 1})
-    assert taken["seconds"] == [0.75] * 4 and taken["waits"] == [0.25] * 4
+    assert taken["seconds"] == [0.75] * 4
+    assert taken["waits"] == [0.25] * 4
 
 
 def test_what_the_check_takes_has_to_go_well() -> None:

@@ -24,17 +24,22 @@ def test_a_worktree_holds_the_other_revision(repository: Repository) -> None:
     with worktree(repository.folder, commit) as made:
         assert (made.folder / "a.py").read_text() == "old"
         assert len(repository.worktrees) == 2
-    assert len(repository.worktrees) == 1 and not made.around.exists()
+    assert len(repository.worktrees) == 1
+    assert not made.around.exists()
     assert (repository.folder / "a.py").read_text() == "new"
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
 def test_a_worktree_is_removed_whatever_happens(repository: Repository, error: type[BaseException]) -> None:
+    def fails(folder: Path) -> None:
+        (folder / "written by a test").mkdir()
+        raise error
+
     commit = repository.commit()
     with pytest.raises(error), worktree(repository.folder, commit) as made:
-        (made.folder / "written by a test").mkdir()
-        raise error
-    assert len(repository.worktrees) == 1 and not made.around.exists()
+        fails(made.folder)
+    assert len(repository.worktrees) == 1
+    assert not made.around.exists()
 
 
 def test_a_terminated_process_clears_up(repository: Repository) -> None:
@@ -42,7 +47,8 @@ def test_a_terminated_process_clears_up(repository: Repository) -> None:
     commit = repository.commit()
     with pytest.raises(KeyboardInterrupt), worktree(repository.folder, commit) as made:
         signal.raise_signal(signal.SIGTERM)
-    assert len(repository.worktrees) == 1 and not made.around.exists()
+    assert len(repository.worktrees) == 1
+    assert not made.around.exists()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
@@ -56,7 +62,8 @@ def test_a_handler_of_the_user_stays(repository: Repository) -> None:
     try:
         with worktree(repository.folder, repository.commit()):
             signal.raise_signal(signal.SIGTERM)
-        assert seen == [signal.SIGTERM] and signal.getsignal(signal.SIGTERM) is own
+        assert seen == [signal.SIGTERM]
+        assert signal.getsignal(signal.SIGTERM) is own
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -87,7 +94,8 @@ def test_a_repository_at_the_root_of_a_file_system(monkeypatch: pytest.MonkeyPat
     temporary = Path(tempfile.gettempdir()).resolve()
     (temporary / "somebody else's").touch()
     with worktree(Path("/"), "HEAD") as made:
-        assert Path(asked[0]) == made.folder == made.around / "checkout" and made.around.parent == temporary
+        assert Path(asked[0]) == made.folder == made.around / "checkout"
+        assert made.around.parent == temporary
     assert list(temporary.iterdir()) == [temporary / "somebody else's"]
 
 
@@ -98,7 +106,8 @@ def test_only_what_was_made_for_it_is_deleted(repository: Repository, tmp_path: 
     entry = repository.folder / ".git" / "worktrees" / "theirs"
     told = Worktree(repository.folder, tmp_path, tmp_path / "nowhere", entry).told()
     Worktree.of(told).remove()
-    assert (tmp_path / "theirs" / "pytest.ini").is_file() and len(repository.worktrees) == 2
+    assert (tmp_path / "theirs" / "pytest.ini").is_file()
+    assert len(repository.worktrees) == 2
 
 
 def test_worktrees_on_a_disk_that_is_not_there(repository: Repository, tmp_path: Path) -> None:
@@ -122,5 +131,6 @@ def test_a_worktree_that_git_cannot_remove(
         (made.folder / spoilt).unlink()
         if spoilt != ".git":
             monkeypatch.setattr(module, "run", lambda *_: None)
-    assert len(repository.worktrees) == 1 and not made.around.exists()
+    assert len(repository.worktrees) == 1
+    assert not made.around.exists()
     assert not (repository.folder / ".git" / "worktrees").exists()

@@ -35,7 +35,9 @@ def test_a_skip_is_a_tuple_of_path_line_and_reason(pytester: pytest.Pytester) ->
     reports = Reports()
     pytester.inline_run(plugins=[reports])
     path, line, reason = next(report.longrepr for report in reports.seen if report.skipped)
-    assert path.endswith(".py") and line == 2 and reason == "Skipped: no GPU"
+    assert path.endswith(".py")
+    assert line == 2
+    assert reason == "Skipped: no GPU"
 
 
 def test_items_of_a_function_share_their_fixture_names(pytester: pytest.Pytester) -> None:
@@ -43,7 +45,8 @@ def test_items_of_a_function_share_their_fixture_names(pytester: pytest.Pytester
     items = pytester.getitems("import pytest\n@pytest.mark.parametrize('n', [1, 2])\ndef test_it(n): pass")
     first, second = (item for item in items if isinstance(item, pytest.Function))
     first.fixturenames = [*first.fixturenames, "more"]
-    assert "more" in first.fixturenames and "more" not in second.fixturenames
+    assert "more" in first.fixturenames
+    assert "more" not in second.fixturenames
 
 
 def test_where_paths_come_from_is_known(pytester: pytest.Pytester) -> None:

@@ -36,13 +36,15 @@ def test_a_check_has_a_page_and_its_functions(name: str) -> None:
 @pytest.mark.parametrize("name", cause_names())
 def test_the_page_of_a_cause(name: str) -> None:
     page = causes.cause(name).page.splitlines()
-    assert page[0].startswith(f"{name}: ") and not page[0].endswith(".")
+    assert page[0].startswith(f"{name}: ")
+    assert not page[0].endswith(".")
     assert [line for line in page[1:] if line and not line.startswith(" ")] == list(SECTIONS)
 
 
 @pytest.mark.parametrize("known", all_causes(), ids=lambda cause: cause.name)
 def test_a_cause_explains_symptoms_that_exist(known: causes.Cause) -> None:
-    assert known.explains and set(known.explains) <= SYMPTOMS
+    assert known.explains
+    assert set(known.explains) <= SYMPTOMS
     assert 0 <= known.rank < 60
 
 

@@ -142,7 +142,9 @@ def test_opponents_of_a_watched_test_need_their_graph_until_both_have_learned() 
 
     sizes: list[int] = []
     trace = WatchedProgram(body, 0).record(Plan(longest=0, cures=(Cure("detached", "", {}),)))
-    assert trace.loss_connected and trace.crash is None and trace.update_count == 40
+    assert trace.loss_connected
+    assert trace.crash is None
+    assert trace.update_count == 40
     assert max(sizes[8:]) < 40  # those of a few steps; all of them would be a hundred
 
 

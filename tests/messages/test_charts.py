@@ -41,7 +41,8 @@ def test_the_grammar(name: str) -> None:
     assert lines[1] == ""
     found = [line[2:12].strip() for line in lines[2:] if line[2] != " "]
     assert found == [label for label in LABELS if label in found]
-    assert found[0] == "symptom" and found[-1] == "more"
+    assert found[0] == "symptom"
+    assert found[-1] == "more"
     assert all(line.startswith("  ") and line[11] == " " and line[12] != "" for line in lines[2:])
     assert "\n".join(lines).isascii()
     assert not any(line != line.rstrip() for line in lines)
@@ -50,7 +51,8 @@ def test_the_grammar(name: str) -> None:
 @pytest.mark.parametrize("verdict", VERDICTS.values(), ids=VERDICTS)
 def test_headlines_are_one_line_that_fits(verdict: Verdict) -> None:
     line = headline(verdict)
-    assert len(line) <= HEADLINE_COLUMNS and "\n" not in line
+    assert len(line) <= HEADLINE_COLUMNS
+    assert "\n" not in line
     assert line.endswith("...") or not line.endswith(".")
     assert line.split(":")[0] in ("parameters-not-in-optimizer", "lr-too-low", "overfits_one_batch")
 

@@ -56,7 +56,7 @@ def test_unhealthy_can_be_expected(project: Project) -> None:
     project.makepyfile("""
         import pytest
         from pytest_trainhealth import Training
-        from pytest_trainhealth.failure import Unhealthy
+        from pytest_trainhealth.plugin.outcomes import Unhealthy
 
         def test_it(trainhealth):
             with pytest.raises(Unhealthy) as caught:

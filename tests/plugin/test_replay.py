@@ -56,7 +56,8 @@ def torch_stays() -> None:
 
     import pytest_trainhealth.examine
 
-    assert torch._dynamo and pytest_trainhealth.examine
+    assert torch._dynamo
+    assert pytest_trainhealth.examine
 
 
 @pytest.fixture

@@ -30,7 +30,9 @@ def test_shared_by_the_checks_of_a_test_and_by_no_other(project: Project, read_j
     found = seeds(project, read_json)
     of_one = {seed for nodeid, seed in found.items() if "[1-" in nodeid}
     of_two = {seed for nodeid, seed in found.items() if "[2-" in nodeid}
-    assert len(found) == 11 and len(of_one) == len(of_two) == 1 and len(set(found.values())) == 3
+    assert len(found) == 11
+    assert len(of_one) == len(of_two) == 1
+    assert len(set(found.values())) == 3
 
 
 def test_the_same_in_every_process(project: Project, read_json: ReadJson) -> None:
@@ -42,10 +44,12 @@ def test_the_same_in_every_process(project: Project, read_json: ReadJson) -> Non
 def test_the_setting_changes_all(project: Project, read_json: ReadJson) -> None:
     before = seeds(project, read_json)
     after = seeds(project, read_json, "--trainhealth-seed=1")
-    assert before.keys() == after.keys() and not set(before.values()) & set(after.values())
+    assert before.keys() == after.keys()
+    assert not set(before.values()) & set(after.values())
 
 
 def test_selecting_one_check_changes_nothing(project: Project, read_json: ReadJson) -> None:
     every = seeds(project, read_json)
     one = seeds(project, read_json, "-k", "gradients_flow and 1")
-    assert one.items() <= every.items() and len(one) == 1
+    assert one.items() <= every.items()
+    assert len(one) == 1

@@ -52,7 +52,8 @@ def test_in_the_ini_file(project: Project, line: str, said: str) -> None:
 def test_wrong_type_in_the_ini_file(project: Project) -> None:
     project.makeini("[pytest]\ntrainhealth_seed = abc")
     said = complaint(project.runpytest())
-    assert said.startswith("ERROR: tox.ini: trainhealth_seed: ") and "'abc'" in said
+    assert said.startswith("ERROR: tox.ini: trainhealth_seed: ")
+    assert "'abc'" in said
 
 
 def test_override_on_the_command_line_is_named(project: Project) -> None:
@@ -74,7 +75,8 @@ def test_json_that_cannot_be_written(project: Project) -> None:
 def test_json_that_is_a_folder(project: Project) -> None:
     project.mkdir("folder")
     said = complaint(project.runpytest("--trainhealth", "--trainhealth-json=folder"))
-    assert said.startswith("ERROR: --trainhealth-json: cannot write ") and said.endswith("Is a directory")
+    assert said.startswith("ERROR: --trainhealth-json: cannot write ")
+    assert said.endswith("Is a directory")
 
 
 def test_also_under_xdist(project: Project) -> None:

@@ -25,7 +25,8 @@ def test_numbers_that_json_does_not_know(value: float) -> None:
     finding = Finding("lr-too-high", "s", "likely", evidence=(Evidence("e", value),), symptom=symptom)
     verdict = replace(WHOLE, symptom=symptom, findings=(finding,), figures={"loss": value, "none": None})
     back = Verdict.from_json(json.loads(json.dumps(verdict.to_json(), allow_nan=False)))
-    assert back.symptom is not None and back.findings[0].symptom is not None
+    assert back.symptom is not None
+    assert back.findings[0].symptom is not None
     numbers = [back.symptom.measured, back.findings[0].symptom.measured, back.findings[0].evidence[0].measured]
     assert [str(number) for number in (*numbers, back.figures["loss"])] == [str(value)] * 4
     assert back.figures["none"] is None

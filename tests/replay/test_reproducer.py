@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,20 @@ def plain(value: Any) -> bool:
     return value is None or type(value) in (torch.Tensor, int, float, bool, str)
 
 
-def test_the_state_is_that_before_the_guilty_step(tmp_path: Path) -> None:
+@pytest.fixture(params=[1, 2])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    """What torch has by itself, one for each core, is what most users have."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def test_the_state_is_that_before_the_guilty_step(tmp_path: Path, threads: int) -> None:
+    """Bit for bit, with the one thread of a check, however many there are: sums of several are rounded otherwise."""
     kept = content(failure(training, tmp_path))
+    assert torch.get_num_threads() == threads
+    torch.set_num_threads(1)
     torch.manual_seed(kept["seed"])
     by_hand = training()
     model, optimizer = by_hand.model, by_hand.optimizers["Adam"]
@@ -100,7 +112,8 @@ def test_three_lines_of_python(tmp_path: Path) -> None:
     written = failure(training, tmp_path)
     assert Verdict.from_json(written.to_json()) == written
     again = replay(written.reproducer, training)
-    assert again.findings == written.findings and again.symptom == written.symptom
+    assert again.findings == written.findings
+    assert again.symptom == written.symptom
     assert str(again).startswith("unstable-operation: log makes inf\n")
     assert f"  replay    pytest_trainhealth.replay({written.reproducer!r}, factory)" in str(again).splitlines()
 
@@ -120,7 +133,8 @@ def test_a_training_rather_than_a_factory_is_left_as_it_was(tmp_path: Path) -> N
 def test_nothing_is_written_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     report = diagnose(training, ["trains_without_nan"])
-    assert not report.healthy and report.verdicts[0].reproducer == ""
+    assert not report.healthy
+    assert report.verdicts[0].reproducer == ""
     assert list(tmp_path.iterdir()) == []
 
 
@@ -135,7 +149,8 @@ def test_every_check_that_explodes_keeps_one(tmp_path: Path) -> None:
     checks = ("overfits_one_batch", "trains_without_nan")
     report = diagnose(too_fast, checks, name="it", reproducers=tmp_path)
     for check, verdict in zip(checks, report.verdicts, strict=True):
-        assert verdict.symptom is not None and verdict.symptom.category == "explosion"
+        assert verdict.symptom is not None
+        assert verdict.symptom.category == "explosion"
         assert verdict.findings[0].confirmed
         assert content(verdict)["check"] == check
         assert replay(verdict.reproducer, too_fast).findings == verdict.findings
@@ -199,7 +214,8 @@ def test_each_part_of_the_state_is_put_back(tmp_path: Path, what: str) -> None:
 
     written = failure(factory, tmp_path)
     kept = content(written)
-    assert kept["step"] == 3 and kept["guilty"]["operation"] == "log"
+    assert kept["step"] == 3
+    assert kept["guilty"]["operation"] == "log"
     assert kept["state"] is not None
     assert "replayed: step 3, as it was kept" in replay(written.reproducer, factory).notes
 
@@ -243,7 +259,8 @@ def test_a_step_that_counts_is_replayed_from_the_start(tmp_path: Path) -> None:
 
     written = failure(factory, tmp_path)
     kept = content(written)
-    assert kept["state"] is None and kept["why"].startswith("the step alone does not show it")
+    assert kept["state"] is None
+    assert kept["why"].startswith("the step alone does not show it")
     again = replay(written.reproducer, factory)
     assert again.findings == written.findings
     assert f"replayed: the run up to step {kept['step']}, as it was kept" in again.notes
@@ -276,7 +293,8 @@ def test_settings_of_the_optimizer_are_those_of_the_training(tmp_path: Path) -> 
     written = failure(lambda: made(0.0), tmp_path)
     assert replay(written.reproducer, lambda: made(0.0)).failed
     mended = replay(written.reproducer, lambda: made(1e-8))
-    assert mended.passed and "is finite now" in str(mended)
+    assert mended.passed
+    assert "is finite now" in str(mended)
 
 
 class Marked(torch.Tensor):
@@ -298,7 +316,8 @@ def test_tensors_that_cannot_be_kept(tmp_path: Path, make: Callable[[torch.Tenso
         return Training(model, torch.optim.Adam(model.parameters(), 1e-2), loss, batches())
 
     verdict = failure(factory, tmp_path)
-    assert verdict.findings and verdict.reproducer == ""
+    assert verdict.findings
+    assert verdict.reproducer == ""
     assert said in notes(verdict)
     assert not list(tmp_path.glob("*.pt"))
 
@@ -306,7 +325,8 @@ def test_tensors_that_cannot_be_kept(tmp_path: Path, make: Callable[[torch.Tenso
 def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_state, "LARGEST", 2**8)
     verdict = failure(training, tmp_path)
-    assert verdict.findings and verdict.reproducer == ""
+    assert verdict.findings
+    assert verdict.reproducer == ""
     assert "no reproducer: batch and state take more than 0 MB" in notes(verdict)
     assert not list(tmp_path.glob("*.pt"))
 
@@ -321,7 +341,8 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch, "save", full)
     verdict = failure(training, tmp_path)
-    assert verdict.findings and verdict.reproducer == ""
+    assert verdict.findings
+    assert verdict.reproducer == ""
     assert "no reproducer: OSError: [Errno 28] No space left on device" in notes(verdict)
     assert Path(old).read_bytes() == was
     assert os.listdir(tmp_path) == [Path(old).name]
@@ -330,7 +351,8 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     verdict = failure(training, tmp_path / "taken")
-    assert verdict.findings and "no reproducer: " in notes(verdict)
+    assert verdict.findings
+    assert "no reproducer: " in notes(verdict)
 
 
 def test_only_a_folder_of_our_own_is_hidden_from_git(tmp_path: Path) -> None:
@@ -347,5 +369,6 @@ def test_file_names() -> None:
     assert file_name("test_a.py::test_c", nan) == f"test_a-test_c-{nan}.pt"
     assert file_name("recipe:small[trains_without_nan]", nan) == f"recipe-small-{nan}.pt"
     alike = {file_name(f"test_a.py::test_c[{each}-{nan}]", nan) for each in ("a/b", "a b", "a-b", "../a-b", "ä-b")}
-    assert len(alike) == 5 and not any("/" in name for name in alike)
+    assert len(alike) == 5
+    assert not any("/" in name for name in alike)
     assert len(file_name(f"test_a.py::test_c[{'x' * 500}-{nan}]", nan)) < 150

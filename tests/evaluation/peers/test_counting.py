@@ -51,5 +51,6 @@ def test_text_says_how_and_what_was_not_taken():
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_tool_says_what_it_is_and_means(name):
-    assert tool(name).NAME and tool(name).HOW
+    assert tool(name).NAME
+    assert tool(name).HOW
     assert all(causes for causes in tool(name).MEANS.values())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import time
 import warnings
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from itertools import islice
 
 import torch
@@ -56,21 +57,12 @@ def verdicts(job: Job) -> list[tuple[str, str, list[tuple[str, str]]]]:
     return [(v.check, v.outcome, [(f.cause, f.certainty) for f in v.findings]) for v in report.verdicts]
 
 
-class quiet:
+@contextmanager
+def quiet() -> Iterator[None]:
     """What programs and libraries print is not ours to show."""
-
-    def __enter__(self) -> None:
-        self.warned = warnings.catch_warnings()
-        self.warned.__enter__()
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
-        self.out, self.err = redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO())
-        self.out.__enter__()
-        self.err.__enter__()
-
-    def __exit__(self, *what: object) -> None:
-        self.err.__exit__(None, None, None)
-        self.out.__exit__(None, None, None)
-        self.warned.__exit__(None, None, None)
+        yield
 
 
 def _bare(case: str, seed: int, steps: int) -> float:

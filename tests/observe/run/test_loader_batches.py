@@ -54,7 +54,8 @@ def test_labelled_and_unlabelled_samples_are_both_learned_from() -> None:
             optimizer.step()
 
     trace = watched(body)
-    assert set(trace.speed.samples[4:]) == {32} and set(trace.speed.loader_batches[4:]) == {2}
+    assert set(trace.speed.samples[4:]) == {32}
+    assert set(trace.speed.loader_batches[4:]) == {2}
 
 
 def test_a_state_that_is_handed_on_has_its_samples_elsewhere() -> None:
@@ -70,7 +71,8 @@ def test_a_state_that_is_handed_on_has_its_samples_elsewhere() -> None:
             optimizer.step()
 
     trace = watched(body)
-    assert samples_a_step(trace) == 8 and makes_its_own_batches(trace)
+    assert samples_a_step(trace) == 8
+    assert makes_its_own_batches(trace)
 
 
 def test_workers_are_met_when_they_are_read_from() -> None:

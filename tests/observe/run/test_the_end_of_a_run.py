@@ -68,4 +68,5 @@ def test_an_interrupted_run_reads_no_more_and_leaves_nothing() -> None:
     with pytest.raises(KeyboardInterrupt):
         TrainingProgram(start).record(plan)
     start.close()
-    assert len(data.read) == 17 and sys.gettrace() is before
+    assert len(data.read) == 17
+    assert sys.gettrace() is before

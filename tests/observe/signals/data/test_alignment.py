@@ -47,12 +47,14 @@ def batches(inputs, targets):
 
 def test_pairs_in_order():
     found = seen(batches(*blobs()))
-    assert found.used > 0.9 and not found.order
+    assert found.used > 0.9
+    assert not found.order
 
 
 def test_random_labels_fit_in_no_order():
     found = seen(batches(torch.randn(N, 12), torch.randint(4, (N,))))
-    assert found.used < 0.4 and not found.order
+    assert found.used < 0.4
+    assert not found.order
 
 
 @pytest.mark.parametrize(("moved", "order"), [(1, "the sample after it"), (-2, "the sample 2 before it")])
@@ -83,7 +85,8 @@ def test_a_step_that_shuffles_its_inputs_alone():
 
     found = seen(batches(*blobs()), step=step)
     assert found.by == "step"
-    assert found.place is not None and "cross_entropy" in found.place.code
+    assert found.place is not None
+    assert "cross_entropy" in found.place.code
 
 
 def parity(x):
@@ -109,8 +112,10 @@ def sorting(put_back, both=False):
 def test_a_step_that_sorts_its_inputs_alone_is_seen_though_nothing_can_be_told():
     inputs = torch.randn(N, 12)
     found = seen(batches(inputs, parity(inputs)), step=sorting(put_back=False), outputs=2)
-    assert found.by == "step" and found.crossed > N / 3
-    assert found.place is not None and "cross_entropy" in found.place.code
+    assert found.by == "step"
+    assert found.crossed > N / 3
+    assert found.place is not None
+    assert "cross_entropy" in found.place.code
 
 
 @pytest.mark.parametrize(("put_back", "both"), [(True, False), (False, True)])

@@ -61,7 +61,8 @@ def test_two_orders():
     found = seen(apart)
     assert found.samples == N
     assert found.changed > N / 3
-    assert found.place is not None and "F.cross_entropy" in found.place.code
+    assert found.place is not None
+    assert "F.cross_entropy" in found.place.code
 
 
 def test_inputs_shuffled_alone():

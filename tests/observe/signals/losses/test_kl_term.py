@@ -95,7 +95,8 @@ def of_distributions(x: Tensor, output: Tensor, mean: Tensor, log_var: Tensor) -
 def test_however_it_is_written(loss: Loss) -> None:
     trace = record(loss)
     call = divergence(trace)
-    assert call is not None and call.complete
+    assert call is not None
+    assert call.complete
     assert call.weight == pytest.approx(3.0, rel=1e-2)  # three latents, mean over samples
     assert loss_calls.rewarded_divergence(trace) is None
     assert loss_calls.summed_divergence(trace) is None
@@ -131,7 +132,9 @@ def test_a_sign_turned() -> None:
 def test_a_capacity_to_be_reached_pushes_the_divergence_up_on_purpose() -> None:
     trace = record(capacity)
     call = divergence(trace)
-    assert call is not None and call.weight is not None and call.weight < 0
+    assert call is not None
+    assert call.weight is not None
+    assert call.weight < 0
     assert loss_calls.rewarded_divergence(trace) is None
 
 

@@ -50,8 +50,10 @@ def test_shapes_ranges_and_classes() -> None:
     assert (call.function, call.classes, call.reduction, call.terms) == ("cross_entropy", 3, "mean", N)
     assert (call.input.shape, call.target.shape, call.target.dtype) == ((N, 3), (N,), "int64")
     assert (call.target.low, call.target.high, call.target.distinct, call.target.whole) == (0, 2, 3, True)
-    assert call.value is not None and call.value > 0
-    assert call.place is not None and "test_loss_calls" in call.place.file
+    assert call.value is not None
+    assert call.value > 0
+    assert call.place is not None
+    assert "test_loss_calls" in call.place.file
 
 
 def test_the_activation_that_made_the_input_is_followed_through_changes_of_shape() -> None:
@@ -93,7 +95,8 @@ def test_samples_with_weights_of_their_own_have_no_common_one() -> None:
 
 def test_a_call_that_raises_is_recorded() -> None:
     trace = record(net(3), F.cross_entropy, LABELS + 1)
-    assert trace.crash is not None and trace.crash.kind == "IndexError"
+    assert trace.crash is not None
+    assert trace.crash.kind == "IndexError"
     assert [(call.error, call.invalid) for call in trace.loss_calls] == [("IndexError", 2)]
 
 

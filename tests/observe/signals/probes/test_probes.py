@@ -56,13 +56,16 @@ def test_mixing_is_located_at_the_line():
 
     (found,) = probe(train(Rows(forward), table())).mixing
     assert found.operation == "softmax"
-    assert found.place is not None and found.place.code == "hidden = hidden.softmax(dim=0)"
+    assert found.place is not None
+    assert found.place.code == "hidden = hidden.softmax(dim=0)"
 
 
 def test_samples_by_themselves_do_not_mix():
     found = probe(train(Rows(lambda self, x: self.leave(F.relu(self.enter(x)))), table()))
     assert found.judged["mixing"] == 1
-    assert found.mixing == [] and found.ignored == [] and found.ignored_in_part == []
+    assert found.mixing == []
+    assert found.ignored == []
+    assert found.ignored_in_part == []
 
 
 def test_similarities_of_all_pairs_are_meant():
@@ -231,14 +234,16 @@ def test_lengths_tell_where_the_padding_is():
     (found,) = probe(train(Reader(last_state), *sentences())).paddings
     assert (found.told_by, found.mask, found.operation, found.unused) == ("lengths", "lengths", "gru", True)
     judged = probe(train(Reader(packed_state), *sentences()))
-    assert judged.paddings == [] and judged.judged["padding"] == 1
+    assert judged.paddings == []
+    assert judged.judged["padding"] == 1
 
 
 def test_attention_to_padding_is_found_without_a_mask_and_at_one_length_only():
     (found,) = probe(train(Reader(lambda self, t, _: attended(self, t, False)), sentences()[0])).paddings
     assert (found.told_by, found.longer, found.operation) == ("padding_idx", False, "multi_head_attention_forward")
     judged = probe(train(Reader(lambda self, t, _: attended(self, t, True)), sentences()[0]))
-    assert judged.paddings == [] and judged.judged["padding"] == 1
+    assert judged.paddings == []
+    assert judged.judged["padding"] == 1
 
 
 def test_padding_of_zeros_may_be_read_where_nothing_marks_it():
@@ -263,7 +268,8 @@ def test_pairs_of_positions_grow_with_the_sequence():
     (found,) = probe(train(Graph(masked=False), nodes, bonds, mask)).paddings
     assert (found.padded, found.operation) == ("nodes", "mean")
     judged = probe(train(Graph(masked=True), nodes, bonds, mask))
-    assert judged.paddings == [] and judged.judged["padding"] > 0
+    assert judged.paddings == []
+    assert judged.judged["padding"] > 0
 
 
 class NextToken(nn.Module):

@@ -75,7 +75,8 @@ def test_time_goes_to_the_innermost_line(tmp_path: Path, clock: Clock) -> None:
     with LineTimes() as times:
         own.forward(8)
     dearest = dearest_line(times, untraced(lambda: own.forward(8)))
-    assert dearest is not None and dearest.place.code == "clock.now += 1"
+    assert dearest is not None
+    assert dearest.place.code == "clock.now += 1"
     assert (dearest.seconds, dearest.share) == (20 + 8 * 5, 1.0)
     assert times.rounds[str(tmp_path / "own.py"), 10] == 8  # helper()
 
@@ -95,7 +96,8 @@ def test_a_loop_that_goes_through_whole_steps_is_none(tmp_path: Path, clock: Clo
     with LineTimes() as times:
         own.step(times)
     loop = dearest_loop(times, times)
-    assert loop is not None and loop.place.line == 2  # the while loop of spend()
+    assert loop is not None
+    assert loop.place.line == 2
 
 
 def test_the_rounds_of_a_loop(tmp_path: Path, clock: Clock) -> None:
@@ -110,7 +112,8 @@ def test_the_rounds_of_a_loop(tmp_path: Path, clock: Clock) -> None:
     with LineTimes() as times:
         own.forward(3000)
     loop = dearest_loop(times, untraced(lambda: own.forward(3000)))
-    assert loop is not None and (loop.rounds, loop.place.code) == (3000, "for n in range(rounds):")
+    assert loop is not None
+    assert (loop.rounds, loop.place.code) == (3000, "for n in range(rounds):")
 
 
 def test_a_step_that_is_interrupted_does_not_count(tmp_path: Path, clock: Clock) -> None:
@@ -125,7 +128,8 @@ def test_a_step_that_is_interrupted_does_not_count(tmp_path: Path, clock: Clock)
             with each:
                 own.forward(interrupted)
     line = dearest_line(times, whole)
-    assert line is not None and (line.place.line, line.seconds, line.share, line.rounds) == (3, 9, 0.9, 1)
+    assert line is not None
+    assert (line.place.line, line.seconds, line.share, line.rounds) == (3, 9, 0.9, 1)
     assert whole.whole == whole.total == 10
 
 
@@ -151,7 +155,8 @@ def test_functions_that_a_library_calls_are_told_too(tmp_path: Path, clock: Cloc
     with LineTimes() as times:
         own.forward(nn.Sequential(nn.Linear(3, 3), nn.ReLU()), torch.ones(2, 3))
     file = str(tmp_path / "own.py")
-    assert times.rounds[file, 2] == 1 and times.told[file, 2] >= 1 + 3 * 3  # two calls and a forward for each module
+    assert times.rounds[file, 2] == 1
+    assert times.told[file, 2] >= 1 + 3 * 3
     assert times.told[file, 4] == times.rounds[file, 4] == 3
 
 
@@ -164,7 +169,8 @@ def test_modules_that_a_line_calls(tmp_path: Path, clock: Clock) -> None:
     with LineTimes() as times:
         own.forward(model, x)
     line = dearest_line(times, untraced(lambda: own.forward(model, x)))
-    assert line is not None and (line.modules, line.seconds, line.share) == (3, 9, 1.0)
+    assert line is not None
+    assert (line.modules, line.seconds, line.share) == (3, 9, 1.0)
 
 
 def test_the_hook_of_others_comes_back() -> None:

@@ -74,9 +74,11 @@ def test_nothing_is_timed_while_it_is_watched() -> None:
     """A hook makes Python code two or three times slower, and the workers that are needed as many more."""
     dataset = Asking()
     found = loading_of(DataLoader(dataset, batch_size=20, collate_fn=dataset.collate))
-    assert dataset.reading[:20] == [False] * 20 and all(dataset.reading[20:])
+    assert dataset.reading[:20] == [False] * 20
+    assert all(dataset.reading[20:])
     assert dataset.collating == [False, True]
-    assert found is not None and found.collate_place is not None
+    assert found is not None
+    assert found.collate_place is not None
     assert found.collate_place.code == "time.sleep(0.01)"
 
 
@@ -87,7 +89,8 @@ def test_a_closer_look_that_is_still_open_is_not_timed(hook: type[CallTimes] | t
     with hook():
         loading_of(DataLoader(dataset, batch_size=4, collate_fn=dataset.collate))
         assert _is_watched()
-    assert dataset.reading[:4] == [False] * 4 and dataset.collating[0] is False
+    assert dataset.reading[:4] == [False] * 4
+    assert dataset.collating[0] is False
 
 
 def test_figures_are_kept_where_a_batch_can_be_made_only_once() -> None:
@@ -99,7 +102,9 @@ def test_figures_are_kept_where_a_batch_can_be_made_only_once() -> None:
 
     dataset = Emptied()
     found = loading_of(DataLoader(dataset, batch_size=4, collate_fn=dataset.collate))
-    assert found is not None and found.item > 0 and found.collate > 0
+    assert found is not None
+    assert found.item > 0
+    assert found.collate > 0
 
 
 class Sleeping(Dataset[int]):
@@ -118,7 +123,8 @@ class Computing(Sleeping):
 
 def test_waiting_is_told_from_computing() -> None:
     asleep, at_work = (loading_of(DataLoader(dataset, batch_size=4)) for dataset in (Sleeping(), Computing()))
-    assert asleep is not None and at_work is not None
+    assert asleep is not None
+    assert at_work is not None
     assert asleep.busy < 0.5 * at_work.busy
     assert at_work.busy <= 1.0
 
@@ -146,11 +152,14 @@ class Numbers(IterableDataset[Tensor]):
 def test_an_endless_iteration_is_read_for_a_batch() -> None:
     dataset = Numbers()
     found = loading_of(DataLoader(dataset, batch_size=8))
-    assert found is not None and found.iterable
+    assert found is not None
+    assert found.iterable
     assert (found.dataset, found.reader, found.batch_size) == ("Numbers", "__iter__", 8)
     assert 0 < found.item * 8 < _BEGINNING / 2  # which is no part of every batch
-    assert dataset.begun == 2 and dataset.given == 16
-    assert found.item_place is not None and found.item_place.code == "time.sleep(0.001)"
+    assert dataset.begun == 2
+    assert dataset.given == 16
+    assert found.item_place is not None
+    assert found.item_place.code == "time.sleep(0.001)"
 
 
 class Finished(IterableDataset[Tensor]):
@@ -175,7 +184,9 @@ class Broken(IterableDataset[Tensor]):
 def test_what_cannot_be_iterated_again_is_left_alone(kind: type[IterableDataset[Tensor]]) -> None:
     dataset = kind()
     found = loading_of(DataLoader(dataset, batch_size=4))
-    assert found is not None and found.iterable and found.batch == 0.0
+    assert found is not None
+    assert found.iterable
+    assert found.batch == 0.0
     if isinstance(dataset, Once):
         assert next(dataset.stream) == 0.0
 
@@ -183,7 +194,9 @@ def test_what_cannot_be_iterated_again_is_left_alone(kind: type[IterableDataset[
 @pytest.mark.parametrize("batch_size", [1, None])
 def test_an_iteration_over_single_samples_and_over_whole_batches(batch_size: int | None) -> None:
     found = loading_of(DataLoader(Numbers(), batch_size=batch_size))
-    assert found is not None and found.batch_size == 1 and found.item > 0
+    assert found is not None
+    assert found.batch_size == 1
+    assert found.item > 0
 
 
 class WrittenInC:

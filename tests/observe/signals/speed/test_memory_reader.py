@@ -23,7 +23,8 @@ def test_a_tensor_shows() -> None:
     assert reader is not None
     before = reader.used()
     held = torch.ones(20_000_000)  # so large that no memory that was freed before is used again
-    assert 75e6 < reader.used() - before < 85e6 and len(held)
+    assert 75e6 < reader.used() - before < 85e6
+    assert len(held)
     reader.close()
 
 
@@ -56,8 +57,10 @@ def test_the_device_of_the_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
         told = lambda device, answer=answer: asked.append(device) or answer  # noqa: E731
         monkeypatch.setattr(torch.accelerator, name, told)
     reader = reader_for(CUDA)
-    assert reader is not None and reader.most is not None
-    assert (reader.used(), reader.most()) == (7, 9) and set(asked) == {CUDA}
+    assert reader is not None
+    assert reader.most is not None
+    assert (reader.used(), reader.most()) == (7, 9)
+    assert set(asked) == {CUDA}
 
 
 @pytest.mark.parametrize("error", [AttributeError, RuntimeError])
@@ -82,7 +85,8 @@ def test_an_accelerator_that_the_model_is_not_on_is_not_asked(monkeypatch: pytes
     signal.run_ends()
     speed = run.trace.speed
     assert speed.memory[-1] - speed.memory[0] == pytest.approx(44e6, rel=0.05)
-    assert speed.peak_memory is not None and speed.peak_memory >= speed.memory[-1]
+    assert speed.peak_memory is not None
+    assert speed.peak_memory >= speed.memory[-1]
 
 
 def test_without_a_reading_there_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +95,8 @@ def test_without_a_reading_there_is_no_figure(monkeypatch: pytest.MonkeyPatch) -
     signal = Memory(run)
     signal.step_ends()
     signal.run_ends()
-    assert run.trace.speed.memory == [] and run.trace.speed.peak_memory is None
+    assert run.trace.speed.memory == []
+    assert run.trace.speed.peak_memory is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such module")

@@ -84,7 +84,8 @@ def test_layers_that_parameters_does_not_know(held: Any) -> None:
 def test_the_list_is_named() -> None:
     finding = flow(hiding(layers)).findings[0]
     assert "model.held" in finding.statement
-    assert finding.fix is not None and finding.fix.code == ("self.held = nn.ModuleList(self.held)",)
+    assert finding.fix is not None
+    assert finding.fix.code == ("self.held = nn.ModuleList(self.held)",)
 
 
 @pytest.mark.parametrize(

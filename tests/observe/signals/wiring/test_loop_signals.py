@@ -75,7 +75,8 @@ def test_clipping_is_seen_with_its_line() -> None:
     path = closely(make).gradient_paths[0]
     assert path.after_backward > 0.1
     assert path.at_update == pytest.approx(1e-3, rel=0.01)
-    assert path.changed_at is not None and "clip_grad_norm_" in path.changed_at.code
+    assert path.changed_at is not None
+    assert "clip_grad_norm_" in path.changed_at.code
     assert path.left is None
 
 
@@ -200,7 +201,8 @@ def test_eval_mode_is_seen_where_it_begins() -> None:
 
     record = closely(make, steps=8).modes["Sequential"]
     assert (record.trained, record.evaluated) == ([0, 1], [3, 4, 5, 6, 7])
-    assert record.place is not None and record.place.code == "model.eval()"
+    assert record.place is not None
+    assert record.place.code == "model.eval()"
 
 
 def test_modes_that_are_in_order() -> None:

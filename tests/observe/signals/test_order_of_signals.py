@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 
 import pytest
 
-from pytest_trainhealth import slow_training
+from pytest_trainhealth.engine import closeup
 from pytest_trainhealth.checks import check
 from pytest_trainhealth.observe import signals
 from pytest_trainhealth.observe.run.run import Run
@@ -54,4 +54,4 @@ def test_looks_at_a_slow_step_come_one_after_the_other() -> None:
 
 
 def test_samples_of_a_slow_training_are_read_when_nothing_else_looks_any_more() -> None:
-    assert slow_training._LOOKS == ("threads", "kept_graphs", "slow_calls", "loading")
+    assert closeup._LOOKS == ("threads", "kept_graphs", "slow_calls", "loading")

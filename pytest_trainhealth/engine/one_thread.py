@@ -1,0 +1,82 @@
+"""Waiting for data that torch's threads hide: the steps once more, with one thread.
+
+An operation that torch splits is done when its last thread is. Where that one has to wait for a processor, beside other
+work or in a container with a small share of one, the smallest of operations takes 20 ms, and a step that does nothing
+but wait for its data seems to compute for longer than it waits.
+
+So where steps wait longer than any loader takes, and their computing with several threads is all that speaks for them,
+one thread decides. That accuses nobody who computes: a loader which is too slow for one thread is too slow for several,
+unless these take longer than one alone, and then they do not compute, they wait for one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .. import wording
+from ..analysis import timing
+from ..records.intervention import Condition
+from ..records.speed import PHASES
+from ..records.trace import Trace
+from ..records.verdict import Symptom, Verdict
+from .conclude import verdict_on
+from .examination import Examination
+
+_ONE_THREAD = Condition("threads", "one thread", {"count": 1})
+#: These are about the training's own speed, with the threads that it has.
+_OWN_SPEED = ("min_samples_per_second", "max_step_ms", "max_memory_growth")
+
+
+def with_one_thread(verdict: Verdict, examination: Examination) -> Verdict:
+    """The verdict; another one where only threads have kept a slow loader from being found, or from being confirmed."""
+    first = examination.first
+    if first is None or not examination.program.repeatable or not _is_open(verdict, first, examination.values):
+        return verdict
+    plan = examination.plan
+    plan = replace(plan, conditions=(*plan.conditions, _ONE_THREAD), drive=None)
+    values = {name: value for name, value in examination.values.items() if name not in _OWN_SPEED}
+    alone = Examination(examination.program, examination.check_name, values, plan)
+    found = verdict_on(alone, None, verdict.training, [], None)
+    if not _waits(found) or not _is_confirmed(found) or alone.first is None:
+        return verdict
+    assert found.symptom is not None
+    note = (
+        f"{first.speed.threads} threads hide it: with them a step computes for {_computing(first)} ms, "
+        f"with one for {_computing(alone.first)} ms"
+    )
+    return replace(
+        found,
+        symptom=_told(found.symptom),
+        notes=(note, *found.notes),
+        figures={**verdict.figures, "measured": found.symptom.measured, "limit": found.symptom.limit},
+    )
+
+
+def _is_open(verdict: Verdict, first: Trace, values: Mapping[str, Any]) -> bool:
+    """Steps wait for long, with threads that may hide it, and neither a failure is certain nor a limit of the user's
+    own was kept."""
+    if first.speed.threads <= 1 or values.get("max_data_wait") is not None or not timing.is_about_gates(first):
+        return False
+    if verdict.failed and (not _waits(verdict) or _is_confirmed(verdict)):
+        return False
+    return bool(timing.measured(first).get("data_wait")) and not timing.is_ordinary(first)
+
+
+def _waits(verdict: Verdict) -> bool:
+    """It failed, and because steps wait for their data."""
+    return verdict.failed and verdict.figures.get("measured") == verdict.figures.get("data_wait")
+
+
+def _is_confirmed(verdict: Verdict) -> bool:
+    return any(finding.confirmed for finding in verdict.findings)
+
+
+def _computing(trace: Trace) -> str:
+    known = timing.measured(trace)
+    return wording.short(sum(known[f"{phase}_ms"] or 0.0 for phase in PHASES if phase not in ("wait", "transfer")))
+
+
+def _told(symptom: Symptom) -> Symptom:
+    return replace(symptom, summary=f"{symptom.summary}, with one thread")
