@@ -30,8 +30,8 @@ pytest_plugins = ["pytester"]
 
 _TESTS = Path(__file__).parent
 #: Folders and files, in the order in which they run; what is not named comes in between.
-_FIRST = ("contract", "messages", "checks", "causes", "plugin")
-_LAST = ("corpus", "causes/test_pairs.py", "example")
+_FIRST = ("contract", "messages", "records", "analysis", "checks", "causes", "plugin")
+_LAST = ("evaluation", "causes/test_pairs.py", "example")
 _OF_THE_OUTER_RUN = (
     "CI",
     "PYTEST_ADDOPTS",

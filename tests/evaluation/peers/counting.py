@@ -12,13 +12,14 @@ from ..scoreboard.counting import Judged, Share
 from ..scoreboard.tables import table
 from .asking import TOOLS, tool
 
-WORDS = """\ The same programs (seed 0) with other tools from PyPI, each used as its documentation says. *found*: it
-raised at least one alarm. *named*: some alarm, not only the first, stands for the true cause; which causes an alarm
-stands for is in `tests/evaluation/peers`, generously: all that its name, its message or its documentation speaks of.
-*false alarms*: an alarm on a twin or a healthy program. Shares are of the programs that a tool could take; those that
-it could not, or on which it (or the program under it) raised an error of another kind, are counted apart. Where a tool
-tells errors from warnings, both ways of reading it are given. Confirming a cause by a re-run is not compared. None of
-these tools was made for this corpus; ours was made with it at hand.
+WORDS = """\
+The same programs (seed 0) with other tools from PyPI, each used as its documentation says. *found*: it raised at least
+one alarm. *named*: some alarm, not only the first, stands for the true cause; which causes an alarm stands for is in
+`tests/evaluation/peers`, generously: all that its name, its message or its documentation speaks of. *false alarms*: an
+alarm on a twin or a healthy program. Shares are of the programs that a tool could take; those that it could not, or on
+which it (or the program under it) raised an error of another kind, are counted apart. Where a tool tells errors from
+warnings, both ways of reading it are given. Confirming a cause by a re-run is not compared. None of these tools was
+made for this corpus; ours was made with it at hand.
 """
 NOT_RUN = """\
 TrainCheck (`traincheck` 0.2.0) is not in the table. It learns invariants from the trace of a healthy reference *script*
