@@ -16,14 +16,14 @@ from .loss_curve import clearly_below
 _SQUARES = {"mse_loss", "squared difference"}
 _SIZES = {"l1_loss", "absolute difference"}
 _CLASSES = {*WITH_CLASSES, "log-likelihood"}
-#: A first loss this many times that of a guess: a tenth of it may still be no better than guessing. By judgement: from
-#: 3 times a guess down to a tenth of it is less than a third of a guess.
+#: A first loss this many times that of a guess: a tenth of it may still be no better than guessing. Healthy: 1.02 by
+#: median, 186 of 194 programs below 3; faulty: 7 of 50 above.
 _FAR_ABOVE = 3.0
-#: A loss that is this many times what its function gives, the rest being a penalty on the parameters. By judgement: at
-#: 5 times, four fifths of what falls are the penalty.
+#: A loss that is this many times what its function gives, the rest being a penalty on the parameters. The faulty
+#: program: 25, the healthy one with a penalty: 1.0. By judgement in between.
 _DROWNED = 5.0
-#: What cannot do better than half of a guess's loss may be noise; what is this many times worse has not begun. By
-#: judgement: the other way round from half.
+#: What cannot do better than half of a guess's loss may be noise; what is this many times worse has not begun. Over
+#: several batches, of programs that start far above: healthy one of 8 (7.1) and faulty 4 of 10, so a cure decides.
 _WORSE = 2.0
 
 

@@ -48,28 +48,56 @@ SIGNALS: tuple[str, ...] = (
 )
 ONE_BATCH = False
 ABOUT_HYPERPARAMETERS = True
+#: By judgement: 142 of 278 healthy programs are below a tenth by then, and all but 10 of 299 have fallen by 5 %.
 STEPS = 80
 
 #: What `trains_without_nan` needs, so that in a battery one run serves both.
 _LEAST = trains_without_nan.STEPS
-#: Calls without an update after which there will be none.
+#: Calls without an update after which there will be none. By judgement: the longest accumulation that is usual is 32.
 _WITHOUT_UPDATE = 32
+#: Of the first loss, as in overfits_one_batch. 142 of 278 healthy programs get there, 14 of 83 faulty ones.
 _LEARNT = 0.1
-#: Fewer steps show no course.
+#: Fewer steps show no course. By judgement: the shortest healthy run that is judged has 32.
 _FEWEST = 20
-#: A fall by half of the first loss is clear whatever the noise.
+#: A fall by half of the first loss is clear whatever the noise. Of 136 healthy programs that did not reach a tenth 101
+#: fell further, of 64 faulty ones 20.
 _CLEARLY_FELL = 0.5
-#: A run with a cure has to end clearly below the level without, and lower by a tenth of the first loss.
+#: A run with a cure has to end clearly below the level without (at half of it: of 20 faulty programs 17 ended below
+#: that with whatever was tried, 0.09 by median; of 13 healthy programs for which cures were tried one got to 0.47), and
+#: lower by a tenth of the first loss. Faulty: 17 of 18 programs at or above that tenth (median 0.94, the other 0.04);
+#: the one healthy program: 0.04.
 _BY_AT_LEAST = 0.1
-#: A low level is far better only when it is a fifth; so is one that smaller steps lead to.
+#: A low level is far better only when it is a fifth; so is one that smaller steps lead to. Faulty: 0.11 to 0.16 (three
+#: programs; a fourth, 1.0, had another cause). Healthy: from 0.91 on with smaller steps (12 programs), otherwise 0.47
+#: (one).
 _FAR_BELOW = 0.2
+#: Of a weight in one update, by median. Rates too high: 0.51 to 2.6, needing a decay: 0.62 and 1.1; healthy programs:
+#: 95 % below 0.08, 38 of 291 above, so a cure decides.
 _LARGE_UPDATE = 0.05
+#: The same: healthy at least 6.4e-4 (291 programs), rates too low at most 3.5e-5 (three).
 _SMALL_UPDATE = 1e-4
-#: Of the values of a sigmoid or tanh, at the first step.
+#: Of the values of a sigmoid or tanh, at the first step. Healthy: at most 0.05 (183 programs), the faulty one: 0.96.
 _AT_THE_ENDS = 0.5
+#: Of the first loss. Of 281 healthy programs 269 fell further, of 91 faulty ones 52. By judgement: what has not moved
+#: may be on its first plateau.
 _FELL_SOMEWHAT = 0.3
-#: What begins later is not seen again by the closer look.
+#: What begins later is not seen again by the closer look. That look has 64 steps, and what begins has to be seen at
+#: several.
 _SEEN_CLOSELY = 56
+#: Steps, and the losses of which all have to be low. By judgement: of ten batches the worst speaks for the data.
+_ASKED_EVERY = 10
+#: Losses, however short the curve. By judgement: of 5 two may be odd.
+_FEWEST_AT_THE_END = 5
+#: Of the first loss: less is told, and is no alarm. Healthy: 10 of 299 programs fell by less.
+_HARDLY_FELL = 0.05
+#: Of the third quarter, with steps that are large. Asked of few: of 5 healthy programs 2 are above (-0.09 to 0.10), of
+#: 12 faulty ones 7 (-0.5 to 0.36). By judgement.
+_FALLS_ON = 0.05
+#: Of the first loss. Healthy: one of 55 programs grew by 0.3, the others fell by 0.09 and more; faulty: 7 of 63 grew by
+#: up to 7.3.
+_GREW = 0.2
+#: Instead of a first loss of 0, below any that matters: 1e-12.
+_NO_ZERO = 1e-12
 
 
 def longest(settings: Mapping[str, Any]) -> int:
@@ -86,9 +114,8 @@ def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
         return len(losses) >= 2
     if updates >= _steps(settings) or (not updates and len(losses) >= _WITHOUT_UPDATE):
         return True
-    learnt = (
-        len(losses) >= _LEAST and len(losses) % 10 == 0 and losses[0] > 0 and max(losses[-10:]) < _LEARNT * losses[0]
-    )
+    asked = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
+    learnt = asked and max(losses[-_ASKED_EVERY:]) < _LEARNT * losses[0]
     return learnt and trace.alignment is None and not trace.cured and not _plainly_wrong(trace)
 
 
@@ -117,9 +144,11 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(trace.cut_short, known) if trace.cut_short else Passed(figures=known)
     if wiring.adversarial(trace) or (learning_rates.warming_up(trace) and not learning_rates.runs_away(trace)):
         return Passed(figures=known)
-    fell = (first - last) / max(abs(first), 1e-12)
-    notes = () if fell > 0.05 else (f"loss {wording.change(first, last)} over {len(losses)} steps: nothing was learnt "
-                                    "that carries over, which is as it should be with random labels",)  # fmt: skip
+    fell = (first - last) / max(abs(first), _NO_ZERO)
+    notes = () if fell > _HARDLY_FELL else (
+        f"loss {wording.change(first, last)} over {len(losses)} steps: nothing was learnt "
+        "that carries over, which is as it should be with random labels",
+    )  # fmt: skip
     if chance.worse(trace, last):
         return Doubtful(_worse_than_a_guess(trace, first, last), Passed(notes, known))
     odd = _odd(trace, first, last, fell)
@@ -161,7 +190,7 @@ def _falls_on(losses: list[float]) -> bool:
     """The last quarter is lower than the third by a twentieth: steps this large still go the right way."""
     quarter = len(losses) // 4
     third, last = median(losses[-2 * quarter : -quarter]), median(losses[-quarter:])
-    return third - last > 0.05 * abs(third)
+    return third - last > _FALLS_ON * abs(third)
 
 
 def _start(losses: list[float]) -> float:
@@ -170,11 +199,11 @@ def _start(losses: list[float]) -> float:
 
 def _end(losses: list[float]) -> float:
     """Over the last third, because batches differ."""
-    return median(losses[-max(5, len(losses) // 3) :])
+    return median(losses[-max(_FEWEST_AT_THE_END, len(losses) // 3) :])
 
 
 def _grows(losses: list[float]) -> bool:
-    return _end(losses) > losses[0] + 0.2 * abs(losses[0])
+    return _end(losses) > losses[0] + _GREW * abs(losses[0])
 
 
 def _far_better(cured: Trace, uncured: Trace) -> bool:
@@ -202,7 +231,7 @@ def _settles(cured: Trace, uncured: Trace) -> bool:
     Smaller steps take some noise out of every training; where it was noise that kept the loss up, it falls with them.
     """
     steps = min(len(cured.losses), len(uncured.losses))
-    last = max(5, (steps - (cured.smaller_steps_from or 0)) // 4)
+    last = max(_FEWEST_AT_THE_END, (steps - (cured.smaller_steps_from or 0)) // 4)
     before, after = median(uncured.losses[steps - last : steps]), median(cured.losses[steps - last : steps])
     return after >= 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
 

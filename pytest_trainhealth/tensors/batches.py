@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-#: Deeper than any batch; stops at structures that contain themselves. By judgement: none of the corpus is deeper than
-#: 3.
+#: Deeper than any batch; stops at structures that contain themselves. The deepest of 457 programs is 5. By judgement
+#: twice that and more.
 _DEEPEST = 12
 #: Words in the names of arguments and fields that are no inputs. What the loss compares with:
 _TARGETS = ("label", "target")

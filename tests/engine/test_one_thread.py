@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_trainhealth import Verdict
+from pytest_trainhealth.analysis.timing import LEAST_WARM_UP
 from pytest_trainhealth.engine.conclude import verdict_on
 from pytest_trainhealth.engine.examination import Examination
-from pytest_trainhealth.programs.training_program import Plan
 from pytest_trainhealth.engine.one_thread import with_one_thread
-from pytest_trainhealth.analysis.timing import LEAST_WARM_UP
+from pytest_trainhealth.programs.training_program import Plan
 from pytest_trainhealth.records.speed import SpeedRecord
 from pytest_trainhealth.records.trace import Trace
 

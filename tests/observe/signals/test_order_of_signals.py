@@ -6,8 +6,8 @@ from itertools import chain, pairwise
 
 import pytest
 
-from pytest_trainhealth.engine import closeup
 from pytest_trainhealth.checks import check
+from pytest_trainhealth.engine import closeup
 from pytest_trainhealth.observe import signals
 from pytest_trainhealth.observe.run.run import Run
 from pytest_trainhealth.observe.signals.probes.probes import Probes
