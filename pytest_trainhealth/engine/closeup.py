@@ -19,7 +19,7 @@ from ..records.trace import Trace
 from ..records.verdict import Symptom
 from .examination import Examination
 
-#: Wiring, activations and the size of updates show early.
+#: Wiring, activations and the size of updates show early. By judgement: a third of the 200 steps of overfits_one_batch.
 _CLOSER_STEPS = 64
 #: Reading samples comes last: by then nothing else looks any more.
 _LOOKS = ("threads", "kept_graphs", "slow_calls", "loading")

@@ -21,7 +21,7 @@ CLOSE = {"isclose", "allclose"}
 #: A figure, a file or a survey where it was measured, or that it was not.
 SOURCE = re.compile(r"(?<![A-Za-z_])\d|tests/|docs/|KNOWLEDGE|\bby judgement\b", re.IGNORECASE)
 #: A cause's place in the order of all causes, which `causes/__init__.py` gives: nothing is measured against it.
-PLACE_IN_AN_ORDER = "RANK"
+PLACE_IN_AN_ORDER = "ORDER"
 
 
 def inline_thresholds(tree: ast.Module) -> Iterator[tuple[int, str]]:
