@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from .engine.errand import Errand, sent_on
-from .engine.shared_results import Casebook
+from .engine.shared_results import SharedResults
 from .examine import examine
 from .records.verdict import Report, Verdict
 from .replay.reproducer import read
 from .settings import (
     BATTERY,
     CHECKS,
-    DATA,
-    FLOW,
-    INPUT,
-    OVERFIT,
+    GRADIENTS_FLOW,
+    LEARNS_FROM_DATA,
+    OVERFITS_ONE_BATCH,
+    USES_ITS_INPUT,
     WrongSetting,
     check_names,
     keywords,
@@ -30,7 +30,7 @@ from .training import Training
 
 #: What these find explains the others: a wiring fault must not be taken for a matter of learning rates. And the run
 #: of `learns_from_data` is one that `trains_without_nan` can judge.
-_TURNS = (FLOW, INPUT, OVERFIT, DATA)
+_TURNS = (GRADIENTS_FLOW, USES_ITS_INPUT, OVERFITS_ONE_BATCH, LEARNS_FROM_DATA)
 
 
 def diagnose(
@@ -54,12 +54,12 @@ def diagnose(
         if not any(given in names for names in takes.values()):
             raise WrongSetting(f"diagnose() takes no {given!r}{near(given, sorted(set().union(*takes.values())))}")
     verdicts = {}
-    casebook = Casebook()
+    shared = SharedResults()
     for check in sorted(wanted, key=_turn):
         mine = {key: value for key, value in settings.items() if key in takes[check]}
         values = read_keywords(check, mine, "diagnose()")
         with sent_on(Errand(None if reproducers is None else Path(reproducers), run_seed=seed)):
-            verdicts[check] = examine(subject, check, name=name, seed=seed, values=values, casebook=casebook)
+            verdicts[check] = examine(subject, check, name=name, seed=seed, values=values, shared=shared)
     return Report(name, tuple(verdicts[check] for check in wanted))
 
 

@@ -133,19 +133,24 @@ _WANTED = {
     str: "a text",
 }
 
-OVERFIT, FLOW, NAN, SPEED = "overfits_one_batch", "gradients_flow", "trains_without_nan", "keeps_throughput"
-INPUT, DATA = "uses_its_input", "learns_from_data"
+OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, KEEPS_THROUGHPUT = (
+    "overfits_one_batch",
+    "gradients_flow",
+    "trains_without_nan",
+    "keeps_throughput",
+)
+USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
 
 #: The checks of this release; all but the last are the battery behind `@pytest.mark.trainhealth`.
 CHECKS: dict[str, str] = {
-    OVERFIT: "the training memorises one batch",
-    FLOW: "every trainable parameter gets a sane gradient, is held by an optimizer and moves",
-    NAN: "loss, gradients and parameters stay finite",
-    INPUT: "outputs depend on the inputs, and samples do not leak into one another",
-    DATA: "over several batches it learns what only the inputs can tell, and neither oscillates nor sticks",
-    SPEED: "the step does not wait for its data, and is as fast as asked (measured with pytest-benchmark)",
+    OVERFITS_ONE_BATCH: "the training memorises one batch",
+    GRADIENTS_FLOW: "every trainable parameter gets a sane gradient, is held by an optimizer and moves",
+    TRAINS_WITHOUT_NAN: "loss, gradients and parameters stay finite",
+    USES_ITS_INPUT: "outputs depend on the inputs, and samples do not leak into one another",
+    LEARNS_FROM_DATA: "over several batches it learns what only the inputs can tell, and neither oscillates nor sticks",
+    KEEPS_THROUGHPUT: "the step does not wait for its data, and is as fast as asked (measured with pytest-benchmark)",
 }
-BATTERY: tuple[str, ...] = (OVERFIT, FLOW, NAN, INPUT, DATA)
+BATTERY: tuple[str, ...] = (OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, USES_ITS_INPUT, LEARNS_FROM_DATA)
 #: `trainhealth` stands for the battery; a check's marker has the check's name.
 MARKERS: frozenset[str] = frozenset({"trainhealth", *CHECKS})
 
@@ -202,7 +207,7 @@ SETTINGS: tuple[Setting, ...] = (
         option=False,
         ini=False,
         least=0.0,
-        checks=(OVERFIT,),
+        checks=(OVERFITS_ONE_BATCH,),
     ),
     Setting(
         "sweep",
@@ -211,7 +216,7 @@ SETTINGS: tuple[Setting, ...] = (
         "try what the data make plausible, too: other random numbers, the last batch, extremes",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
     ),
     Setting(
         "seeds",
@@ -220,7 +225,7 @@ SETTINGS: tuple[Setting, ...] = (
         "other random numbers to try",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
         least=1,
     ),
     Setting(
@@ -230,7 +235,7 @@ SETTINGS: tuple[Setting, ...] = (
         "factors on the inputs, with every power of ten on the way to them",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
         least=1e-30,
     ),
     Setting(
@@ -240,7 +245,7 @@ SETTINGS: tuple[Setting, ...] = (
         "sizes of batches to try",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
         least=1,
     ),
     Setting(
@@ -250,7 +255,7 @@ SETTINGS: tuple[Setting, ...] = (
         "degenerate samples to try: zero, constant, repeated, extreme",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
         possible=("zero", "constant", "repeated", "extreme"),
     ),
     Setting(
@@ -260,7 +265,7 @@ SETTINGS: tuple[Setting, ...] = (
         "autocast to these: bfloat16, float16",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
         possible=("bfloat16", "float16"),
     ),
     Setting(
@@ -270,7 +275,7 @@ SETTINGS: tuple[Setting, ...] = (
         "factors on the learning rate, with every power of ten on the way to them",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
         least=1e-30,
     ),
     Setting(
@@ -280,7 +285,7 @@ SETTINGS: tuple[Setting, ...] = (
         "move inputs by gradient towards log(0), x / 0, exp overflow and their like, inside the data's bounds",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
     ),
     Setting(
         "margin",
@@ -289,7 +294,7 @@ SETTINGS: tuple[Setting, ...] = (
         "measure the largest factor on inputs, learning rate and loss that stays finite",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
     ),
     Setting(
         "min_margin",
@@ -298,7 +303,7 @@ SETTINGS: tuple[Setting, ...] = (
         "fail where one of these factors is smaller",
         option=False,
         ini=False,
-        checks=(NAN,),
+        checks=(TRAINS_WITHOUT_NAN,),
         least=1.0,
     ),
     Setting(
@@ -309,7 +314,7 @@ SETTINGS: tuple[Setting, ...] = (
         option=False,
         ini=False,
         least=0.0,
-        checks=(SPEED,),
+        checks=(KEEPS_THROUGHPUT,),
     ),
     Setting(
         "max_memory_growth",
@@ -319,7 +324,7 @@ SETTINGS: tuple[Setting, ...] = (
         option=False,
         ini=False,
         least=0.0,
-        checks=(SPEED,),
+        checks=(KEEPS_THROUGHPUT,),
     ),
     Setting(
         "max_data_wait",
@@ -330,7 +335,7 @@ SETTINGS: tuple[Setting, ...] = (
         ini=False,
         least=0.0,
         most=1.0,
-        checks=(SPEED,),
+        checks=(KEEPS_THROUGHPUT,),
     ),
     Setting(
         "against",
@@ -338,7 +343,7 @@ SETTINGS: tuple[Setting, ...] = (
         None,
         "compare the speed of keeps_throughput with this revision, in the same run",
         metavar="REV",
-        checks=(SPEED,),
+        checks=(KEEPS_THROUGHPUT,),
     ),
     Setting(
         "tolerance",
@@ -348,7 +353,7 @@ SETTINGS: tuple[Setting, ...] = (
         option=False,
         ini=False,
         least=0.01,
-        checks=(SPEED,),
+        checks=(KEEPS_THROUGHPUT,),
     ),
     Setting(
         "min_samples_per_second",
@@ -358,7 +363,7 @@ SETTINGS: tuple[Setting, ...] = (
         option=False,
         ini=False,
         least=0.0,
-        checks=(SPEED,),
+        checks=(KEEPS_THROUGHPUT,),
     ),
 )
 

@@ -27,7 +27,7 @@ _DROWNED = 5.0
 _WORSE = 2.0
 
 
-def guess(trace: Trace) -> float | None:
+def chance_loss(trace: Trace) -> float | None:
     """None where the loss is not the mean of one function whose guess is known."""
     calls = [call for call in trace.loss_calls if call.step == 0]
     if len(calls) != 1 or not calls[0].sole or calls[0].reduction != "mean" or calls[0].weight != 1:
@@ -53,13 +53,13 @@ def no_better(trace: Trace, level: float) -> bool:
     drowned = under_a_penalty(trace)
     if drowned is not None:
         return not clearly_below(level, drowned)
-    known = guess(trace)
+    known = chance_loss(trace)
     return known is not None and trace.losses[0] > _FAR_ABOVE * known and not clearly_below(level, known)
 
 
-def worse(trace: Trace, level: float) -> bool:
+def worse_than_chance(trace: Trace, level: float) -> bool:
     """The loss started far above that of a guess, and still is."""
-    known = guess(trace)
+    known = chance_loss(trace)
     return known is not None and trace.losses[0] > _FAR_ABOVE * known and level > _WORSE * known
 
 

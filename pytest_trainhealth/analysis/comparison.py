@@ -33,7 +33,7 @@ def found(comparison: Comparison) -> str:
 
 
 def times(comparison: Comparison) -> str:
-    return f"{_ms(comparison.here)} ms a step, {_ms(comparison.there)} ms at {comparison.revision}"
+    return f"{_ms(comparison.current)} ms a step, {_ms(comparison.other)} ms at {comparison.revision}"
 
 
 def _interval(comparison: Comparison) -> str:

@@ -26,7 +26,7 @@ _WHOLE_PHASES = {"run_backward"}
 
 
 @dataclass(frozen=True)
-class StandsOut:
+class Hotspot:
     """`told` goes before 'takes 45 % of a step'."""
 
     told: str
@@ -50,19 +50,19 @@ def told_operators(operators: Iterable[tuple[str, float]]) -> str:
     return ", ".join(f"{name} {wording.share(part)}" for name, part in operators)
 
 
-def stands_out(trace: Trace) -> StandsOut | None:
+def hotspot(trace: Trace) -> Hotspot | None:
     call = dominant_call(trace)
     if call is not None and call.place is not None:
         named, often = f"{call.name}()", _often(call.calls)
-        return StandsOut(named, call.share, "a step", call.place, f"{named} is called {often}", call.torch)
+        return Hotspot(named, call.share, "a step", call.place, f"{named} is called {often}", call.torch)
     line, loop = trace.speed.line, trace.speed.loop
     if loop is not None and loop.share >= _OF_THE_FORWARD_PASS and loop.rounds >= _ROUNDS:
         told = f"a loop of {loop.rounds:,} rounds"
         evidence = f"the lines of the loop, {loop.rounds:,} rounds in a step"
-        return StandsOut(told, loop.share, "the forward pass", loop.place, evidence, is_loop=True)
+        return Hotspot(told, loop.share, "the forward pass", loop.place, evidence, is_loop=True)
     if line is not None and line.share >= _OF_THE_FORWARD_PASS and _is_one_operation(trace, line):
         evidence = f"the line is run {_often(line.rounds)} in a step"
-        return StandsOut("one line", line.share, "the forward pass", line.place, evidence, can_be_remembered=True)
+        return Hotspot("one line", line.share, "the forward pass", line.place, evidence, can_be_remembered=True)
     return None
 
 

@@ -7,7 +7,7 @@ from math import isfinite, log
 
 from .. import wording
 from ..records.loss_functions import APPLIES, BINARY, BOUNDED, DIFFERENCES, WITH_CLASSES
-from ..records.losses import Imitation, LossCall
+from ..records.losses import GeneratorRange, LossCall
 from ..records.trace import Trace
 from ..records.verdict import Place
 
@@ -50,7 +50,7 @@ def impossible(trace: Trace) -> LossCall | None:
     return None
 
 
-def doubts(trace: Trace) -> str:
+def oddities(trace: Trace) -> str:
     """What is odd about what the loss was given, though it may fall as it should; '' where nothing is."""
     if trace.loss_cured_by:
         return ""
@@ -212,9 +212,9 @@ def squashed_twice(call: LossCall) -> bool:
     return call.activation == "softmax" or (call.activation == "sigmoid" and APPLIES[call.function] == "sigmoid")
 
 
-def cannot_imitate(trace: Trace) -> Imitation | None:
+def cannot_imitate(trace: Trace) -> GeneratorRange | None:
     """What a generator makes cannot lie where a good part of the data lies that its adversary sees, at two steps."""
-    found = [i for i in trace.imitations if i.outside > _FAR_FROM_THE_DATA]
+    found = [i for i in trace.generator_ranges if i.outside > _FAR_FROM_THE_DATA]
     return next((i for i in found if any(o.step != i.step and o.layer == i.layer for o in found)), None)
 
 

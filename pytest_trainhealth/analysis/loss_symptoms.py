@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import wording
 from ..records.loss_functions import APPLIES
-from ..records.losses import Imitation, LossCall
+from ..records.losses import GeneratorRange, LossCall
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -26,7 +26,7 @@ def _squashed_twice(trace: Trace) -> Symptom:
     return Symptom(said, SILENT, 2.0, 1.0, "high", said)
 
 
-def _cannot_imitate(unlike: Imitation) -> Symptom:
+def _cannot_imitate(unlike: GeneratorRange) -> Symptom:
     said = f"{wording.share(unlike.outside)} of the data lie outside of what {unlike.activation} can imitate"
     where = loss_calls.between(unlike.low, unlike.high)
     summary = f"{said}: {unlike.layer} is given data {where}, and what {unlike.activation} made"

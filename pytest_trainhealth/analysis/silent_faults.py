@@ -129,7 +129,7 @@ def _samples_change(trace: Trace) -> Symptom | None:
 
 
 def _batch_spoilt(trace: Trace) -> Symptom | None:
-    spoilt = trace.spoilt_batch
+    spoilt = trace.blanked_batch
     if spoilt is None:
         return None
     said = f"the step blanks values of batch{spoilt.name} in the data themselves"

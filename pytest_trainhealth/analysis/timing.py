@@ -129,7 +129,7 @@ def split(trace: Trace, warm: int) -> dict[str, float]:
     return {"wait": waiting(trace, warm)[1], **{name: share * computing for name, share in shares.items()}}
 
 
-def quiet_step(trace: Trace) -> float | None:
+def fast_step(trace: Trace) -> float | None:
     """Seconds of a step while nobody else wanted the processor, to hold one run against another: the lower decile.
 
     Beside two busy loops on two cores, medians of the same 30 steps were up to 8.4 times apart, and lower deciles 3.9
@@ -155,7 +155,7 @@ def too_few_samples(symptom: Symptom) -> bool:
     return symptom.measured < symptom.limit
 
 
-def is_about_gates(trace: Trace) -> bool:
+def compares_no_revision(trace: Trace) -> bool:
     """Not about another revision: what takes the time here took it there, too."""
     return trace.comparison is None
 

@@ -8,11 +8,11 @@ from statistics import median
 from ..records.trace import Trace
 from ..records.wiring import (
     VANISHED,
-    Alliance,
+    DetachedSample,
     DoubleUpdate,
-    Draw,
     FrozenChange,
     GradientPath,
+    HelpedCritic,
     ModeRecord,
     OptimizerRecord,
     ParameterRecord,
@@ -83,13 +83,13 @@ def zeroed_moved(trace: Trace) -> list[FrozenChange]:
     return [r for r in found if r.name in known and known[r.name].trainable and not known[r.name].has_gradient]
 
 
-def drawn_without_gradient(trace: Trace) -> Draw | None:
-    return next((draw for draw in trace.draws.values() if len(draw.steps) > _STEPS), None)
+def drawn_without_gradient(trace: Trace) -> DetachedSample | None:
+    return next((draw for draw in trace.detached_samples.values() if len(draw.steps) > _STEPS), None)
 
 
-def alliance(trace: Trace) -> Alliance | None:
+def alliance(trace: Trace) -> HelpedCritic | None:
     """A critic whose opponent helps it, at every step that was looked at closely enough."""
-    return next((each for each in trace.alliances.values() if len(each.steps) > _STEPS), None)
+    return next((each for each in trace.helped_critics.values() if len(each.steps) > _STEPS), None)
 
 
 def broken_ties(trace: Trace) -> list[TiedPair]:
@@ -175,7 +175,7 @@ def weights(trace: Trace) -> list[ParameterRecord]:
     return [p for p in trace.trainable if p.is_weight]
 
 
-def squeezed_to_one(trace: Trace) -> ParameterRecord | None:
+def one_unit_bottleneck(trace: Trace) -> ParameterRecord | None:
     """The weights of a single unit that stands between a model and its outputs, three or more.
 
     Not where the outputs are as many as the inputs: an autoencoder squeezes by intention. Two units are what one draws.
@@ -212,7 +212,7 @@ def update_ratios(trace: Trace) -> list[float]:
 FEW_VALUES = 2
 
 
-def norms_starve(trace: Trace) -> bool:
+def batch_norms_starved(trace: Trace) -> bool:
     """Most BatchNorm layers get two values per channel or fewer, and not in the last batch of an epoch alone.
 
     A single one behind a global pooling, beside many that see all positions, does little harm.

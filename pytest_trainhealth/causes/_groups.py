@@ -23,7 +23,7 @@ class Stage(Enum):
     NUMBERS = auto()
     RATES = auto()
     #: Apart from the others: these causes explain slow steps and growing memory alone, which none of the others does.
-    SPEED = auto()
+    KEEPS_THROUGHPUT = auto()
 
     @property
     def first_rank(self) -> int:
@@ -32,7 +32,7 @@ class Stage(Enum):
 
 
 #: Room for twenty causes each; who comes first among those of speed concerns nobody else.
-_FIRST_RANKS = {Stage.STRUCTURE: 0, Stage.NUMBERS: 20, Stage.RATES: 40, Stage.SPEED: 0}
+_FIRST_RANKS = {Stage.STRUCTURE: 0, Stage.NUMBERS: 20, Stage.RATES: 40, Stage.KEEPS_THROUGHPUT: 0}
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ WIRING = Group("wiring", "Wiring and loop", Stage.STRUCTURE)
 LOSS = Group("loss", "Loss", Stage.STRUCTURE)
 DATA = Group("data", "Inputs and data", Stage.STRUCTURE)
 NUMBERS = Group("numbers", "Numbers", Stage.NUMBERS)
-SPEED = Group("speed", "Speed and memory, with `keeps_throughput`", Stage.SPEED)
+KEEPS_THROUGHPUT = Group("speed", "Speed and memory, with `keeps_throughput`", Stage.KEEPS_THROUGHPUT)
 RATES = Group("rates", "Rates, last of all", Stage.RATES)
 
 #: As the tables list them.
-GROUPS = (WIRING, LOSS, DATA, NUMBERS, SPEED, RATES)
+GROUPS = (WIRING, LOSS, DATA, NUMBERS, KEEPS_THROUGHPUT, RATES)

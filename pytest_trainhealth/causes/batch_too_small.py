@@ -45,7 +45,7 @@ _MESSAGE = "more than 1 value per channel"
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     few = {path: count for path, count in trace.values_per_channel.items() if count <= _FEW}
     crash = trace.crash
-    if not few or (crash is None and not wiring.norms_starve(trace)):
+    if not few or (crash is None and not wiring.batch_norms_starved(trace)):
         return None
     if symptom.category == CRASH and (crash is None or _MESSAGE not in crash.message):
         return None

@@ -36,9 +36,9 @@ from ..records.symptoms import PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Place, Symptom
 from . import Suspicion
-from ._groups import SPEED
+from ._groups import KEEPS_THROUGHPUT
 
-GROUP = SPEED
+GROUP = KEEPS_THROUGHPUT
 ORDER = 0
 EXPLAINS = (PERFORMANCE,)
 
@@ -54,7 +54,7 @@ _COMPUTES = 0.5
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     known = timing.measured(trace)
-    if not known or not timing.is_about_gates(trace):
+    if not known or not timing.compares_no_revision(trace):
         return None
     waiting, moving = (known["wait_ms"] or 0.0), (known["transfer_ms"] or 0.0)
     computing = sum(known[f"{phase}_ms"] or 0.0 for phase in ("forward", "backward", "optimizer", "rest"))

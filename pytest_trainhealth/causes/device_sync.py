@@ -29,9 +29,9 @@ from ..records.symptoms import PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
-from ._groups import SPEED
+from ._groups import KEEPS_THROUGHPUT
 
-GROUP = SPEED
+GROUP = KEEPS_THROUGHPUT
 ORDER = 24
 EXPLAINS = (PERFORMANCE,)
 #: A value cannot be read without waiting for it, so no re-run can do without the wait.
@@ -45,7 +45,7 @@ _HARMLESS = 3
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     syncs = [sync for sync in trace.speed.syncs if sync.device != "cpu"]
     total = sum(sync.per_step for sync in syncs)
-    if total <= _HARMLESS or not timing.is_about_gates(trace):
+    if total <= _HARMLESS or not timing.compares_no_revision(trace):
         return None
     syncs.sort(key=lambda sync: -sync.per_step)
     worst = syncs[0]

@@ -28,7 +28,7 @@ from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
-from ..records.wiring import Draw, GraphEnd, ParameterRecord
+from ..records.wiring import DetachedSample, GraphEnd, ParameterRecord
 from . import Suspicion
 from ._groups import WIRING
 
@@ -84,7 +84,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     )  # fmt: skip
 
 
-def _drawn(draw: Draw) -> Suspicion:
+def _drawn(draw: DetachedSample) -> Suspicion:
     return Suspicion(
         statement="no gradient comes back through sample()",
         evidence=(

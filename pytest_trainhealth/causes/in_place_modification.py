@@ -30,7 +30,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .. import wording
-from ..records.data import KeptTensor, SampleChange, SpoiltBatch
+from ..records.data import BlankedBatch, KeptTensor, SampleChange
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -49,8 +49,8 @@ _LOOKS = 4
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if trace.sample_change is not None:
         return _visits(trace.sample_change) if trace.sample_change.by_step else _samples(trace.sample_change)
-    if trace.spoilt_batch is not None:
-        return _batch(trace.spoilt_batch)
+    if trace.blanked_batch is not None:
+        return _batch(trace.blanked_batch)
     drifting = [record for record in trace.kept_tensors.values() if _drifts(record)]
     # what moves is the training's business as long as the training is well
     return _kept(drifting) if drifting and symptom.category != SILENT else None
@@ -105,7 +105,7 @@ def _visits(change: SampleChange) -> Suspicion:
     )
 
 
-def _batch(spoilt: SpoiltBatch) -> Suspicion:
+def _batch(spoilt: BlankedBatch) -> Suspicion:
     name = f"batch{spoilt.name}"
     return Suspicion(
         statement=f"{name} is blanked in the data themselves, and is the target, too",

@@ -91,7 +91,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement = statement or f"all that passes {narrow.module or narrow.name} goes through {units}"
         evidence.append(Evidence(f"{narrow.name} has {units}; the widest layer has {_widest(weights)}"))
         fix = fix or "give that layer more units"
-        if narrow is wiring.squeezed_to_one(trace):
+        if narrow is wiring.one_unit_bottleneck(trace):
             options = {"start": narrow.module, "end": weights[-1].module}
             cures = (*cures, Cure("bypass", f"a way past {narrow.module or 'that layer'}", options))
     if _single_pixels(trace, weights):

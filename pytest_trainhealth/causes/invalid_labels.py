@@ -89,17 +89,17 @@ def _allowed(call: LossCall) -> tuple[str, Fix]:
 
 def _too_long(trace: Trace) -> Suspicion | None:
     """There is no way to align a transcript with fewer frames than it has symbols: its likelihood is 0."""
-    guilty = trace.guilty
-    if guilty is None or guilty.value != "inf" or "ctc_loss" not in guilty.operation:
+    culprit = trace.culprit
+    if culprit is None or culprit.value != "inf" or "ctc_loss" not in culprit.operation:
         return None
-    if any(given.infinite for given in guilty.inputs):
+    if any(given.infinite for given in culprit.inputs):
         return None  # a symbol that the model gives no chance at all
-    sample = "" if guilty.sample is None else f", first for sample {guilty.sample} of the batch"
+    sample = "" if culprit.sample is None else f", first for sample {culprit.sample} of the batch"
     return Suspicion(
         statement="a label is longer than its input, and ctc_loss is infinite for it",
-        evidence=(Evidence(f"ctc_loss is inf at step {guilty.step}{sample}", place=guilty.place),),
+        evidence=(Evidence(f"ctc_loss is inf at step {culprit.step}{sample}", place=culprit.place),),
         why="no alignment has as many symbols as the label in so few frames: its likelihood is 0",
-        places=loss_calls.places(guilty.place),
+        places=loss_calls.places(culprit.place),
         fix=Fix("leave such samples out of the data; or, where they are few:", ("nn.CTCLoss(zero_infinity=True)",)),
         not_this="nan_to_num on the loss, or clipping: the gradient is not finite either",
     )

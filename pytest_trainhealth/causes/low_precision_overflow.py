@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from .. import wording
 from ..records.intervention import Cure
-from ..records.numbers import GuiltyOperation
+from ..records.numbers import FirstBadOperation
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -44,28 +44,28 @@ _LARGEST = 65504.0
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     weights = [p for p in trace.trainable if p.dtype in _HALVES]
-    guilty = trace.guilty if trace.guilty is not None and _in_half(trace.guilty) else None
+    culprit = trace.culprit if trace.culprit is not None and _in_half(trace.culprit) else None
     if symptom.category != EXPLOSION and not weights and "float16" not in trace.halves:
         return None  # bfloat16 under autocast has the range of float32, and its weights are in float32
-    if not trace.halves and not weights and guilty is None:
+    if not trace.halves and not weights and culprit is None:
         return None
     dtype = weights[0].dtype if weights else next((kind for kind in _HALVES if kind in trace.halves), "float16")
     evidence: list[Evidence] = []
     statement = ""
-    if guilty is not None:
-        where = f" in {guilty.module}" if guilty.module else ""
-        largest = max(max(abs(r.low), abs(r.high)) for r in guilty.inputs)
-        operation = guilty.operation.removesuffix("Backward0").strip("_")
-        statement = f"{operation}{where} makes {guilty.value} in {dtype}"
+    if culprit is not None:
+        where = f" in {culprit.module}" if culprit.module else ""
+        largest = max(max(abs(r.low), abs(r.high)) for r in culprit.inputs)
+        operation = culprit.operation.removesuffix("Backward0").strip("_")
+        statement = f"{operation}{where} makes {culprit.value} in {dtype}"
         evidence.append(
             Evidence(
-                f"{statement} at step {guilty.step}, out of values up to {wording.short(largest)}",
+                f"{statement} at step {culprit.step}, out of values up to {wording.short(largest)}",
                 largest,
-                guilty.place,
+                culprit.place,
             )
         )
     record = trace.halves.get(dtype)
-    if record is not None and record.overflow and guilty is None:
+    if record is not None and record.overflow and culprit is None:
         statement = f"{record.overflow} overflows in {dtype}"
         evidence.append(Evidence(f"{record.overflow} makes inf out of finite values", place=record.overflow_place))
     if record is not None:
@@ -83,7 +83,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if weights:
         named = wording.names([p.name for p in weights])
         evidence.append(Evidence(f"{wording.plural(len(weights), 'trainable parameter')} held in {dtype}: {named}"))
-    place = guilty.place if guilty is not None else None
+    place = culprit.place if culprit is not None else None
     if place is None and record is not None:
         place = record.overflow_place or record.place
     return Suspicion(
@@ -101,8 +101,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     )
 
 
-def _in_half(guilty: GuiltyOperation) -> bool:
-    return any(given.dtype in _HALVES for given in guilty.inputs)
+def _in_half(culprit: FirstBadOperation) -> bool:
+    return any(given.dtype in _HALVES for given in culprit.inputs)
 
 
 def _fix(weights: bool, dtype: str) -> Fix:

@@ -53,8 +53,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     record = course.optimizer
     schedulers = learning_rates.schedulers_of(trace, record)
-    guilty = schedulers[0] if len(schedulers) == 1 else None
-    if len(schedulers) > 1 or (guilty is not None and guilty.kind in learning_rates.PER_EPOCH):
+    culprit = schedulers[0] if len(schedulers) == 1 else None
+    if len(schedulers) > 1 or (culprit is not None and culprit.kind in learning_rates.PER_EPOCH):
         return None  # stepped at the wrong time, or twice: another cause's
     updates, peak = len(record.rates), max(record.rates)
     share = wording.short(record.rates[-1])
@@ -63,20 +63,20 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             f"the learning rate is {wording.short(peak)} at its peak, below 2 % of that from update {course.at} on, "
             f"and {share} at update {updates}",
             float(course.at),
-            None if guilty is None else guilty.place,
+            None if culprit is None else culprit.place,
         )
     ]
     if 0 < course.at < len(trace.losses):
         there, end = trace.losses[course.at], loss_curve.level(trace.losses)
         evidence.append(Evidence(f"the loss is {wording.loss(there)} there and {wording.loss(end)} at the end", there))
-    by = guilty.kind if guilty is not None else "the training"
-    place = None if guilty is None else guilty.made_at or guilty.place
+    by = culprit.kind if culprit is not None else "the training"
+    place = None if culprit is None else culprit.made_at or culprit.place
     return Suspicion(
         statement=f"{by} has taken the learning rate away by update {course.at} of {updates}",
         evidence=tuple(evidence),
         why="from then on the steps are too small to change anything",
         places=() if place is None else (place,),
-        fix=_fix(guilty),
+        fix=_fix(culprit),
         not_this="more epochs: at this learning rate they change nothing",
         cures=(Cure("constant_rate", "constant learning rate", {"rate": course.rate}),),
     )

@@ -35,9 +35,9 @@ from ..records.symptoms import MEMORY
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
-from ._groups import SPEED
+from ._groups import KEEPS_THROUGHPUT
 
-GROUP = SPEED
+GROUP = KEEPS_THROUGHPUT
 ORDER = 10
 EXPLAINS = (MEMORY,)
 _ADDING = {"append", "add", "appendleft"}

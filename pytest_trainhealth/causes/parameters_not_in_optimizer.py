@@ -51,7 +51,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     late = _put_in_later(orphans[0], trace)
     names = wording.names([p.name for p in orphans])
     everything = len(orphans) == sum(p.has_gradient for p in trace.trainable)
-    copy = late is None and everything and optimizer.strangers == optimizer.parameters
+    copy = late is None and everything and optimizer.foreign_tensors == optimizer.parameters
     hidden = list(dict.fromkeys(p.kept_in for p in orphans if p.kept_in))
     if hidden:
         statement = f"the optimizer never updates what model.{wording.names(hidden)} holds"
@@ -83,12 +83,12 @@ def _evidence(orphans: list[ParameterRecord], optimizer: OptimizerRecord) -> lis
             f"{named} ({wording.count(values)} values) need gradients but are in no parameter group", float(values)
         )
     ]
-    if optimizer.strangers:
+    if optimizer.foreign_tensors:
         found.append(
             Evidence(
-                f"{optimizer.label} holds {wording.plural(optimizer.strangers, 'tensor')} "
-                f"({wording.count(optimizer.stranger_values)} values) that the model does not have",
-                float(optimizer.strangers),
+                f"{optimizer.label} holds {wording.plural(optimizer.foreign_tensors, 'tensor')} "
+                f"({wording.count(optimizer.foreign_values)} values) that the model does not have",
+                float(optimizer.foreign_tensors),
             )
         )
     norms = [g for _, g in sorted(orphans[0].gradients.items()) if g]

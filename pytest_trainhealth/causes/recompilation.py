@@ -35,9 +35,9 @@ from ..records.symptoms import PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
-from ._groups import SPEED
+from ._groups import KEEPS_THROUGHPUT
 
-GROUP = SPEED
+GROUP = KEEPS_THROUGHPUT
 ORDER = 20
 EXPLAINS = (PERFORMANCE,)
 
@@ -58,7 +58,7 @@ _LONGEST_CODE = 60
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     times, warm = timing.step_times(trace), timing.warm_up(timing.step_times(trace))
     late = [step for step in trace.speed.compiled if step >= timing.LEAST_WARM_UP]
-    if warm is None or len(late) < _OFTEN or not timing.is_about_gates(trace):
+    if warm is None or len(late) < _OFTEN or not timing.compares_no_revision(trace):
         return None
     compiling = median(times[step] for step in late if step < len(times))
     others = [seconds for step, seconds in enumerate(times) if step not in trace.speed.compiled]

@@ -53,8 +53,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     per_epoch = next((s for s in often if s.kind in learning_rates.PER_EPOCH), None)
     if course.kind in ("gone", "bounces") and per_epoch is None and len(schedulers) < 2:
         return None  # a decay that ends early: another cause's
-    guilty = per_epoch or next(iter(schedulers), None)
-    name = guilty.kind if guilty is not None else "the scheduler"
+    culprit = per_epoch or next(iter(schedulers), None)
+    name = culprit.kind if culprit is not None else "the scheduler"
     updates = wording.plural(len(record.rates), "update")
     what = {
         "zero": f"{name} sets the learning rate of {record.label} to 0",
@@ -75,12 +75,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if course.kind == "bounces":
         evidence = [Evidence(f"it falls below a tenth and comes back {course.at} times in {updates}", course.at)]
     evidence += [Evidence(f"{s.kind}.step() is called {_how_often(s, record.steps)}", s.calls) for s in schedulers]
-    fix = _fix(guilty, course.kind)
+    fix = _fix(culprit, course.kind)
     return Suspicion(
         statement=what,
         evidence=tuple(evidence),
         why="a schedule counts its own steps, and these are not the ones that were meant",
-        places=_places(guilty),
+        places=_places(culprit),
         fix=fix,
         not_this="a higher learning rate to start with, or more epochs",
         cures=(Cure("constant_rate", "constant learning rate", {"rate": course.rate}),),

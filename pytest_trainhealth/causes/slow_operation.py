@@ -31,15 +31,15 @@ from typing import Any
 
 from .. import wording
 from ..analysis import timing
-from ..analysis.hotspots import stands_out, told_operators
+from ..analysis.hotspots import hotspot, told_operators
 from ..records.intervention import Cure
 from ..records.symptoms import PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
-from ._groups import SPEED
+from ._groups import KEEPS_THROUGHPUT
 
-GROUP = SPEED
+GROUP = KEEPS_THROUGHPUT
 ORDER = 38
 EXPLAINS = (PERFORMANCE,)
 
@@ -52,8 +52,8 @@ _FIX_LOOP = "do all rounds in one call: an operation for the whole batch or sequ
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    slowest = stands_out(trace)
-    if slowest is None or not timing.is_about_gates(trace):
+    slowest = hotspot(trace)
+    if slowest is None or not timing.compares_no_revision(trace):
         return None
     share = f"{wording.share(slowest.share)} of {slowest.of}"
     evidence = [Evidence(f"{slowest.evidence}: {share}", slowest.share, slowest.place)]

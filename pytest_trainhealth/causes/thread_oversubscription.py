@@ -30,9 +30,9 @@ from ..records.symptoms import PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
-from ._groups import SPEED
+from ._groups import KEEPS_THROUGHPUT
 
-GROUP = SPEED
+GROUP = KEEPS_THROUGHPUT
 ORDER = 21
 EXPLAINS = (PERFORMANCE,)
 
@@ -42,7 +42,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     load = trace.speed.load or 0.0
     # what else the machine does takes as many processors away as workers would
     busy = load > max(cores, threads)
-    if threads <= 1 or (threads + workers <= cores and not busy) or not timing.is_about_gates(trace):
+    if threads <= 1 or (threads + workers <= cores and not busy) or not timing.compares_no_revision(trace):
         return None
     beside = f" beside {wording.plural(workers, 'worker')}" if workers else ""
     beside = f"{beside} beside other work" if busy else beside

@@ -32,9 +32,9 @@ from ..records.symptoms import PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
-from ._groups import SPEED
+from ._groups import KEEPS_THROUGHPUT
 
-GROUP = SPEED
+GROUP = KEEPS_THROUGHPUT
 ORDER = 0
 EXPLAINS = (PERFORMANCE,)
 #: The fix is another program; a re-run of this one cannot show it.
@@ -56,7 +56,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence=(
             *_waiting(comparison),
             *((Evidence(_operators(grown), grown[0].growth),) if grown else ()),
-            Evidence(taken, comparison.here),
+            Evidence(taken, comparison.current),
             Evidence(spread, comparison.ratio),
         ),
         why="what was changed since costs time in every step",
@@ -67,14 +67,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _waiting(comparison: Comparison) -> tuple[Evidence, ...]:
     grew = comparison.wait_here - comparison.wait_there
-    if grew <= _WAITS_LONGER * comparison.there:
+    if grew <= _WAITS_LONGER * comparison.other:
         return ()
     there, here = (wording.short(1e3 * seconds) for seconds in (comparison.wait_there, comparison.wait_here))
     return (Evidence(f"waiting for data {there} -> {here} ms a step", grew),)
 
 
 def _operators(grown: tuple[OperatorTime, ...]) -> str:
-    told = [f"{row.name} {wording.short(row.there)} -> {wording.short(row.here)} ms" for row in grown[:3]]
+    told = [f"{row.name} {wording.short(row.other)} -> {wording.short(row.current)} ms" for row in grown[:3]]
     return f"operators that grew, own time in a step: {', '.join(told)}"
 
 

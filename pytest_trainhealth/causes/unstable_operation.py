@@ -25,7 +25,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..records.numbers import GuiltyOperation
+from ..records.numbers import FirstBadOperation
 from ..records.symptoms import EXPLOSION
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -65,40 +65,41 @@ _ADVICE = {
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    guilty = trace.guilty
-    if guilty is None or not guilty.from_finite or guilty.phase == "update":
+    culprit = trace.culprit
+    if culprit is None or not culprit.from_finite or culprit.phase == "update":
         return None
-    if guilty.value != "nan" and _is_bystander(guilty.operation):
+    if culprit.value != "nan" and _is_bystander(culprit.operation):
         return None
-    operation = _spoken(guilty)
-    where = f" in {guilty.module}" if guilty.module else ""
+    operation = _spoken(culprit)
+    where = f" in {culprit.module}" if culprit.module else ""
     size = f" of {trace.batch_size}" if trace.batch_size else ""
-    sample = "" if guilty.sample is None else f", for sample {guilty.sample}{size}"
-    infinite = any(given.infinite for given in guilty.inputs)
+    sample = "" if culprit.sample is None else f", for sample {culprit.sample}{size}"
+    infinite = any(given.infinite for given in culprit.inputs)
     out_of = "infinite" if infinite else "finite"
-    said = f"{operation}{where} made {guilty.value} out of {out_of} values at step {guilty.step}{sample}"
-    evidence = [Evidence(said, place=guilty.place)]
+    said = f"{operation}{where} made {culprit.value} out of {out_of} values at step {culprit.step}{sample}"
+    evidence = [Evidence(said, place=culprit.place)]
     evidence.extend(
-        Evidence(f"{'its input' if i == 0 else 'and'}: {_range(guilty, i)}") for i in range(min(2, len(guilty.inputs)))
+        Evidence(f"{'its input' if i == 0 else 'and'}: {_range(culprit, i)}")
+        for i in range(min(2, len(culprit.inputs)))
     )
     return Suspicion(
-        statement=f"{operation}{where} makes {guilty.value}",
+        statement=f"{operation}{where} makes {culprit.value}",
         evidence=tuple(evidence),
-        why=f"{operation.removesuffix(' (backward)')} left its domain in the {guilty.phase} pass",
-        places=() if guilty.place is None else (guilty.place,),
-        fix=Fix(_advice(guilty.operation)),
+        why=f"{operation.removesuffix(' (backward)')} left its domain in the {culprit.phase} pass",
+        places=() if culprit.place is None else (culprit.place,),
+        fix=Fix(_advice(culprit.operation)),
         not_this="nan_to_num on the loss, or clipping: the gradient of a NaN is a NaN",
-        certainty="possible" if _leapt(guilty) else "likely",
+        certainty="possible" if _leapt(culprit) else "likely",
     )
 
 
-def _leapt(guilty: GuiltyOperation) -> bool:
+def _leapt(culprit: FirstBadOperation) -> bool:
     """What goes into an exponential is far beyond its end when it first overflows: steps may be too large by far.
 
     The exponents of an exponential that is unstable by itself get there little by little.
     """
-    given = guilty.inputs[0] if guilty.inputs else None
-    return guilty.step > 0 and guilty.operation in _EXPONENTIALS and given is not None and given.high > _FAR_BEYOND
+    given = culprit.inputs[0] if culprit.inputs else None
+    return culprit.step > 0 and culprit.operation in _EXPONENTIALS and given is not None and given.high > _FAR_BEYOND
 
 
 def _is_bystander(operation: str) -> bool:
@@ -106,14 +107,14 @@ def _is_bystander(operation: str) -> bool:
     return base.startswith("_foreach") or base in _BYSTANDERS
 
 
-def _spoken(guilty: GuiltyOperation) -> str:
-    if guilty.phase == "backward":
-        return f"{guilty.operation.removesuffix('0').removesuffix('Backward').lower()} (backward)"
-    return guilty.operation.strip("_")
+def _spoken(culprit: FirstBadOperation) -> str:
+    if culprit.phase == "backward":
+        return f"{culprit.operation.removesuffix('0').removesuffix('Backward').lower()} (backward)"
+    return culprit.operation.strip("_")
 
 
-def _range(guilty: GuiltyOperation, index: int) -> str:
-    given = guilty.inputs[index]
+def _range(culprit: FirstBadOperation, index: int) -> str:
+    given = culprit.inputs[index]
     low, high, smallest = map(wording.short, (given.low, given.high, given.smallest))
     zeros = f", {wording.share(given.zeros)} zeros" if given.zeros else ""
     infinite = f", {wording.share(given.infinite)} infinite" if given.infinite else ""

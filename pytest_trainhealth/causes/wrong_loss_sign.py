@@ -31,7 +31,7 @@ from ..records.losses import LossCall
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
-from ..records.wiring import Alliance
+from ..records.wiring import HelpedCritic
 from . import Suspicion
 from ._groups import LOSS
 
@@ -95,7 +95,7 @@ def _turned(trace: Trace, call: LossCall) -> Suspicion:
     )
 
 
-def _allied(alliance: Alliance) -> Suspicion:
+def _allied(alliance: HelpedCritic) -> Suspicion:
     critic, maker = alliance.critic, alliance.maker
     steps = wording.plural(len(alliance.steps), "step")
     return Suspicion(

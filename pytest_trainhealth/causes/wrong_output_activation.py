@@ -29,7 +29,7 @@ from .. import wording
 from ..analysis import loss_calls
 from ..records.intervention import Cure
 from ..records.loss_functions import BOUNDED, RANGES
-from ..records.losses import Imitation, LossCall
+from ..records.losses import GeneratorRange, LossCall
 from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Place, Symptom
@@ -139,7 +139,7 @@ def _one_for_all(trace: Trace, call: LossCall) -> Suspicion:
     )
 
 
-def _unlike_the_data(trace: Trace, unlike: Imitation) -> Suspicion:
+def _unlike_the_data(trace: Trace, unlike: GeneratorRange) -> Suspicion:
     activation, module = unlike.activation, trace.modules.get(unlike.activation_module)
     made = unlike.activation_place or (module.place if module is not None else None)
     gives = _GIVES[activation]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol
 
-from ..records.judgement import Judgement, Sick
+from ..records.judgement import FailedRun, Judgement
 from ..records.trace import Trace
 
 
@@ -24,16 +24,16 @@ class Check(Protocol):
     #: Whether a learning rate may be what it has found.
     ABOUT_HYPERPARAMETERS: bool
 
-    def longest(self, settings: Mapping[str, Any]) -> int:
+    def max_steps(self, settings: Mapping[str, Any]) -> int:
         """The most steps that a run may take."""
 
-    def enough(self, trace: Trace, settings: Mapping[str, Any]) -> bool:
+    def stop_when(self, trace: Trace, settings: Mapping[str, Any]) -> bool:
         """Asked after every step: is the promise kept, or is it plain that it will not be?"""
 
     def judge(self, trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = ...) -> Judgement:
         """`controls` are the traces of those asked for so far, by the label of their cure."""
 
-    def result(self, trace: Trace, sick: Sick | None = None) -> str:
+    def result(self, trace: Trace, failed_run: FailedRun | None = None) -> str:
         """A run in a few characters, for the table of re-runs: '2.303 -> 0.021'."""
 
 

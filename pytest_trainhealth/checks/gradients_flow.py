@@ -28,7 +28,7 @@ from typing import Any
 from .. import wording
 from ..analysis import silent_faults, wiring
 from ..analysis.run_failures import broke_down
-from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
 from ..records.symptoms import INSTABILITY, NOT_LEARNING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -49,11 +49,11 @@ _PATIENCE = 32
 _CALLS_WITHOUT_UPDATE = 64
 
 
-def longest(settings: Mapping[str, Any]) -> int:
+def max_steps(settings: Mapping[str, Any]) -> int:
     return max(_CALLS_WITHOUT_UPDATE, int(settings.get("steps") or STEPS))
 
 
-def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if not trace.update_count and not any(p.moved for p in trace.trainable):
         return False
     if trace.update_count and trace.update_count < 3:
@@ -178,7 +178,7 @@ def _notes(trace: Trace) -> tuple[str, ...]:
     return (f"{wording.names(unused)} got no gradient in {trace.steps} steps",) if unused else ()
 
 
-def result(trace: Trace, sick: Sick | None = None) -> str:
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.finite:
         return "not finite"
     bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *_vanished(trace))}

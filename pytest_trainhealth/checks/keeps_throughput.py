@@ -35,7 +35,7 @@ from .. import wording
 from ..analysis import timing
 from ..analysis.run_failures import broke_down
 from ..analysis.timing import measured as measured
-from ..records.judgement import NO_CONTROLS, CouldNotJudge, Doubtful, Judgement, Passed, Sick
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, FailIfConfirmed, Judgement, Passed
 from ..records.speed import PHASES
 from ..records.symptoms import MEMORY, PERFORMANCE
 from ..records.trace import Trace
@@ -72,7 +72,7 @@ _NEEDED = {
 CLEARLY_FASTER, FASTER = 1.5, 1.1
 
 
-def longest(settings: Mapping[str, Any]) -> int:
+def max_steps(settings: Mapping[str, Any]) -> int:
     return steps(settings) + timing.MOST_WARM_UP
 
 
@@ -80,7 +80,7 @@ def steps(settings: Mapping[str, Any]) -> int:
     return int(settings.get("steps") or STEPS)
 
 
-def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     return timing.timed_steps(trace) >= steps(settings)
 
 
@@ -119,7 +119,7 @@ def _first_gate(known: Mapping[str, float | None], settings: Mapping[str, Any], 
     return None
 
 
-def _growing(trace: Trace, known: Mapping[str, float | None], settings: Mapping[str, Any]) -> Doubtful | None:
+def _growing(trace: Trace, known: Mapping[str, float | None], settings: Mapping[str, Any]) -> FailIfConfirmed | None:
     """Memory that nobody set a limit to. What is kept until an update, the moves of a game for one, is needed there: so
     most of the steps that count have to have one. (Not all: where a watched step ends is not always known.)"""
     growth, limit = known["memory_growth_mb"], _CURED if trace.cured else _HARM
@@ -130,7 +130,7 @@ def _growing(trace: Trace, known: Mapping[str, float | None], settings: Mapping[
         return None
     headline = _grows(growth)
     said = f"{headline}, at most {wording.short(limit)} MB passes without max_memory_growth="
-    return Doubtful(Symptom(said, MEMORY, growth, limit, "high", headline), Passed(figures=known))
+    return FailIfConfirmed(Symptom(said, MEMORY, growth, limit, "high", headline), Passed(figures=known))
 
 
 def _grows(growth: float) -> str:
@@ -152,37 +152,37 @@ def _told(known: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {wording.short(ms)} ms" for name, ms in parts.items() if ms or name != "moving")
 
 
-def clearly_better(trace: Trace, sick: Sick) -> bool:
+def clearly_better(trace: Trace, failed_run: FailedRun) -> bool:
     """A cured run that does not pass may be much faster all the same. Memory that still grows is not cured by that."""
-    if sick.symptom.category == MEMORY or not trace.finite or trace.crash is not None:
+    if failed_run.symptom.category == MEMORY or not trace.finite or trace.crash is not None:
         return False
-    return speed_up(trace, sick.trace) >= CLEARLY_FASTER
+    return speed_up(trace, failed_run.trace) >= CLEARLY_FASTER
 
 
-def is_faster(trace: Trace, sick: Sick) -> bool:
+def is_faster(trace: Trace, failed_run: FailedRun) -> bool:
     """A cured run that passes: did it pass because of the cure? Asked of speed alone."""
-    return speed_up(trace, sick.trace) >= FASTER
+    return speed_up(trace, failed_run.trace) >= FASTER
 
 
 def speed_up(trace: Trace, uncured: Trace) -> float:
     """How many times as many samples go through in the same time. 0 where that cannot be said."""
-    now, before = timing.quiet_step(trace), timing.quiet_step(uncured)
+    now, before = timing.fast_step(trace), timing.fast_step(uncured)
     if now is None or before is None:
         return 0.0
     done = (timing.samples_a_step(trace) or 1) / (timing.samples_a_step(uncured) or 1)
     return done * before / max(now, 1e-12)
 
 
-def result(trace: Trace, sick: Sick | None = None) -> str:
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     known = measured(trace)
     if not known:
         return "no step was timed"
-    if sick is not None and sick.symptom.category == MEMORY:
-        before, growth = measured(sick.trace)["memory_growth_mb"], known["memory_growth_mb"]
+    if failed_run is not None and failed_run.symptom.category == MEMORY:
+        before, growth = measured(failed_run.trace)["memory_growth_mb"], known["memory_growth_mb"]
         if before is not None and growth is not None:
             return f"{wording.short(before)} -> {wording.short(max(growth, 0.0))} MB a step"
-    if sick is not None and speed_up(trace, sick.trace) >= CLEARLY_FASTER:
-        return _faster(trace, sick.trace)
+    if failed_run is not None and speed_up(trace, failed_run.trace) >= CLEARLY_FASTER:
+        return _faster(trace, failed_run.trace)
     speed, step = known["samples_per_second"], known["step_seconds"]
     assert step is not None
     return f"{wording.short(speed)} samples/s" if speed else f"{wording.short(1e3 * step)} ms a step"
@@ -190,7 +190,7 @@ def result(trace: Trace, sick: Sick | None = None) -> str:
 
 def _faster(trace: Trace, uncured: Trace) -> str:
     """'1,390 -> 22,700 samples/s, 16.3 x faster': by the quiet steps of both, which the factor goes by."""
-    each = [(timing.samples_a_step(run), timing.quiet_step(run) or 1e-12) for run in (uncured, trace)]
+    each = [(timing.samples_a_step(run), timing.fast_step(run) or 1e-12) for run in (uncured, trace)]
     if all(samples for samples, _ in each):
         told = " -> ".join(wording.short((samples or 0.0) / seconds) for samples, seconds in each) + " samples/s"
     else:

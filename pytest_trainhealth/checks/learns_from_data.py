@@ -29,7 +29,7 @@ from .. import wording
 from ..analysis import chance, learning_rates, loss_curve, loss_symptoms, silent_faults, wiring
 from ..analysis.run_failures import broke_down
 from ..records.data import Alignment
-from ..records.judgement import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, Passed, Sick
+from ..records.judgement import NO_CONTROLS, UNTREATED, CouldNotJudge, FailedRun, FailIfConfirmed, Judgement, Passed
 from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -100,7 +100,7 @@ _GREW = 0.2
 _NO_ZERO = 1e-12
 
 
-def longest(settings: Mapping[str, Any]) -> int:
+def max_steps(settings: Mapping[str, Any]) -> int:
     return 2 * _steps(settings)
 
 
@@ -108,7 +108,7 @@ def _steps(settings: Mapping[str, Any]) -> int:
     return int(settings.get("steps") or STEPS)
 
 
-def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     losses, updates = trace.losses, min(trace.update_count, len(trace.losses))
     if trace.batches == 1:
         return len(losses) >= 2
@@ -128,7 +128,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(trace.cut_short or "no step was taken")
     first, last = _start(losses), _end(losses)
     known = {"first_loss": first, "last_loss": last}
-    uncured, wrong = controls.get(UNCURED), silent_faults.begins_later(trace, _SEEN_CLOSELY)
+    uncured, wrong = controls.get(UNTREATED), silent_faults.begins_later(trace, _SEEN_CLOSELY)
     apart = _not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)
     if apart is not None:
         return apart  # whatever else is wrong, no cure puts this right
@@ -149,10 +149,10 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         f"loss {wording.change(first, last)} over {len(losses)} steps: nothing was learnt "
         "that carries over, which is as it should be with random labels",
     )  # fmt: skip
-    if chance.worse(trace, last):
-        return Doubtful(_worse_than_a_guess(trace, first, last), Passed(notes, known))
+    if chance.worse_than_chance(trace, last):
+        return FailIfConfirmed(_worse_than_a_guess(trace, first, last), Passed(notes, known))
     odd = _odd(trace, first, last, fell)
-    return Passed(notes, known) if odd is None else Doubtful(odd, Passed(notes, known), rates=True)
+    return Passed(notes, known) if odd is None else FailIfConfirmed(odd, Passed(notes, known), rates=True)
 
 
 def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None:
@@ -175,7 +175,11 @@ def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None
 
 def _plainly_wrong(trace: Trace) -> bool:
     """What harms a training however far its loss has fallen; how much, a re-run without it shows."""
-    if learning_rates.wrong_way_round(trace) or learning_rates.cannot_settle(trace) or wiring.norms_starve(trace):
+    if (
+        learning_rates.wrong_way_round(trace)
+        or learning_rates.cannot_settle(trace)
+        or wiring.batch_norms_starved(trace)
+    ):
         return True
     return _learns_on_top(trace) and any(a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.activations.values())
 
@@ -214,7 +218,7 @@ def _far_better(cured: Trace, uncured: Trace) -> bool:
     if cured.smaller_steps_from is not None:
         return _settles(cured, uncured)
     first, before, after = abs(uncured.losses[0]), _end(uncured.losses), _end(cured.losses)
-    if chance.worse(uncured, before) and after < (chance.guess(uncured) or 0.0):
+    if chance.worse_than_chance(uncured, before) and after < (chance.chance_loss(uncured) or 0.0):
         return True  # a huge first loss is no measure
     if uncured.losses[0] > 0 and before > 0 and not loss_curve.clearly_below(after, before):
         return False
@@ -276,12 +280,14 @@ def _in_another_order(found: Alignment) -> Symptom:
 
 
 def _worse_than_a_guess(trace: Trace, first: float, last: float) -> Symptom:
-    guess = chance.guess(trace) or 0.0
+    chance_loss = chance.chance_loss(trace) or 0.0
     summary = (
         f"loss {wording.change(first, last)} in {len(trace.losses)} steps through the data: the same guess for every "
-        f"sample would give {wording.loss(guess)}"
+        f"sample would give {wording.loss(chance_loss)}"
     )
-    return Symptom(summary, PLATEAU, last, guess, "medium", f"loss stops at {wording.loss(last)}, worse than a guess")
+    return Symptom(
+        summary, PLATEAU, last, chance_loss, "medium", f"loss stops at {wording.loss(last)}, worse than a guess"
+    )
 
 
 def _symptom(trace: Trace, first: float, last: float) -> Symptom:
@@ -299,7 +305,7 @@ def _symptom(trace: Trace, first: float, last: float) -> Symptom:
     return Symptom(summary, category, last, wanted, "medium", headline)
 
 
-def result(trace: Trace, sick: Sick | None = None) -> str:
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
     return wording.change(trace.losses[0], _end(trace.losses) if trace.finite else trace.losses[-1])

@@ -30,7 +30,16 @@ from .. import wording
 from ..analysis import chance, learning_rates, loss_calls, loss_curve, loss_symptoms, wiring
 from ..analysis.run_failures import broke_down
 from ..records.intervention import Cure
-from ..records.judgement import NO_CONTROLS, UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed, Sick
+from ..records.judgement import (
+    NO_CONTROLS,
+    UNTREATED,
+    CouldNotJudge,
+    FailedRun,
+    FailIfConfirmed,
+    Judgement,
+    NeedsControl,
+    Passed,
+)
 from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -94,7 +103,7 @@ ZEROED_INPUTS = Cure("zeroed_inputs", "zeroed inputs")
 UNTRAINED = Cure("learning_rate", "no learning", {"factor": 0.0})
 
 
-def longest(settings: Mapping[str, Any]) -> int:
+def max_steps(settings: Mapping[str, Any]) -> int:
     return _steps(settings) * 2 * _CALLS_PER_UPDATE
 
 
@@ -102,7 +111,7 @@ def _steps(settings: Mapping[str, Any]) -> int:
     return int(settings.get("steps") or STEPS)
 
 
-def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     losses, steps = trace.losses, _steps(settings)
     if _kept(trace, settings.get("ratio", _RATIO)):
         return True
@@ -140,18 +149,18 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if trace.cut_short:
         return CouldNotJudge(trace.cut_short, known)
     if _below(losses, ratio):
-        return Doubtful(_only_guesses(trace, first, last), Passed(figures=known))
+        return FailIfConfirmed(_only_guesses(trace, first, last), Passed(figures=known))
     if max(map(abs, losses)) == 0:
         reason = "the loss is 0 from the first step on"
         if loss_calls.one_column(trace) is not None:
             return Symptom(f"{reason}, whatever the model gives", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
     fall = (first - last) / max(abs(first), _NO_ZERO)
-    stands_out = first - last > _ABOVE_NOISE * loss_curve.spread(losses)
-    if stands_out and (fall >= _WORTH_A_CONTROL or first <= 0):
+    hotspot = first - last > _ABOVE_NOISE * loss_curve.spread(losses)
+    if hotspot and (fall >= _WORTH_A_CONTROL or first <= 0):
         verdict = _beside_zeroed_inputs(trace, controls.get(ZEROED_INPUTS.label), first, last, fall)
         if isinstance(verdict, Passed | CouldNotJudge):
-            return _learnt_something(trace, verdict, controls.get(UNCURED), ratio)
+            return _learnt_something(trace, verdict, controls.get(UNTREATED), ratio)
         if verdict is not None:
             return verdict
     return _without_a_fall(trace, controls, ratio, known)
@@ -162,7 +171,7 @@ def _by_what_the_losses_are_given(
 ) -> Judgement | None:
     """None where the calls of the loss functions leave it to the curve."""
     first, last = trace.losses[0], loss_curve.level(trace.losses)
-    impossible, odd = loss_calls.impossible(trace), loss_calls.doubts(trace)
+    impossible, odd = loss_calls.impossible(trace), loss_calls.oddities(trace)
     if impossible is not None:
         return loss_symptoms.below_zero(impossible)
     several = loss_symptoms.any_number_of_labels(trace)
@@ -174,24 +183,24 @@ def _by_what_the_losses_are_given(
         given = loss_symptoms.given_to_adversaries(trace)
         if given is not None:
             return given
-        if trace.loss_cured_by and UNCURED in controls:
+        if trace.loss_cured_by and UNTREATED in controls:
             return Passed(("judged by what the losses are given: those of adversaries need not fall",), known)
     if odd and (_kept(trace, ratio) or last < first <= 0):
         summary = f"loss {wording.change(first, last)} in {trace.steps} steps, but {odd}"
-        return Doubtful(Symptom(summary, SILENT, last, ratio * first, "high", odd), Passed(figures=known))
+        return FailIfConfirmed(Symptom(summary, SILENT, last, ratio * first, "high", odd), Passed(figures=known))
     return None
 
 
 def _learnt_something(
     trace: Trace, verdict: Passed | CouldNotJudge, uncured: Trace | None, ratio: float
-) -> Passed | CouldNotJudge | Doubtful:
+) -> Passed | CouldNotJudge | FailIfConfirmed:
     """It does better than its control, but a fault may keep it from doing far better: said only with proof."""
     first, last = trace.losses[0], loss_curve.level(trace.losses)
     if wiring.adversarial(trace):
         return verdict  # what another learning rate makes of two that pull against each other proves nothing
     if isinstance(verdict, Passed):
         nearly = 0 < last < _NEARLY * first and not loss_calls.bounded(trace)
-        if uncured is None and wiring.squeezed_to_one(trace) is not None:
+        if uncured is None and wiring.one_unit_bottleneck(trace) is not None:
             nearly = False
         without = uncured.losses if uncured is not None else ()
         if nearly and (not without or loss_curve.clearly_below(last, loss_curve.level(without))):
@@ -199,7 +208,7 @@ def _learnt_something(
         if _healed(trace, uncured, last) and "control_loss" in verdict.figures:
             return verdict
     symptom = _symptom(trace, first, last, ratio)
-    return Doubtful(replace(symptom, category=INSTABILITY) if _jumped(trace) else symptom, verdict, rates=True)
+    return FailIfConfirmed(replace(symptom, category=INSTABILITY) if _jumped(trace) else symptom, verdict, rates=True)
 
 
 def _without_a_fall(
@@ -212,7 +221,7 @@ def _without_a_fall(
         return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
     if loss_calls.climbs(trace) and last > first:
         reason = "the optimizers climb (maximize=True), and what rises may be meant to"
-        return Doubtful(_symptom(trace, first, last, ratio), CouldNotJudge(reason, known))
+        return FailIfConfirmed(_symptom(trace, first, last, ratio), CouldNotJudge(reason, known))
     untrained = controls.get(UNTRAINED.label)
     if untrained is None:
         return NeedsControl(UNTRAINED, once=True)
@@ -254,13 +263,13 @@ def _only_guesses(trace: Trace, first: float, last: float) -> Symptom:
         )
         headline = f"loss stops at {wording.loss(last)}, and what fell is a penalty"
         return Symptom(summary, PLATEAU, last, drowned, "high", headline)
-    guess = chance.guess(trace) or 0.0
+    chance_loss = chance.chance_loss(trace) or 0.0
     summary = (
         f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch: it came down to that of a "
-        f"guess, {wording.loss(guess)}, and stays"
+        f"guess, {wording.loss(chance_loss)}, and stays"
     )
     category = INSTABILITY if _jumped(trace) else PLATEAU
-    return Symptom(summary, category, last, guess, "high", f"loss stops at {wording.loss(last)}, that of a guess")
+    return Symptom(summary, category, last, chance_loss, "high", f"loss stops at {wording.loss(last)}, that of a guess")
 
 
 def _moves_by_itself(untrained: Trace) -> bool:
@@ -318,7 +327,7 @@ def _symptom(trace: Trace, first: float, last: float, ratio: float) -> Symptom:
     return Symptom(summary, category, last, ratio * first, "high", headline)
 
 
-def result(trace: Trace, sick: Sick | None = None) -> str:
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
     if not trace.finite:

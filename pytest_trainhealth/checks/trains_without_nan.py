@@ -34,7 +34,7 @@ from typing import Any
 
 from .. import wording
 from ..analysis.run_failures import broke_down
-from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
 from ..records.trace import Trace
 
 SIGNALS: tuple[str, ...] = ()
@@ -44,11 +44,11 @@ ABOUT_HYPERPARAMETERS = True
 STEPS = 50
 
 
-def longest(settings: Mapping[str, Any]) -> int:
+def max_steps(settings: Mapping[str, Any]) -> int:
     return int(settings.get("steps") or STEPS)
 
 
-def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     return False
 
 
@@ -63,7 +63,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     return Passed(figures={"first_loss": trace.losses[0], "last_loss": trace.losses[-1]})
 
 
-def result(trace: Trace, sick: Sick | None = None) -> str:
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if trace.nonfinite is not None:
         return f"{trace.nonfinite.value} at step {trace.nonfinite.step}"
     return f"finite for {wording.plural(trace.steps, 'step')}"

@@ -24,7 +24,7 @@ from typing import Any
 
 from .. import wording
 from ..analysis.run_failures import broke_down
-from ..records.judgement import NO_CONTROLS, CouldNotJudge, Judgement, Passed, Sick
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
 from ..records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
@@ -37,11 +37,11 @@ ABOUT_HYPERPARAMETERS = False
 STEPS = 9
 
 
-def longest(settings: Mapping[str, Any]) -> int:
+def max_steps(settings: Mapping[str, Any]) -> int:
     return int(settings.get("steps") or STEPS)
 
 
-def enough(trace: Trace, settings: Mapping[str, Any]) -> bool:
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     return False
 
 
@@ -132,7 +132,7 @@ def _why_not(probe: ProbeRecord) -> str:
     return reasons or "no input has a first dimension of two samples or more that differ"
 
 
-def result(trace: Trace, sick: Sick | None = None) -> str:
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.finite:
         return "not finite"
     if trace.probe is None:

@@ -14,15 +14,15 @@ import torch
 
 from ..checks import check as find_check
 from ..records.comparison import Comparison, OperatorTime
-from ..settings import SPEED, WrongSetting, setting
+from ..settings import KEEPS_THROUGHPUT, WrongSetting, setting
 from . import thread_counts
 from .decision import decide
 from .differences import grown_operators, of_files, of_losses, of_memorising
 from .git import CannotCompare, commit_of, dependencies_differ, top_of, uncommitted
 from .import_paths import Folders
 from .pairing import Pairs, TooFewPairs, paired
-from .revision import Side
-from .test_locator import Asked, of_function
+from .revision import Revision
+from .test_locator import TestLocator, of_function
 from .worktree import Worktree, worktree
 
 #: Steps whose losses are held against each other; steps under the profiler, and how many times each side is looked at.
@@ -37,7 +37,7 @@ _SHARE_OF_BUDGET = 0.6
 
 
 def compared(
-    subject: object, asked: Asked | None, values: Mapping[str, Any], seed: int, call: int, deadline: float
+    subject: object, asked: TestLocator | None, values: Mapping[str, Any], seed: int, call: int, deadline: float
 ) -> Comparison | None:
     """As the settings of a check ask for it; None where they do not."""
     revision = values.get("against")
@@ -57,14 +57,14 @@ def compared(
         seed=seed,
         threads=torch.get_num_threads(),
         device=values.get("device"),
-        promised=find_check(SPEED).longest(values),
+        promised=find_check(KEEPS_THROUGHPUT).max_steps(values),
         tolerance=tolerance,
         deadline=now + _SHARE_OF_BUDGET * (deadline - now),
     )
 
 
 def compare(
-    asked: Asked,
+    asked: TestLocator,
     revision: str,
     *,
     seed: int,
@@ -83,64 +83,66 @@ def compare(
         top = top_of(asked.file.parent)
         commit = commit_of(top, revision)
         notes = of_files(uncommitted(top), dependencies_differ(top, commit), revision)
-        with worktree(top, commit) as made, _sides(asked, made, revision, build, deadline) as (here, there):
-            pairs, threads_notes = _timed(here, there, threads, tolerance, deadline)
+        with worktree(top, commit) as made, _sides(asked, made, revision, build, deadline) as (current, other):
+            pairs, threads_notes = _timed(current, other, threads, tolerance, deadline)
             notes += threads_notes
             found = pairs.found()
             outcome = decide(found, tolerance)
-            grown = _grown(here, there) if outcome == "slower" else ()
-            notes += _dynamics(here, there, revision, deadline, median(pairs.here))
+            grown = _grown(current, other) if outcome == "slower" else ()
+            notes += _dynamics(current, other, revision, deadline, median(pairs.current))
     except (CannotCompare, TooFewPairs) as why:
         return Comparison(revision, "could not compare", tolerance, str(why))
     return Comparison(
-        revision, outcome, tolerance, "", found.ratio, found.low, found.high, len(pairs.here), pairs.steps_a_round,
+        revision, outcome, tolerance, "", found.ratio, found.low, found.high, len(pairs.current), pairs.steps_a_round,
         *pairs.typical, tuple(notes), grown, *pairs.waits,
     )  # fmt: skip
 
 
 @contextmanager
 def _sides(
-    asked: Asked, other: Worktree, revision: str, build: Mapping[str, Any], deadline: float
-) -> Iterator[tuple[Side, Side]]:
+    asked: TestLocator, other: Worktree, revision: str, build: Mapping[str, Any], deadline: float
+) -> Iterator[tuple[Revision, Revision]]:
     """Both are started before either is waited for: most of it is importing torch."""
     top = other.top
     if not asked.file.resolve().is_relative_to(top):
         raise CannotCompare(f"{asked.file.name} is not in the repository {top}")
     with ExitStack() as ended:
-        sides: list[Side] = []
+        sides: list[Revision] = []
         for name, side in (("here", top), (f"at {revision}", other.folder)):
             folders = Folders(top, side)
             path = folders.import_path(sys.path, sys.modules)
             order = asked.order(folders, other.around / f"cache-{len(sides)}")
             order |= {**build, "top": str(top), "side": str(side), "worktree": other.told(), "path": path}
-            sides.append(ended.enter_context(Side(name, order, deadline)))
+            sides.append(ended.enter_context(Revision(name, order, deadline)))
         for each in sides:
             each.ready()
         yield sides[0], sides[1]
 
 
-def _timed(here: Side, there: Side, threads: int, tolerance: float, deadline: float) -> tuple[Pairs, list[str]]:
+def _timed(
+    current: Revision, other: Revision, threads: int, tolerance: float, deadline: float
+) -> tuple[Pairs, list[str]]:
     """Pairs, and why with other threads than the user's."""
-    notes = thread_counts.settle((here, there), threads)
-    return paired(here, there, tolerance, deadline), notes
+    notes = thread_counts.settle((current, other), threads)
+    return paired(current, other, tolerance, deadline), notes
 
 
-def _grown(here: Side, there: Side) -> tuple[OperatorTime, ...]:
+def _grown(current: Revision, other: Revision) -> tuple[OperatorTime, ...]:
     try:
-        looks = [[side.ask("profile", _PROFILED)["operators"] for side in (here, there)] for _ in range(_LOOKS)]
+        looks = [[side.ask("profile", _PROFILED)["operators"] for side in (current, other)] for _ in range(_LOOKS)]
         return grown_operators([look[0] for look in looks], [look[1] for look in looks])
     except CannotCompare:  # the times stand, with the operators or without
         return ()
 
 
-def _dynamics(here: Side, there: Side, revision: str, deadline: float, step: float) -> list[str]:
+def _dynamics(current: Revision, other: Revision, revision: str, deadline: float, step: float) -> list[str]:
     """Whether the training itself is another: its first losses, and how soon it knows one batch by heart."""
     try:
-        losses = [side.ask("losses", _FIRST_LOSSES)["losses"] for side in (here, here, there)]
+        losses = [side.ask("losses", _FIRST_LOSSES)["losses"] for side in (current, current, other)]
         notes = of_losses(losses[0], losses[1], losses[2], revision)
         affordable = int(_SHARE * (deadline - time.monotonic()) / (2 * max(step, 1e-6)))
         if affordable >= _MEMORISING:
-            taken = [side.ask("memorise", _MEMORISING)["steps"] for side in (here, there)]
+            taken = [side.ask("memorise", _MEMORISING)["steps"] for side in (current, other)]
             notes += of_memorising(taken[0], taken[1], revision)
         return notes
     except CannotCompare as why:

@@ -30,23 +30,23 @@ _NO_LOSS = 1e-9
 Operators = Mapping[str, float]
 
 
-def of_losses(here: Sequence[float], again: Sequence[float], there: Sequence[float], revision: str) -> list[str]:
+def of_losses(current: Sequence[float], again: Sequence[float], other: Sequence[float], revision: str) -> list[str]:
     """`again`: the near side's once more. Where these differ, the start is another each time, and nothing is told."""
-    if _first_difference(here, again) is not None:
+    if _first_difference(current, again) is not None:
         return []
-    step = _first_difference(here, there)
+    step = _first_difference(current, other)
     if step is None:
         return []
-    both = f"{wording.loss(here[step])} vs {wording.loss(there[step])}"
+    both = f"{wording.loss(current[step])} vs {wording.loss(other[step])}"
     return [f"losses differ from step {step} on: {both} at {revision}"]
 
 
-def of_memorising(here: int | None, there: int | None, revision: str) -> list[str]:
-    if here is None or there is None:
+def of_memorising(current: int | None, other: int | None, revision: str) -> list[str]:
+    if current is None or other is None:
         return []
-    if abs(here - there) <= max(_FEW_STEPS, _SAME_STEPS * max(here, there)):
+    if abs(current - other) <= max(_FEW_STEPS, _SAME_STEPS * max(current, other)):
         return []
-    return [f"memorises one batch in {here} steps, in {there} at {revision}"]
+    return [f"memorises one batch in {current} steps, in {other} at {revision}"]
 
 
 def of_files(uncommitted: int, dependencies: Sequence[str], revision: str) -> list[str]:
@@ -59,12 +59,12 @@ def of_files(uncommitted: int, dependencies: Sequence[str], revision: str) -> li
     return notes
 
 
-def grown_operators(here: Sequence[Operators], there: Sequence[Operators]) -> tuple[OperatorTime, ...]:
+def grown_operators(current: Sequence[Operators], other: Sequence[Operators]) -> tuple[OperatorTime, ...]:
     """Those that take longer here. Of several looks the least: other work on the machine only ever adds to it."""
-    names = {name for look in here for name in look if not name.startswith(NO_OPERATORS)}
-    rows = [OperatorTime(name, _least(here, name), _least(there, name)) for name in sorted(names)]
-    worth = _GREW * median(sum(look.values()) for look in there)
-    grown = [row for row in rows if row.growth > max(worth, _GREW_ITSELF * row.there)]
+    names = {name for look in current for name in look if not name.startswith(NO_OPERATORS)}
+    rows = [OperatorTime(name, _least(current, name), _least(other, name)) for name in sorted(names)]
+    worth = _GREW * median(sum(look.values()) for look in other)
+    grown = [row for row in rows if row.growth > max(worth, _GREW_ITSELF * row.other)]
     return tuple(sorted(grown, key=lambda row: -row.growth)[:_MOST_OPERATORS])
 
 

@@ -32,16 +32,16 @@ class Folders:
     top: Path
     side: Path
 
-    def there(self, path: Path | str) -> Path:
+    def other(self, path: Path | str) -> Path:
         """The same file or folder on this side. What is not in the checkout is the same on both."""
         real = Path(os.path.realpath(path))
         return self.side / real.relative_to(self.top) if real.is_relative_to(self.top) else Path(path)
 
     def import_path(self, entries: Iterable[str], modules: Mapping[str, Any]) -> list[str]:
         added = [self.side, self.side / "src"]
-        roots = [there for root in _roots(modules, self.top) if (there := self.there(root)) not in added]
+        roots = [other for root in _roots(modules, self.top) if (other := self.other(root)) not in added]
         # what git does not know, an environment inside of the checkout for one, exists only there
-        rest = [str(there) if (there := self.there(entry)).exists() else entry for entry in _named(entries)]
+        rest = [str(other) if (other := self.other(entry)).exists() else entry for entry in _named(entries)]
         first, late = ([str(folder) for folder in some if folder.is_dir()] for some in (roots, added))
         after = max((place for place, entry in enumerate(rest, 1) if entry in _STANDARD), default=len(rest))
         rest[after:after] = [folder for folder in late if folder not in rest]

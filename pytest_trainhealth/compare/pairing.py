@@ -45,8 +45,8 @@ class TooFewPairs(Exception):
 class Pairs:
     """Seconds a step, round by round, always an even number of them on each side."""
 
-    here: list[float] = field(default_factory=list)
-    there: list[float] = field(default_factory=list)
+    current: list[float] = field(default_factory=list)
+    other: list[float] = field(default_factory=list)
     steps_a_round: int = 1
     #: Of these, the seconds that a step waited for data.
     wait_here: list[float] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Pairs:
     @property
     def turns(self) -> list[tuple[float, float]]:
         """Seconds a step here and there, both rounds of a turn together."""
-        both = zip(_twos(self.here), _twos(self.there), strict=True)
+        both = zip(_twos(self.current), _twos(self.other), strict=True)
         return [((a + a_again) / 2, (b + b_again) / 2) for (a, a_again), (b, b_again) in both]
 
     @property
@@ -70,8 +70,8 @@ class Pairs:
         a while was so for both.
         """
         turns = sorted(self.turns, key=lambda turn: turn[0] / turn[1])
-        (here, there), (here_too, there_too) = turns[(len(turns) - 1) // 2], turns[len(turns) // 2]
-        return math.sqrt(here * here_too), math.sqrt(there * there_too)
+        (current, other), (here_too, there_too) = turns[(len(turns) - 1) // 2], turns[len(turns) // 2]
+        return math.sqrt(current * here_too), math.sqrt(other * there_too)
 
     @property
     def waits(self) -> tuple[float, float]:
@@ -81,29 +81,29 @@ class Pairs:
     def add(self, a: Taken, b: Taken, b_again: Taken, a_again: Taken) -> None:
         """A turn."""
         for taken in (a, a_again):
-            self.here.append(taken.seconds_a_step)
+            self.current.append(taken.seconds_a_step)
             self.wait_here.append(taken.waited_a_step)
         for taken in (b, b_again):
-            self.there.append(taken.seconds_a_step)
+            self.other.append(taken.seconds_a_step)
             self.wait_there.append(taken.waited_a_step)
 
     def found(self) -> Interval:
         return interval(self.ratios)
 
 
-def paired(here: Paced, there: Paced, tolerance: float, deadline: float = math.inf) -> Pairs:
+def paired(current: Paced, other: Paced, tolerance: float, deadline: float = math.inf) -> Pairs:
     """More pairs until the interval settles the question, or there are 200, or the time is used up."""
-    pace = together(here, there)
-    warm = [side.steps(pace.untimed, pace.timed(WARM_UP)) for side in (here, there)]
+    pace = together(current, other)
+    warm = [side.steps(pace.untimed, pace.timed(WARM_UP)) for side in (current, other)]
     steps = pace.timed(_steps_a_round([median(taken.seconds) for taken in warm], deadline - time.monotonic()))
     untimed, apart = Untimed(pace, steps), any(taken.broke_off for taken in warm)
     pairs, lasted = Pairs(steps_a_round=steps), 0.0
-    while len(pairs.here) < MOST and (began := time.monotonic()) + lasted < deadline:
+    while len(pairs.current) < MOST and (began := time.monotonic()) + lasted < deadline:
         first, second = untimed.of_a_turn()
         try:
             if apart:
-                together(here, there)
-            order = ((here, first), (there, first), (there, second), (here, second))
+                together(current, other)
+            order = ((current, first), (other, first), (other, second), (current, second))
             rounds = [side.steps(skipped, steps) for side, skipped in order]
         except OutOfTime:  # what is complete stands
             break
@@ -112,12 +112,12 @@ def paired(here: Paced, there: Paced, tolerance: float, deadline: float = math.i
             continue
         pairs.add(*rounds)
         lasted = time.monotonic() - began
-        count = len(pairs.here)
+        count = len(pairs.current)
         looks = count >= FIRST_LOOK and (count - FIRST_LOOK) % BETWEEN_LOOKS == 0
         if looks and settled(interval(pairs.ratios, WHILE_LOOKING), tolerance):
             break
-    if len(pairs.here) < FEWEST:
-        raise TooFewPairs(f"the time budget was used up after {len(pairs.here)} pairs, at least {FEWEST} are needed")
+    if len(pairs.current) < FEWEST:
+        raise TooFewPairs(f"the time budget was used up after {len(pairs.current)} pairs, at least {FEWEST} are needed")
     return pairs
 
 

@@ -22,7 +22,7 @@ class Ended(Exception):
     """The other end is gone."""
 
 
-class Caller:
+class Client:
     """The asking end. A thread reads, because a pipe cannot be waited for with a time limit on every system."""
 
     def __init__(self, requests: IO[str], answers: IO[str]) -> None:
@@ -61,7 +61,7 @@ class Caller:
         self._reader.join(timeout=5)
 
 
-class Answerer:
+class Server:
     """The answering end: takes standard input and output for itself, and leaves nothing and the error stream there."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ import pytest_trainhealth
 
 from .error_lines import last_line, with_hint
 from .git import CannotCompare, OutOfTime
-from .protocol import Caller, Ended, Message, Silence
+from .protocol import Client, Ended, Message, Silence
 from .step_sync import Pace, Taken
 
 #: What runs in the process of a side. By name: it is on pytest's side, which nothing here may import.
@@ -32,7 +32,7 @@ _UNTIL_READY = 240.0
 _GRACE, _SHORT_GRACE = 10.0, 3.0
 
 
-class Side:
+class Revision:
     """`name` as it is told: 'here', or 'at origin/main'."""
 
     def __init__(self, name: str, order: Message, deadline: float) -> None:
@@ -54,7 +54,7 @@ class Side:
             start_new_session=True,  # Ctrl-C is for us, and we end it
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._caller = Caller(self._process.stdin, self._process.stdout)
+        self._caller = Client(self._process.stdin, self._process.stdout)
         with suppress(Ended):  # then there is no answer either, and that is told
             self._caller.send(**order)
 
@@ -71,7 +71,7 @@ class Side:
         self.computes_itself = answer["device"] == "cpu"
 
     def begin(self, pace: Pace) -> Pace:
-        return Pace(**self.ask("begin", ahead=pace.ahead, longest=pace.longest))
+        return Pace(**self.ask("begin", ahead=pace.ahead, max_steps=pace.max_steps))
 
     def steps(self, untimed: int, count: int) -> Taken:
         return Taken(**self.ask("steps", count, untimed=untimed))
@@ -140,7 +140,7 @@ class Side:
         elif self._process.poll() is None:
             self._process.kill()
 
-    def __enter__(self) -> Side:
+    def __enter__(self) -> Revision:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:

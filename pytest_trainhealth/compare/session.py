@@ -12,10 +12,10 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from ..checks import check as find_check
-from ..programs.plan import Plan
+from ..programs.plan import RunPlan
 from ..programs.start import Start
 from ..programs.training_program import TrainingProgram
-from ..settings import OVERFIT
+from ..settings import OVERFITS_ONE_BATCH
 from ..state.process import seed_everything, undisturbed
 from ..training import Training
 from . import loader_workers
@@ -47,7 +47,7 @@ class Served:
 
     def answer(self, request: Message) -> Message:
         questions: dict[str, Callable[[int], Message]] = {
-            "begin": lambda _: self._begin(Pace(ahead=request["ahead"], longest=request["longest"])),
+            "begin": lambda _: self._begin(Pace(ahead=request["ahead"], max_steps=request["max_steps"])),
             "steps": lambda count: self._steps(count, request["untimed"]),
             "threads": self._threads,
             "losses": self._losses,
@@ -98,17 +98,20 @@ class Served:
         self.close()
         if not self._start.repeatable:
             return {"losses": []}
-        plan = Plan(longest=count, one_batch=False, device=self._device)
+        plan = RunPlan(max_steps=count, one_batch=False, device=self._device)
         return {"losses": self._program.record(plan).losses}
 
     def _memorise(self, most: int) -> Message:
         """Steps until overfits_one_batch would be content; None where it is not by then."""
         self.close()
-        check = find_check(OVERFIT)
+        check = find_check(OVERFITS_ONE_BATCH)
         if not self._start.repeatable:
             return {"steps": None}
-        plan = Plan(
-            longest=most, signals=check.SIGNALS, enough=lambda trace: check.enough(trace, {}), device=self._device
+        plan = RunPlan(
+            max_steps=most,
+            signals=check.SIGNALS,
+            stop_when=lambda trace: check.stop_when(trace, {}),
+            device=self._device,
         )
         trace = self._program.record(plan)
         return {"steps": trace.steps if trace.steps < most else None}

@@ -24,14 +24,14 @@ class Pace:
     #: Batches that are thrown away after a start, because they were made ahead.
     ahead: int = 0
     #: Steps from one start.
-    longest: int = sys.maxsize
+    max_steps: int = sys.maxsize
 
     def joined(self, other: Pace) -> Pace:
         workers, ahead = max(self.workers, other.workers), max(self.ahead, other.ahead)
-        return Pace(workers, ahead, min(self.longest, other.longest))
+        return Pace(workers, ahead, min(self.max_steps, other.max_steps))
 
     def starts_like(self, other: Pace) -> bool:
-        return (self.ahead, self.longest) == (other.ahead, other.longest)
+        return (self.ahead, self.max_steps) == (other.ahead, other.max_steps)
 
     @property
     def untimed(self) -> int:
@@ -68,12 +68,12 @@ class Paced(Protocol):
     def steps(self, untimed: int, count: int) -> Taken: ...
 
 
-def together(here: Paced, there: Paced) -> Pace:
+def together(current: Paced, other: Paced) -> Pace:
     """Both begin again, and have the same way before them."""
-    near, far = (side.begin(Pace()) for side in (here, there))
+    near, far = (side.begin(Pace()) for side in (current, other))
     pace = near.joined(far)
     if not near.starts_like(far):
-        for side in (here, there):
+        for side in (current, other):
             side.begin(pace)
     return pace
 

@@ -23,7 +23,7 @@ _CLEARED = ("addopts", "log_file")
 
 
 @dataclass(frozen=True)
-class Asked:
+class TestLocator:
     """`folder` is where the user is."""
 
     file: Path
@@ -40,8 +40,8 @@ class Asked:
     def order(self, folders: Folders, cache: Path) -> Message:
         """For the side with these folders."""
         message: Message = {
-            "file": str(folders.there(self.file)),
-            "folder": str(_existing(folders.there(self.folder), folders.side)),
+            "file": str(folders.other(self.file)),
+            "folder": str(_existing(folders.other(self.folder), folders.side)),
             "function": self.function,
             "test": self.test,
             "call": self.call,
@@ -55,13 +55,13 @@ class Asked:
         return message
 
     def _where(self, folders: Folders) -> list[str]:
-        where = [] if self.rootdir is None else [f"--rootdir={folders.there(self.rootdir)}"]
-        if self.ini is not None and folders.there(self.ini).is_file():
-            where += ["-c", str(folders.there(self.ini))]
+        where = [] if self.rootdir is None else [f"--rootdir={folders.other(self.rootdir)}"]
+        if self.ini is not None and folders.other(self.ini).is_file():
+            where += ["-c", str(folders.other(self.ini))]
         return where
 
 
-def of_test(config: pytest.Config, test: str) -> Asked:
+def of_test(config: pytest.Config, test: str) -> TestLocator:
     """Not all of the options: reports must not be written twice, and paths given there are those of this checkout."""
     options = ["--trainhealth", f"--import-mode={config.getoption('importmode')}"]
     for plugin in config.getoption("plugins") or ():
@@ -73,7 +73,7 @@ def of_test(config: pytest.Config, test: str) -> Asked:
     for name, turned_off in _WITHOUT.items():
         if config.pluginmanager.has_plugin(name):
             options += turned_off
-    return Asked(
+    return TestLocator(
         file=config.rootpath / test.partition("::")[0],
         folder=config.invocation_params.dir,
         test=test,
@@ -83,12 +83,12 @@ def of_test(config: pytest.Config, test: str) -> Asked:
     )
 
 
-def of_function(subject: Callable[[], object] | Any) -> Asked:
+def of_function(subject: Callable[[], object] | Any) -> TestLocator:
     """For `diagnose()`, which has no test: a function at the top of a file."""
     name = getattr(subject, "__qualname__", "")
     if not inspect.isfunction(subject) or not name.isidentifier():
         raise CannotCompare("only a test, or a function at the top of a file, can be found in another revision")
-    return Asked(file=Path(subject.__code__.co_filename).absolute(), folder=Path.cwd(), function=name)
+    return TestLocator(file=Path(subject.__code__.co_filename).absolute(), folder=Path.cwd(), function=name)
 
 
 def _existing(folder: Path, otherwise: Path) -> Path:

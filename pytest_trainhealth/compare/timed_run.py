@@ -49,7 +49,7 @@ class LongRun:
     def begin(self, pace: Pace) -> None:
         """Once more, unless this is the start; from now on like another side that has this pace."""
         is_there = self._taken == WARM_UP and pace.ahead <= self._ahead
-        self._ahead, self._longest = max(self._ahead, pace.ahead), min(self._longest, pace.longest)
+        self._ahead, self._longest = max(self._ahead, pace.ahead), min(self._longest, pace.max_steps)
         if not is_there:
             self._begin_again()
 

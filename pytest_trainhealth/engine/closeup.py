@@ -37,9 +37,11 @@ def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
     if symptom.category in (PERFORMANCE, MEMORY):
         return _slow(examination, trace, symptom)
     exploded = symptom.category == EXPLOSION
-    longest = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
+    max_steps = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
     at = trace.nonfinite.step if exploded and trace.nonfinite is not None else None
-    plan = replace(examination.plan, longest=longest, signals=CLOSER_LOOK, every_step=exploded, drive=None, close_at=at)
+    plan = replace(
+        examination.plan, max_steps=max_steps, signals=CLOSER_LOOK, every_step=exploded, timer=None, look_closely_at=at
+    )
     closer = examination.record(plan)
     if not exploded and closer.losses:
         # the same run, so what was seen of the rest of it still holds
@@ -49,16 +51,16 @@ def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
                 closer.optimizers[label].rates = record.rates
     if exploded and closer.nonfinite is not None:
         step = closer.nonfinite.step
-        at_step = {step: under_the_microscope if plan.keeps is None else plan.keeps(under_the_microscope)}
-        guilty = examination.record(replace(plan, longest=step + 1, signals=(), at_step=at_step)).guilty
-        closer.guilty = None if guilty is None else replace(guilty, step=step)
+        around_step = {step: under_the_microscope if plan.capture is None else plan.capture(under_the_microscope)}
+        culprit = examination.record(replace(plan, max_steps=step + 1, signals=(), around_step=around_step)).culprit
+        closer.culprit = None if culprit is None else replace(culprit, step=step)
     return closer
 
 
 def _slow(examination: Examination, trace: Trace, symptom: Symptom) -> Trace:
     """The run as it was timed, with what the closer look showed. Nothing of that look is timed."""
-    plan = replace(examination.plan, drive=None, enough=lambda trace: False, keeps_crash=True)
-    seen = examination.record(replace(plan, longest=STEPS, signals=_LOOKS, from_forward=True)).speed
+    plan = replace(examination.plan, timer=None, stop_when=lambda trace: False, catch_errors=True)
+    seen = examination.record(replace(plan, max_steps=STEPS, signals=_LOOKS, from_forward=True)).speed
     speed = trace.speed
     speed.load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     speed.loading, speed.kept_graphs = seen.loading, seen.kept_graphs
@@ -74,7 +76,9 @@ def _joined(examination: Examination, trace: Trace) -> JoinedRecord | None:
     if count is None:
         return None
     cure = Cure("larger_batches", f"{count} batches joined into one", {"count": count})
-    plan = replace(examination.plan, drive=None, enough=lambda trace: False, longest=2 * LEAST_WARM_UP, cures=(cure,))
+    plan = replace(
+        examination.plan, timer=None, stop_when=lambda trace: False, max_steps=2 * LEAST_WARM_UP, cures=(cure,)
+    )
     wide = examination.record(plan)
     if wide.without_effect or wide.crash is not None or len(wide.computes) <= LEAST_WARM_UP:
         return None

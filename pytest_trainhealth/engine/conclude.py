@@ -9,11 +9,11 @@ from ..analysis.comparison import beside, comparison_figures
 from ..analysis.hotspots import told_operators
 from ..analysis.run_failures import crashed
 from ..records.comparison import Comparison
-from ..records.judgement import CouldNotJudge, Doubtful, Judgement, Passed
+from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passed
 from ..records.symptoms import EXPLOSION, MEMORY, PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Symptom, Verdict
-from .diagnosis import Diagnosis, Known, explain_crash, find_causes
+from .diagnosis import Diagnosis, KnownCause, explain_crash, find_causes
 from .examination import Examination
 
 #: Far from any seed in use: a second look draws other numbers. By judgement: the 1,000th prime.
@@ -33,16 +33,16 @@ class FollowedUp:
 FollowUp = Callable[[Examination, Passed, Trace], FollowedUp]
 
 
-def verdict_on(
+def conclude(
     examination: Examination,
     trace: Trace | None,
     name: str,
-    known: list[Known],
+    known: list[KnownCause],
     comparison: Comparison | None,
     follow_up: FollowUp | None = None,
 ) -> Verdict:
     try:
-        trace, judgement = examination.judged(examination.plan, trace)
+        trace, judgement = examination.run_and_judge(examination.plan, trace)
     except Exception as error:
         return _explained(examination, name, error)
     notes = (*examination.program.remarks, *(() if comparison is None else comparison.notes))
@@ -50,12 +50,12 @@ def verdict_on(
         after = follow_up(examination, judgement, trace)
         trace, judgement, notes = after.trace, after.judgement, (*notes, *after.notes)
     if isinstance(judgement, Symptom):
-        judgement = second_look(examination, judgement)
-    if isinstance(judgement, Doubtful):
+        judgement = confirm_with_other_seed(examination, judgement)
+    if isinstance(judgement, FailIfConfirmed):
         symptom = judgement.symptom
-        found = find_causes(examination, symptom, trace, known, doubtful=True, rates=judgement.rates)
+        found = find_causes(examination, symptom, trace, known, only_if_confirmed=True, rates=judgement.rates)
         proven = any(f.confirmed for f in found.findings)
-        if proven and not isinstance(second_look(examination, symptom), Passed):
+        if proven and not isinstance(confirm_with_other_seed(examination, symptom), Passed):
             known += found.known
             return _failed(examination, name, symptom, found, trace, notes)
         judgement = judgement.otherwise
@@ -63,7 +63,7 @@ def verdict_on(
         judgement, trace.comparison = beside(comparison, judgement), comparison
     if isinstance(judgement, Symptom):
         found = find_causes(examination, judgement, trace, known)
-        varies = _varies(examination, judgement) if trace.comparison is None else None
+        varies = _no_longer_slow(examination, judgement) if trace.comparison is None else None
         if varies is None:
             known += found.known
             return _failed(examination, name, judgement, found, trace, notes)
@@ -76,25 +76,25 @@ def verdict_on(
                    steps=trace.steps)  # fmt: skip
 
 
-def second_look(examination: Examination, symptom: Symptom) -> Judgement:
+def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judgement:
     """Before accusing: do other random numbers show the same? NaN has been seen for a fact."""
     if symptom.category == EXPLOSION or not examination.program.repeatable:
         return symptom
-    _, judgement = examination.judged(replace(examination.plan, shift=_OTHER_SEED, drive=None))
+    _, judgement = examination.run_and_judge(replace(examination.plan, seed_offset=_OTHER_SEED, timer=None))
     of_the_machine = symptom.category in (PERFORMANCE, MEMORY)
     if isinstance(judgement, Passed):
         seen = "in one run of two" if of_the_machine else "with one seed of two"
         return replace(judgement, notes=(*judgement.notes, f"{seen}: {symptom.summary}"))
     if isinstance(judgement, CouldNotJudge) and of_the_machine:
         return replace(judgement, reason=f"{symptom.summary}; not seen twice: {judgement.reason}")
-    return judgement if isinstance(judgement, Doubtful) else symptom
+    return judgement if isinstance(judgement, FailIfConfirmed) else symptom
 
 
-def _varies(examination: Examination, symptom: Symptom) -> CouldNotJudge | None:
+def _no_longer_slow(examination: Examination, symptom: Symptom) -> CouldNotJudge | None:
     """The machine may have been busy for a while. Some time has passed since, and it has to be slow still."""
     if symptom.category != PERFORMANCE or not examination.program.repeatable:
         return None
-    _, again = examination.judged(replace(examination.plan, drive=None))
+    _, again = examination.run_and_judge(replace(examination.plan, timer=None))
     if not isinstance(again, Passed):
         return None
     return CouldNotJudge(f"the speed varies: {symptom.summary}; a later run passed", again.figures)

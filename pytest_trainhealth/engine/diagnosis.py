@@ -15,16 +15,16 @@ from ..records.trace import Trace
 from ..records.verdict import Finding, Rerun, Symptom
 from .closeup import closer_look
 from .examination import Examination
-from .reruns import Trials
+from .reruns import Reruns
 
-_RIVALS = (
+_OTHER_RATES = (
     Cure("learning_rate", "learning rate x 10", {"factor": 10.0}),
     Cure("learning_rate", "learning rate / 10", {"factor": 0.1}),
 )
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownCause:
     """A cause that a check of this training has found, with the cure that confirmed it, if one could."""
 
     finding: Finding
@@ -38,16 +38,16 @@ class Diagnosis:
     ruled_out: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
     #: What the next checks of the same training may build on.
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownCause, ...] = ()
 
 
 def find_causes(
     examination: Examination,
     symptom: Symptom,
     trace: Trace,
-    known: Sequence[Known] = (),
+    known: Sequence[KnownCause] = (),
     *,
-    doubtful: bool = False,
+    only_if_confirmed: bool = False,
     rates: bool = False,
 ) -> Diagnosis:
     """`known` are causes that other checks of the same training have found: one cause may explain several.
@@ -56,53 +56,53 @@ def find_causes(
     where the check asks for `rates`.
     """
     examination.steps_spent = 0  # what it took to judge is not diagnosing
-    trials = Trials(examination, max(trace.steps, examination.check.STEPS), symptom)
+    runs = Reruns(examination, max(trace.steps, examination.check.STEPS), symptom)
     if symptom.category in (PERFORMANCE, MEMORY):  # a training that does not learn is not slow for the same reason
         known = [each for each in known if symptom.category in find_cause(each.finding.cause).explains]
     for each in known:
-        rerun = trials(each.cure) if each.cure is not None else None
+        rerun = runs(each.cure) if each.cure is not None else None
         if rerun is not None and rerun.healthy:
-            if examination.plan.keeps is not None:
+            if examination.plan.capture is not None:
                 closer_look(examination, symptom, trace)  # nothing more to find, but what shows it is to be kept
             return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
     closer = closer_look(examination, symptom, trace)
     wiring_faults = [each.finding for each in known if find_cause(each.finding.cause).stage is Stage.STRUCTURE]
-    unstable = symptom.category in (EXPLOSION, INSTABILITY) if doubtful else symptom.category == EXPLOSION
-    about_rates = rates or unstable or (examination.check.ABOUT_HYPERPARAMETERS and not doubtful)
+    unstable = symptom.category in (EXPLOSION, INSTABILITY) if only_if_confirmed else symptom.category == EXPLOSION
+    about_rates = rates or unstable or (examination.check.ABOUT_HYPERPARAMETERS and not only_if_confirmed)
     suspicions, ruled_out = _suspicions(closer, symptom, about_rates and not wiring_faults)
-    if doubtful:
+    if only_if_confirmed:
         suspicions = [(cause, suspicion) for cause, suspicion in suspicions if suspicion.cures]
-    tried = list(_try_cures(suspicions, trials, symptom))
+    tried = list(_try_cures(suspicions, runs, symptom))
     findings = [each.finding for each in tried]
     if not any(f.confirmed for f in findings):
-        findings = _together(suspicions, findings, trials)
-    if not doubtful and not any(f.certainty != "possible" for f in findings):
+        findings = _confirm_jointly(suspicions, findings, runs)
+    if not only_if_confirmed and not any(f.certainty != "possible" for f in findings):
         findings += [replace(f, symptom=symptom) for f in wiring_faults if f.cause not in {g.cause for g in findings}]
     findings.sort(key=lambda f: ("confirmed", "likely", "possible").index(f.certainty))
     if any(f.confirmed for f in findings):
         findings = [f for f in findings if f.certainty != "possible"]
-    findings = _beside_rivals(examination, findings, trials)
-    reruns = () if findings else tuple(trials.done.values())
+    findings = _rule_out_rates(examination, findings, runs)
+    reruns = () if findings else tuple(runs.done.values())
     sure = tuple(each for each in tried if each.finding.certainty != "possible")
-    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(trials.untried), sure)
+    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(runs.untried), sure)
 
 
 def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
     """An error of the user's code once more, looked at closely. None where no cause explains it."""
     if not examination.program.repeatable:
         return None
-    plan = replace(examination.plan, keeps_crash=True, drive=None)
+    plan = replace(examination.plan, catch_errors=True, timer=None)
     crash = examination.record(plan).crash
     if crash is None:
         return None
-    trace = examination.record(replace(plan, signals=CLOSER_LOOK, close_at=crash.step))
+    trace = examination.record(replace(plan, signals=CLOSER_LOOK, look_closely_at=crash.step))
     if trace.crash is None:
         return None
     symptom = crashed(trace.crash)
     suspicions, ruled_out = _suspicions(trace, symptom, about_rates=False)
-    trials = Trials(examination, max(trace.steps, examination.check.STEPS), symptom)
-    findings = tuple(each.finding for each in _try_cures(suspicions, trials, symptom))
-    return (trace, Diagnosis(findings, (), tuple(ruled_out), tuple(trials.untried))) if findings else None
+    runs = Reruns(examination, max(trace.steps, examination.check.STEPS), symptom)
+    findings = tuple(each.finding for each in _try_cures(suspicions, runs, symptom))
+    return (trace, Diagnosis(findings, (), tuple(ruled_out), tuple(runs.untried))) if findings else None
 
 
 def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:
@@ -120,7 +120,7 @@ def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[lis
     return found, ruled_out
 
 
-def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, symptom: Symptom) -> Iterator[Known]:
+def _try_cures(suspicions: list[tuple[Cause, Suspicion]], runs: Reruns, symptom: Symptom) -> Iterator[KnownCause]:
     structural = False
     for cause, suspicion in suspicions:
         if structural and cause.stage is Stage.RATES:
@@ -128,32 +128,32 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], trials: Trials, sympto
         reruns: list[Rerun] = []
         healed: Cure | None = None
         for cure in suspicion.cures:
-            rerun = trials(cure)
+            rerun = runs(cure)
             if rerun is None:
                 continue
             healed = cure if rerun.healthy or rerun.confirms else None
             reruns.append(replace(rerun, confirms=healed is not None))
             if healed is not None:
                 break
-        certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, trials)
-        yield Known(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
+        certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, runs)
+        yield KnownCause(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
         if healed is not None:
             return
         structural = structural or (cause.stage is Stage.STRUCTURE and certainty == "likely")
 
 
-def _unconfirmed(cause: Cause, suspicion: Suspicion, reruns: list[Rerun], trials: Trials) -> str:
+def _unconfirmed(cause: Cause, suspicion: Suspicion, reruns: list[Rerun], runs: Reruns) -> str:
     """Evidence whose cure was tried in vain is only part of the story; so is a rate that nobody has tried to change."""
-    untried_rate = cause.stage is Stage.RATES and trials.examination.program.repeatable
+    untried_rate = cause.stage is Stage.RATES and runs.examination.program.repeatable
     return "possible" if suspicion.cures and (reruns or untried_rate) else suspicion.certainty
 
 
-def _together(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], trials: Trials) -> list[Finding]:
+def _confirm_jointly(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], runs: Reruns) -> list[Finding]:
     """Two independent faults: neither cure heals alone, both together do."""
     structure = [(cause.name, s.cures[0]) for cause, s in suspicions if s.cures and cause.stage is not Stage.RATES]
     rates = [(cause.name, cure) for cause, s in suspicions if cause.stage is Stage.RATES for cure in s.cures]
     for group in (structure, *([*structure, rate] for rate in rates)):
-        healed = trials.smallest_that_heals(group) if len(group) > 1 else None
+        healed = runs.smallest_healing_set(group) if len(group) > 1 else None
         if healed is not None:
             names, proof = healed[0], replace(healed[1], confirms=True)
             return [
@@ -187,7 +187,7 @@ def finding_of(
     )
 
 
-def _beside_rivals(examination: Examination, findings: list[Finding], trials: Trials) -> list[Finding]:
+def _rule_out_rates(examination: Examination, findings: list[Finding], runs: Reruns) -> list[Finding]:
     """Beside a confirmed cause of structure, other learning rates are shown not to help."""
     asks_about_rates = examination.check.ABOUT_HYPERPARAMETERS and examination.check.ONE_BATCH
     if not asks_about_rates or not findings or not findings[0].confirmed:
@@ -196,6 +196,6 @@ def _beside_rivals(examination: Examination, findings: list[Finding], trials: Tr
     tells_nothing = first.symptom is None or first.symptom.category == EXPLOSION
     if tells_nothing or find_cause(first.cause).stage is Stage.RATES:
         return findings
-    rivals = [r for r in (trials(cure) for cure in _RIVALS) if r is not None and not r.healthy]
+    rivals = [r for r in (runs(cure) for cure in _OTHER_RATES) if r is not None and not r.healthy]
     known = {r.cure for r in first.reruns}
     return [replace(first, reruns=(*first.reruns, *(r for r in rivals if r.cure not in known))), *findings[1:]]

@@ -21,7 +21,7 @@ from ..records.intervention import Condition
 from ..records.speed import PHASES
 from ..records.trace import Trace
 from ..records.verdict import Symptom, Verdict
-from .conclude import verdict_on
+from .conclude import conclude
 from .examination import Examination
 
 _ONE_THREAD = Condition("threads", "one thread", {"count": 1})
@@ -31,20 +31,20 @@ _OWN_SPEED = ("min_samples_per_second", "max_step_ms", "max_memory_growth")
 
 def with_one_thread(verdict: Verdict, examination: Examination) -> Verdict:
     """The verdict; another one where only threads have kept a slow loader from being found, or from being confirmed."""
-    first = examination.first
+    first = examination.untreated
     if first is None or not examination.program.repeatable or not _is_open(verdict, first, examination.values):
         return verdict
     plan = examination.plan
-    plan = replace(plan, conditions=(*plan.conditions, _ONE_THREAD), drive=None)
+    plan = replace(plan, conditions=(*plan.conditions, _ONE_THREAD), timer=None)
     values = {name: value for name, value in examination.values.items() if name not in _OWN_SPEED}
     alone = Examination(examination.program, examination.check_name, values, plan)
-    found = verdict_on(alone, None, verdict.training, [], None)
-    if not _waits(found) or not _is_confirmed(found) or alone.first is None:
+    found = conclude(alone, None, verdict.training, [], None)
+    if not _waits(found) or not _is_confirmed(found) or alone.untreated is None:
         return verdict
     assert found.symptom is not None
     note = (
         f"{first.speed.threads} threads hide it: with them a step computes for {_computing(first)} ms, "
-        f"with one for {_computing(alone.first)} ms"
+        f"with one for {_computing(alone.untreated)} ms"
     )
     return replace(
         found,
@@ -57,7 +57,7 @@ def with_one_thread(verdict: Verdict, examination: Examination) -> Verdict:
 def _is_open(verdict: Verdict, first: Trace, values: Mapping[str, Any]) -> bool:
     """Steps wait for long, with threads that may hide it, and neither a failure is certain nor a limit of the user's
     own was kept."""
-    if first.speed.threads <= 1 or values.get("max_data_wait") is not None or not timing.is_about_gates(first):
+    if first.speed.threads <= 1 or values.get("max_data_wait") is not None or not timing.compares_no_revision(first):
         return False
     if verdict.failed and (not _waits(verdict) or _is_confirmed(verdict)):
         return False

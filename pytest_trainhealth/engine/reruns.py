@@ -21,7 +21,7 @@ Prescription = tuple[str, Cure]
 
 
 @dataclass
-class Trials:
+class Reruns:
     examination: Examination
     #: What the check took.
     steps: int
@@ -39,11 +39,11 @@ class Trials:
             if label not in self.untried:
                 self.untried.append(label)
             return None
-        result, healthy, confirms = self.examination.rerun(cures, self.symptom)
+        result, healthy, confirms = self.examination.try_cures(cures, self.symptom)
         self.done[label] = Rerun(label, result, healthy, confirms=confirms and not healthy)
         return self.done[label]
 
-    def smallest_that_heals(self, group: Sequence[Prescription]) -> tuple[set[str], Rerun] | None:
+    def smallest_healing_set(self, group: Sequence[Prescription]) -> tuple[set[str], Rerun] | None:
         """Of several faults, those that have to be cured together, with the re-run that shows it."""
         rerun = self(*(cure for _, cure in group))
         if rerun is None or not rerun.healthy:

@@ -12,23 +12,23 @@ from typing import Any
 
 from ..checks import Check
 from ..records.trace import Trace
-from .diagnosis import Known
+from .diagnosis import KnownCause
 
 
 @dataclass
-class Casebook:
-    known: list[Known] = field(default_factory=list)
+class SharedResults:
+    known: list[KnownCause] = field(default_factory=list)
     _runs: list[tuple[Check, Trace]] = field(default_factory=list)
 
-    def keep(self, check: Check, trace: Trace) -> None:
+    def add(self, check: Check, trace: Trace) -> None:
         """Only a run that came to its end: what broke down is worth a look of its own."""
         if trace.finite and trace.loss_connected and trace.crash is None and not trace.cut_short:
             self._runs.append((check, trace))
 
-    def run_for(self, check: Check, values: Mapping[str, Any]) -> Trace | None:
+    def reusable_run(self, check: Check, values: Mapping[str, Any]) -> Trace | None:
         """A run over the same batches that is long enough and has all that this check looks at."""
         for other, trace in self._runs:
             alike = other.ONE_BATCH == check.ONE_BATCH and set(check.SIGNALS) <= set(other.SIGNALS)
-            if alike and trace.steps >= check.longest(values):
+            if alike and trace.steps >= check.max_steps(values):
                 return trace
         return None

@@ -4,9 +4,10 @@ A *cure* takes a fault away, to see whether the training is healthy without it. 
 inputs, smaller batches or a lower precision are what a training may meet one day, and it is judged as it is. Both are
 hooks, so they work on any loop, and the same file may serve for either reason.
 
-A kind is known by the name of its file, in whichever folder it lies: there is no list to edit. Each file offers
-``listener(run, stack, **options)``: an object with methods for the run's events. What it changes outside of the run's
-own objects it undoes through the `ExitStack`; the run's objects are rebuilt or restored anyway.
+A kind is known by the name of its file, in whichever folder it lies: there is no list to edit. The file has a class of
+the same name in CamelCase, made as ``ZeroGradients(run, stack, **options)``, with methods for the run's events. What it
+changes outside of the run's own objects it undoes through the `ExitStack`; the run's objects are rebuilt or restored
+anyway.
 """
 
 from __future__ import annotations
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
 
 
 def install(intervention: Cure | Condition, run: Run, stack: ExitStack) -> object:
-    listener: object = import_module(_homes()[intervention.kind]).listener(run, stack, **intervention.options)
+    kind = intervention.kind
+    listener: object = getattr(import_module(_homes()[kind]), class_name(kind))(run, stack, **intervention.options)
     return listener
+
+
+def class_name(kind: str) -> str:
+    """'ZeroGradients' of 'zero_gradients'."""
+    return "".join(word.capitalize() for word in kind.split("_"))
 
 
 @functools.cache

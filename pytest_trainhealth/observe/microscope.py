@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from ..records.numbers import GuiltyOperation, Range
+from ..records.numbers import FirstBadOperation, Range
 from ..records.verdict import Place
 from .run.run import Run
 from .source.authorship import is_library_file
@@ -38,11 +38,11 @@ def under_the_microscope(run: Run) -> Iterator[None]:
     """What the step does while this is open is examined; the finding goes to `run.trace.guilty`."""
     stack = ModuleStack(run.models)
     mode = _Microscope(run, stack)
-    run.listen(mode)
+    run.subscribe(mode)
     # anomaly mode makes each backward node remember the forward line it belongs to
     with torch.autograd.set_detect_anomaly(True, check_nan=False), stack.kept(), mode:
         yield
-    run.trace.guilty = mode.guilty
+    run.trace.culprit = mode.culprit
 
 
 class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -51,10 +51,10 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._run, self._modules = run, modules
         self._updating = False
         #: By the memory an Inf lies in, who made it; and all makers in order, for memory is used again.
-        self._made_inf: dict[int, GuiltyOperation] = {}
-        self._makers: list[GuiltyOperation] = []
+        self._made_inf: dict[int, FirstBadOperation] = {}
+        self._makers: list[FirstBadOperation] = []
         self._module_at: dict[Place, str] = {}
-        self.guilty: GuiltyOperation | None = None
+        self.culprit: FirstBadOperation | None = None
 
     def update_begins(self, optimizer: Any, has_closure: bool) -> None:
         self._updating = not has_closure
@@ -67,7 +67,7 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return not (torch.is_grad_enabled() or self._updating or torch._C._current_autograd_node() is not None)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self.guilty is not None or _short(func) in _UNWRITTEN or self._beside():
+        if self.culprit is not None or _short(func) in _UNWRITTEN or self._beside():
             return func(*args, **(kwargs or {}))
         given = [t for t in tree_leaves((args, kwargs)) if _has_values(t)]
         before = [(_has_nan(t), _has_inf(t), _range(t)) for t in given]
@@ -87,9 +87,9 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
         carriers = [self._made_inf[t.data_ptr()] for t, (_, i, _) in zip(given, before, strict=True)
                     if i and t.data_ptr() in self._made_inf]  # fmt: skip
         if nan and not any(n for n, _, _ in before):
-            self.guilty = carriers[0] if carriers else self._blame(func, before, output, "nan")
+            self.culprit = carriers[0] if carriers else self._blame(func, before, output, "nan")
         elif nan:  # NaN went in before anything here made one: the batch or the parameters held it
-            self.guilty = self._blame(func, before, output, "nan", from_finite=False)
+            self.culprit = self._blame(func, before, output, "nan", from_finite=False)
         elif carriers:
             self._made_inf[output.data_ptr()] = carriers[0]
         elif not any(i for _, i, _ in before) and _short(func) not in _FILLS:
@@ -99,12 +99,12 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def backward_begins(self, roots: list[Tensor]) -> None:
         """An Inf that reaches the loss is to blame, whatever the backward pass makes of it."""
         for root in roots:
-            if self.guilty is None and self._makers and not bool(torch.isfinite(root.detach()).all()):
-                self.guilty = self._made_inf.get(root.data_ptr(), self._makers[0])
+            if self.culprit is None and self._makers and not bool(torch.isfinite(root.detach()).all()):
+                self.culprit = self._made_inf.get(root.data_ptr(), self._makers[0])
 
     def __exit__(self, *error: Any) -> Any:
-        if self.guilty is None and self._makers:
-            self.guilty = self._makers[0]
+        if self.culprit is None and self._makers:
+            self.culprit = self._makers[0]
         return super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def _note_module(self) -> None:
@@ -115,7 +115,7 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _blame(
         self, func: Any, before: list[tuple[bool, bool, Range]], output: Tensor, value: str, *, from_finite: bool = True
-    ) -> GuiltyOperation:
+    ) -> FirstBadOperation:
         node = torch._C._current_autograd_node()
         phase = "backward" if node is not None else "update" if self._updating else "forward"
         place = _forward_place(node) if node is not None else user_place()
@@ -125,7 +125,7 @@ class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
         size = self._run.trace.batch_size
         sample = int(bad.nonzero()[0][0]) if output.ndim and output.shape[0] == size and size else None
         ranges = tuple(r for _, _, r in before)
-        return GuiltyOperation(operation, phase, value, module, place, ranges, from_finite, self._run.step, sample)
+        return FirstBadOperation(operation, phase, value, module, place, ranges, from_finite, self._run.step, sample)
 
 
 def _short(func: Any) -> str:

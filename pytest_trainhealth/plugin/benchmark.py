@@ -53,34 +53,34 @@ def measured_by(benchmark: Any, steps: int) -> Callable[[Callable[[], object], i
     """
     from ..analysis.timing import warm_up
 
-    def drive(once: Callable[[], object], most: int) -> None:
+    def timer(once: Callable[[], object], most: int) -> None:
         times: list[float] = []
         while len(times) + 1 < most and warm_up(times) is None:
             took = once()
             if not isinstance(took, float):
                 break  # the training ended, and what comes now is empty
             times.append(took)
-        aside: list[float] = []
+        overhead: list[float] = []
 
         def noted() -> object:
             began = time.perf_counter()
             took = once()
             if isinstance(took, float):
-                aside.append(time.perf_counter() - began - took)
+                overhead.append(time.perf_counter() - began - took)
             return took
 
         benchmark.pedantic(noted, rounds=max(min(most - len(times), steps), 1), iterations=1)
-        _take_off(benchmark, aside)
+        _take_off(benchmark, overhead)
 
-    return drive
+    return timer
 
 
-def _take_off(benchmark: Any, aside: list[float]) -> None:
+def _take_off(benchmark: Any, overhead: list[float]) -> None:
     """What we did beside the steps is no time of theirs: listening, and collecting garbage where memory grows, which
     takes half a second. Nor are rounds in which nothing was done any more, after the time budget was used up."""
     rounds = _rounds(benchmark)
-    if rounds is not None and aside:
-        rounds[:] = [max(took - ours, 0.0) for took, ours in zip(rounds, aside, strict=False)]
+    if rounds is not None and overhead:
+        rounds[:] = [max(took - ours, 0.0) for took, ours in zip(rounds, overhead, strict=False)]
     elif rounds is not None:
         del rounds[1:]
 

@@ -17,8 +17,8 @@ import pytest
 from .. import wording
 from ..settings import WrongSetting, near
 from .items import plan
-from .run_check import judged, settle
-from .stash import CHECK, CHOSEN
+from .run_check import report_outcome, run_check
+from .stash import CHECK, OPTIONS
 
 _FLAG = "--trainhealth-training"
 
@@ -58,7 +58,7 @@ class TrainingCollector(pytest.Collector):
         self.factory = factory
 
     def collect(self) -> Iterator[TrainingItem]:
-        for check in self.config.stash[CHOSEN]["checks"]:
+        for check in self.config.stash[OPTIONS]["checks"]:
             name = f"{self.factory.spec}[{check}]"
             yield TrainingItem.from_parent(self, name=name, nodeid=name, factory=self.factory, check=check)
 
@@ -74,7 +74,7 @@ class TrainingItem(pytest.Item):
     def runtest(self) -> None:
         __tracebackhide__ = True
         planned = plan(self, self.stash[CHECK], keywords={})
-        settle(self, judged(self.config, planned, self.factory.make, benchmark=None))
+        report_outcome(self, run_check(self.config, planned, self.factory.make, benchmark=None))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The factory's own line, where it can be known."""

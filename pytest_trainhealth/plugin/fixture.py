@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..settings import DATA, FLOW, INPUT, NAN, OVERFIT, SPEED, read_keywords
+from ..settings import (
+    GRADIENTS_FLOW,
+    KEEPS_THROUGHPUT,
+    LEARNS_FROM_DATA,
+    OVERFITS_ONE_BATCH,
+    TRAINS_WITHOUT_NAN,
+    USES_ITS_INPUT,
+    read_keywords,
+)
 from .items import plan, seed_of, test_of
 from .outcomes import NOT_ENFORCED, NotJudged
-from .run_check import judged, settle
-from .stash import CHOSEN, UNENFORCED
+from .run_check import report_outcome, run_check
+from .stash import OPTIONS, UNENFORCED
 
 if TYPE_CHECKING:
     from ..records.trace import Trace
@@ -44,12 +52,12 @@ class TrainHealth:
     ) -> Verdict:
         """The training memorises one batch."""
         __tracebackhide__ = True
-        return self._check(OVERFIT, training, steps=steps, ratio=ratio, budget=budget)
+        return self._check(OVERFITS_ONE_BATCH, training, steps=steps, ratio=ratio, budget=budget)
 
     def gradients_flow(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
         """Every trainable parameter gets a sane gradient, is held by an optimizer and moves."""
         __tracebackhide__ = True
-        return self._check(FLOW, training, steps=steps, budget=budget)
+        return self._check(GRADIENTS_FLOW, training, steps=steps, budget=budget)
 
     def trains_without_nan(
         self,
@@ -73,17 +81,17 @@ class TrainHealth:
         asked = {"seeds": seeds, "scales": scales, "batch_sizes": batch_sizes, "samples": samples,
                  "precisions": precisions, "lr_factors": lr_factors}  # fmt: skip
         rest = {"steps": steps, "sweep": sweep, "search": search, "margin": margin, "min_margin": min_margin}
-        return self._check(NAN, training, **asked, **rest, budget=budget)
+        return self._check(TRAINS_WITHOUT_NAN, training, **asked, **rest, budget=budget)
 
     def uses_its_input(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
         """Outputs depend on the inputs, and samples do not leak into one another."""
         __tracebackhide__ = True
-        return self._check(INPUT, training, steps=steps, budget=budget)
+        return self._check(USES_ITS_INPUT, training, steps=steps, budget=budget)
 
     def learns_from_data(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
         """Over several batches it learns what only the inputs can tell."""
         __tracebackhide__ = True
-        return self._check(DATA, training, steps=steps, budget=budget)
+        return self._check(LEARNS_FROM_DATA, training, steps=steps, budget=budget)
 
     def keeps_throughput(
         self,
@@ -101,7 +109,7 @@ class TrainHealth:
         """The step does not wait for its data, and is as fast as asked. Takes the test's `benchmark` fixture."""
         __tracebackhide__ = True
         return self._check(
-            SPEED,
+            KEEPS_THROUGHPUT,
             training,
             against=against,
             tolerance=tolerance,
@@ -120,7 +128,7 @@ class TrainHealth:
         from ..api import diagnose
 
         test, name = test_of(self._item)
-        seed = seed_of(test, self._item.config.stash[CHOSEN]["seed"])
+        seed = seed_of(test, self._item.config.stash[OPTIONS]["seed"])
         return diagnose(training, checks, **{"name": name, "seed": seed, **settings})
 
     def watch(self) -> AbstractContextManager[Trace]:
@@ -138,10 +146,10 @@ class TrainHealth:
         self._only_if_enforced()
         planned = plan(self._item, check, values)
         benchmark = partial(self._request.getfixturevalue, "benchmark")
-        return settle(self._item, judged(self._item.config, planned, training, benchmark))
+        return report_outcome(self._item, run_check(self._item.config, planned, training, benchmark))
 
     def _only_if_enforced(self) -> None:
         __tracebackhide__ = True
-        if not self._item.config.stash[CHOSEN]["enabled"]:
+        if not self._item.config.stash[OPTIONS]["enabled"]:
             self._item.stash[UNENFORCED] = self._item.stash.get(UNENFORCED, 0) + 1
             raise NotJudged(NOT_ENFORCED)

@@ -15,7 +15,7 @@ import pytest
 
 from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, WrongSetting, keywords
 from .options import INI_TYPES, read
-from .stash import CHOSEN, FACTORY, GATHERED, SEEDS_FIXTURES, UNENFORCED, VERDICTS
+from .stash import FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, VERDICTS
 
 if TYPE_CHECKING:
     from .fixture import TrainHealth
@@ -53,41 +53,41 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{marker}({taken}): {promise} (pytest-trainhealth)")
     try:
         if config.getoption("trainhealth_replay") is None:
-            chosen = read(config)
+            options = read(config)
         else:
             from .replay_option import prepare
 
-            chosen = prepare(config)
-        config.stash[CHOSEN] = chosen
+            options = prepare(config)
+        config.stash[OPTIONS] = options
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config, "workerinput"):
         return
-    from .session_results import Gathered
+    from .session_results import SessionResults
 
-    gathered = config.stash[GATHERED] = Gathered()
-    config.pluginmanager.register(gathered, "trainhealth-gathered")
-    if not chosen["enabled"] or config.getoption("collectonly"):
+    results = config.stash[RESULTS] = SessionResults()
+    config.pluginmanager.register(results, "trainhealth-gathered")
+    if not options["enabled"] or config.getoption("collectonly"):
         return
     for outlet in OUTLETS:
-        file, where = chosen[outlet.name], chosen.given.get(outlet.name)
+        file, where = options[outlet.name], options.given.get(outlet.name)
         try:
             if file is not None:
-                gathered.write_to(Path(file), outlet.report)
+                results.write_to(Path(file), outlet.report)
         except OSError as error:
             raise pytest.UsageError(f"{where}: cannot write {file}: {error.strerror or error}") from None
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    chosen = config.stash[CHOSEN]
-    return f"trainhealth: {chosen.told()}" if chosen["enabled"] else None
+    options = config.stash[OPTIONS]
+    return f"trainhealth: {options.told()}" if options["enabled"] else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """The factory is loaded before xdist starts its workers, so that a wrong name is told once and in one line."""
     config = session.config
-    spec = config.stash[CHOSEN]["training"]
+    spec = config.stash[OPTIONS]["training"]
     if spec is None:
         return
     from .factory_items import load
@@ -125,12 +125,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """First, so that -k, --lf and pytest-benchmark find the items as they are going to be."""
-    if not config.stash[CHOSEN]["enabled"]:
+    if not config.stash[OPTIONS]["enabled"]:
         return
     from .items import finish
 
     finish(items)
-    if config.stash[CHOSEN]["replay"] is not None:
+    if config.stash[OPTIONS]["replay"] is not None:
         from .replay_option import keep_the_test
 
         keep_the_test(session, config, items)
@@ -139,7 +139,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     judged = _marked(item) or "trainhealth" in getattr(item, "fixturenames", ())
-    item.config.stash[SEEDS_FIXTURES] = bool(judged) and item.config.stash[CHOSEN]["enabled"]
+    item.config.stash[SEEDS_FIXTURES] = bool(judged) and item.config.stash[OPTIONS]["enabled"]
     try:
         return (yield)
     finally:
@@ -162,7 +162,7 @@ def pytest_fixture_setup(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    if not item.config.stash[CHOSEN]["enabled"]:
+    if not item.config.stash[OPTIONS]["enabled"]:
         return (yield)
     if _marked(item):
         from .items import refuse_unsplit
@@ -178,9 +178,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     if not _marked(pyfuncitem):
         return (yield)
-    from .run_check import standing_in
+    from .run_check import intercept_call
 
-    with standing_in(pyfuncitem):
+    with intercept_call(pyfuncitem):
         return (yield)
 
 
@@ -189,26 +189,26 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    enforced = item.config.stash[CHOSEN]["enabled"]
+    enforced = item.config.stash[OPTIONS]["enabled"]
     unenforced = 0 if enforced or call.when != "call" else len(_marked(item))
     if unenforced or item.stash.get(VERDICTS, None) or item.stash.get(UNENFORCED, 0):
-        from .item_report import send_along
+        from .item_report import attach_to_report
 
-        send_along(report, item, call.excinfo.value if call.excinfo else None, unenforced)
+        attach_to_report(report, item, call.excinfo.value if call.excinfo else None, unenforced)
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """In normal order: pytest-benchmark may raise in its own, and what comes after would be lost."""
-    gathered = config.stash[GATHERED]
-    if gathered.examined or gathered.unenforced:
+    results = config.stash[RESULTS]
+    if results.checked or results.unenforced:
         from ..reports.terminal import write_summary
 
-        write_summary(terminalreporter, gathered)
-    if config.stash[CHOSEN]["replay"] is not None:
+        write_summary(terminalreporter, results)
+    if config.stash[OPTIONS]["replay"] is not None:
         from .replay_option import told
 
-        for line in told(config, gathered):
+        for line in told(config, results):
             terminalreporter.write_line(line)
 
 
@@ -225,7 +225,7 @@ def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
     """Training health checks as methods: trainhealth.overfits_one_batch(training), ...; and watch()."""
     from .fixture import TrainHealth
 
-    if not request.config.stash[CHOSEN]["enabled"] or "torch" not in sys.modules:
+    if not request.config.stash[OPTIONS]["enabled"] or "torch" not in sys.modules:
         yield TrainHealth(request)
         return
     from .seeding import test_seed

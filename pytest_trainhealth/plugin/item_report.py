@@ -10,7 +10,9 @@ from .outcomes import NotJudged, Unhealthy
 from .stash import UNENFORCED, VERDICTS
 
 
-def send_along(report: pytest.TestReport, item: pytest.Item, error: BaseException | None, unenforced: int) -> None:
+def attach_to_report(
+    report: pytest.TestReport, item: pytest.Item, error: BaseException | None, unenforced: int
+) -> None:
     """On the report, because reports reach the controller from xdist workers by themselves.
 
     Builtin types only: anything else in a report would end an xdist worker.

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ..settings import CHECKS, MARKERS, SPEED, WrongSetting, read_keywords
+from ..settings import CHECKS, KEEPS_THROUGHPUT, MARKERS, WrongSetting, read_keywords
 from . import benchmark
-from .stash import CHECK, CHOSEN
+from .stash import CHECK, OPTIONS
 
 #: Nobody asks for it by name: parametrizing it is what makes one item of each check.
 CHECK_ARGUMENT = "_trainhealth_check"
@@ -20,7 +20,7 @@ Marks = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class CheckRequest:
     """What one item has to examine."""
 
     check: str
@@ -48,13 +48,13 @@ def read_marks(node: pytest.Item) -> Marks:
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """One item of each check. Wrong markers are found here also when they are not going to be enforced."""
-    chosen = metafunc.config.stash[CHOSEN]
+    options = metafunc.config.stash[OPTIONS]
     try:
         marks = read_marks(metafunc.definition)
     except WrongSetting as error:
         raise pytest.Collector.CollectError(str(error)) from None
-    if chosen["enabled"]:
-        checks = _checks(marks, chosen["checks"])
+    if options["enabled"]:
+        checks = _checks(marks, options["checks"])
         metafunc.fixturenames.append(CHECK_ARGUMENT)
         metafunc.parametrize(CHECK_ARGUMENT, checks, ids=checks)
 
@@ -64,14 +64,14 @@ def check_of(item: pytest.Item) -> str | None:
     return item.stash.get(CHECK, None) if callspec is None else callspec.params.get(CHECK_ARGUMENT)
 
 
-def plan(item: pytest.Item, check: str, keywords: Mapping[str, Any] | None = None) -> Plan:
+def plan(item: pytest.Item, check: str, keywords: Mapping[str, Any] | None = None) -> CheckRequest:
     """`keywords` are given where there is no marker that could hold them."""
     if keywords is None:
         marks = read_marks(item)
         keywords = {**marks.get("trainhealth", {}), **marks.get(check, {})}
     test, name = test_of(item)
-    chosen = item.config.stash[CHOSEN]
-    return Plan(check, test, name, seed_of(test, chosen["seed"]), chosen.for_check(check, keywords))
+    options = item.config.stash[OPTIONS]
+    return CheckRequest(check, test, name, seed_of(test, options["seed"]), options.for_check(check, keywords))
 
 
 def test_of(item: pytest.Item) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def finish(items: list[pytest.Item]) -> None:
         if check is None or not isinstance(item, pytest.Function):
             continue
         _keep_marker(item, check)
-        if check == SPEED and benchmark.why_not(item.config) is None:
+        if check == KEEPS_THROUGHPUT and benchmark.why_not(item.config) is None:
             # By name and in time, for `--benchmark-only` looks at these names; and in a list of its own, for the one
             # that it has is shared with the items of the other checks.
             item.fixturenames = [*dict.fromkeys((*item.fixturenames, "benchmark"))]

@@ -20,7 +20,7 @@ _FOR_EVERY_CHECK = ("threads", "device")
 _NOT_IN_HEADER = ("seed", "enabled", *(outlet.name for outlet in OUTLETS))
 
 
-class Chosen:
+class Options:
     def __init__(self, values: Mapping[str, Any], given: Mapping[str, str]) -> None:
         self.values = values
         #: Where a value was given; a setting that is not in here has its default.
@@ -40,7 +40,7 @@ class Chosen:
         return ", ".join(f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})" for name in shown)
 
 
-def read(config: pytest.Config) -> Chosen:
+def read(config: pytest.Config) -> Options:
     """Raises `WrongSetting`, which says what was given, where, and what is possible."""
     values: dict[str, Any] = {}
     given: dict[str, str] = {}
@@ -60,7 +60,7 @@ def read(config: pytest.Config) -> Chosen:
             raise WrongSetting(f"{where}: nothing is judged without --trainhealth, so there is nothing to write")
         if file is not None:
             values[outlet.name] = str(_base_folder(config, where) / Path(file).expanduser())
-    return Chosen(values, given)
+    return Options(values, given)
 
 
 def _on_command_line(setting: Setting, config: pytest.Config) -> tuple[Any, str] | None:

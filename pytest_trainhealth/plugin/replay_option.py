@@ -11,12 +11,12 @@ import pytest
 
 from ..engine.errand import Errand, sent_on
 from ..settings import WrongSetting
-from .options import Chosen, read
-from .stash import CHECK, CHOSEN
+from .options import Options, read
+from .stash import CHECK, OPTIONS
 
 if TYPE_CHECKING:
     from ..replay.reproducer import Reproducer
-    from .session_results import Gathered
+    from .session_results import SessionResults
 
 FOLDER = ".trainhealth"
 _FLAG = "--trainhealth-replay"
@@ -26,24 +26,24 @@ _REPLAYED: pytest.StashKey[Reproducer] = pytest.StashKey()
 def errand(item: pytest.Item) -> AbstractContextManager[None]:
     """While the item is judged: where its reproducer goes, or what it replays."""
     config = item.config
-    here, seed = config.invocation_params.dir, config.stash[CHOSEN]["seed"]
+    here, seed = config.invocation_params.dir, config.stash[OPTIONS]["seed"]
     if _REPLAYED in config.stash:
         return sent_on(Errand(replays=config.stash[_REPLAYED], seen_from=here))
     return sent_on(Errand(config.rootpath / FOLDER, _node_id(item), seed, seen_from=here))
 
 
-def prepare(config: pytest.Config) -> Chosen:
+def prepare(config: pytest.Config) -> Options:
     """The settings of a run that replays. Raises `WrongSetting` in one line."""
     from ..replay import reproducer  # imports torch, which this run needs in any case
 
     config.option.trainhealth = True
-    chosen = read(config)
-    file = chosen["replay"]
+    options = read(config)
+    file = options["replay"]
     try:
         saved = config.stash[_REPLAYED] = reproducer.read(config.invocation_params.dir / file, told=file)
     except WrongSetting as error:
         raise WrongSetting(f"{_FLAG}: {error}") from None
-    values = {**chosen.values, "checks": (saved.check,), "seed": saved.run_seed}
+    values = {**options.values, "checks": (saved.check,), "seed": saved.run_seed}
     if "::" in saved.test:
         path = saved.test.partition("::")[0]
         config.args = [str(_test_file(config, saved, path))]
@@ -55,7 +55,7 @@ def prepare(config: pytest.Config) -> Chosen:
     config.option.keyword = config.option.markexpr = ""
     if hasattr(config.option, "dist"):  # xdist: a worker would keep to itself that the test is gone
         config.option.dist, config.option.tx = "no", []
-    return Chosen(values, {**chosen.given, "seed": "from the file"})
+    return Options(values, {**options.given, "seed": "from the file"})
 
 
 def _test_file(config: pytest.Config, saved: Reproducer, path: str) -> Path:
@@ -78,12 +78,12 @@ def keep_the_test(session: pytest.Session, config: pytest.Config, items: list[py
         raise pytest.UsageError(f"{_FLAG}: {saved.file} is from {saved.test or wanted}, which is not there any more")
 
 
-def told(config: pytest.Config, gathered: Gathered) -> Iterator[str]:
+def told(config: pytest.Config, results: SessionResults) -> Iterator[str]:
     """For the summary: a failure that does not show any more is good news that no dot can tell."""
     if _REPLAYED in config.stash:
-        for examined in gathered.examined:
-            if examined.verdict["outcome"] == "passed" and examined.verdict["reason"]:
-                yield f"{_FLAG}: {examined.verdict['reason']}"
+        for checked in results.checked:
+            if checked.verdict["outcome"] == "passed" and checked.verdict["reason"]:
+                yield f"{_FLAG}: {checked.verdict['reason']}"
 
 
 def _node_id(item: pytest.Item) -> str:

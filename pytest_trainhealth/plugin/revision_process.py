@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..compare.error_lines import of_error
 from ..compare.import_paths import Folders
-from ..compare.protocol import Answerer, Message
+from ..compare.protocol import Message, Server
 from ..compare.worktree import Worktree
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Service:
     """Answers about one training."""
 
-    def __init__(self, answerer: Answerer, order: Message) -> None:
-        self.answerer, self.order = answerer, order
+    def __init__(self, server: Server, order: Message) -> None:
+        self.server, self.order = server, order
         self.given = False
 
     def give(self, subject: Any) -> None:
@@ -37,13 +37,13 @@ class Service:
             with served(subject, **build) as training:
                 folders = Folders(Path(order["top"]), Path(order["side"]))
                 strangers = folders.strangers(sys.modules, order["path"])
-                self.answerer.send(ready=True, device=training.device, strangers=strangers)
-                for request in self.answerer.requests():
-                    self.answerer.send(**self._answer(training, request))
+                self.server.send(ready=True, device=training.device, strangers=strangers)
+                for request in self.server.requests():
+                    self.server.send(**self._answer(training, request))
         except NoTraining as why:
-            self.answerer.send(unfit=str(why))
+            self.server.send(unfit=str(why))
         except BaseException as error:  # pytest.skip() is none of Exception's, and somebody waits for an answer
-            self.answerer.send(**of_error(error))
+            self.server.send(**of_error(error))
             if not isinstance(error, Exception):
                 raise
 
@@ -57,19 +57,19 @@ class Service:
 
 def main() -> None:
     """The order comes as the first line."""
-    answerer = Answerer()
-    order = next(answerer.requests())
+    server = Server()
+    order = next(server.requests())
     sys.path[:] = order["path"]
     os.chdir(order["folder"])
     try:
-        _serve(Service(answerer, order))
+        _serve(Service(server, order))
     except BaseException as error:  # a conftest.py that ends the process, for one
-        if answerer.owes:
-            answerer.send(**of_error(error))
+        if server.owes:
+            server.send(**of_error(error))
         raise
     finally:
         # Nobody else is left to do it. Both sides do: the last thing that either writes is its pytest's cache.
-        if answerer.deserted():
+        if server.deserted():
             Worktree.of(order["worktree"]).remove()
 
 
@@ -82,7 +82,7 @@ def _serve(service: Service) -> None:
         return
     subject = _function(Path(order["file"]), order["function"])
     if subject is None:
-        service.answerer.send(missing=True)
+        service.server.send(missing=True)
     else:
         service.give(subject)
 

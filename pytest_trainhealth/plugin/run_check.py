@@ -13,18 +13,18 @@ import pytest
 
 from .. import if_imported
 from ..records.verdict import Verdict
-from ..settings import SPEED, WrongSetting
+from ..settings import KEEPS_THROUGHPUT, WrongSetting
 from .benchmark import fixture as benchmark_fixture
-from .items import Plan, check_of, plan
+from .items import CheckRequest, check_of, plan
 from .outcomes import NOT_ENFORCED, NotJudged, Unhealthy
-from .stash import CHOSEN, VERDICTS
+from .stash import OPTIONS, VERDICTS
 
 #: The widest chart; more is hard to read and wraps in CI logs. By judgement.
 _WIDEST = 100
 
 
 @contextmanager
-def standing_in(item: pytest.Function) -> Iterator[None]:
+def intercept_call(item: pytest.Function) -> Iterator[None]:
     """While pytest calls the test, something else stands in for it, which uses what the test returns.
 
     The test itself is swapped, rather than the call to it: so the plugins that call tests in their own way
@@ -65,7 +65,7 @@ def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> No
         planned = plan(item, check)
     except WrongSetting as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
-    settle(item, judged(item.config, planned, body, lambda: item.funcargs["benchmark"]))
+    report_outcome(item, run_check(item.config, planned, body, lambda: item.funcargs["benchmark"]))
 
 
 def leave_unenforced(body: Callable[[], object]) -> None:
@@ -82,14 +82,16 @@ def leave_unenforced(body: Callable[[], object]) -> None:
     pytest.fail(f"a test with a training health marker returns a Training or nothing, not {kind}", pytrace=False)
 
 
-def judged(config: pytest.Config, planned: Plan, subject: Any, benchmark: Callable[[], Any] | None) -> Verdict:
+def run_check(
+    config: pytest.Config, planned: CheckRequest, subject: Any, benchmark: Callable[[], Any] | None
+) -> Verdict:
     """`benchmark` gives the fixture, and is called only when that is going to measure; None where there is none."""
     __tracebackhide__ = True
     side = config.pluginmanager.get_plugin("trainhealth-side")
     if side is not None:  # this process was started to tell another about the training, and judges nothing
         served: Verdict = side.serve(planned, subject)
         return served
-    measure, reason = benchmark_fixture(config, benchmark) if planned.check == SPEED else (None, None)
+    measure, reason = benchmark_fixture(config, benchmark) if planned.check == KEEPS_THROUGHPUT else (None, None)
     if reason is not None:
         if benchmark is not None and callable(subject):
             subject()  # a test that breaks is noticed all the same
@@ -116,13 +118,13 @@ def judged(config: pytest.Config, planned: Plan, subject: Any, benchmark: Callab
         raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
-def settle(item: pytest.Item, verdict: Verdict) -> Verdict:
+def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
     """Passed: returned. Failed: raised. Could not judge: skipped, or with `strict` raised as well."""
     __tracebackhide__ = True
     item.stash.setdefault(VERDICTS, []).append(verdict)
     if verdict.passed:
         return verdict
-    if verdict.failed or item.config.stash[CHOSEN]["strict"]:
+    if verdict.failed or item.config.stash[OPTIONS]["strict"]:
         from ..reports.text import verdict_text
 
         verbose = item.config.get_verbosity() > 1

@@ -10,19 +10,19 @@ import torch
 
 from ..state.process import remember_random_numbers, seed_everything
 from .items import seed_of, test_of
-from .stash import CHOSEN
+from .stash import OPTIONS
 
 
 def test_seed(request: pytest.FixtureRequest) -> AbstractContextManager[None]:
     """For the body of a test that builds its training itself."""
-    return _seeded(seed_of(test_of(request.node)[0], request.config.stash[CHOSEN]["seed"]))
+    return _seeded(seed_of(test_of(request.node)[0], request.config.stash[OPTIONS]["seed"]))
 
 
 def fixture_seed(name: str, request: pytest.FixtureRequest) -> AbstractContextManager[None]:
     """By the fixture's name and scope: a model of module scope must not depend on which test asked for it first."""
     node = request.node
     scope = test_of(node)[0] if isinstance(node, pytest.Item) else node.nodeid
-    return _seeded(seed_of(f"{scope}:{name}", request.config.stash[CHOSEN]["seed"]))
+    return _seeded(seed_of(f"{scope}:{name}", request.config.stash[OPTIONS]["seed"]))
 
 
 @contextmanager

@@ -10,15 +10,15 @@ import pytest
 from ..compare.error_lines import first_line, last_line
 from ..compare.protocol import Message
 from ..records.verdict import Verdict
-from ..settings import SPEED
-from .items import Plan, check_of, test_of
+from ..settings import KEEPS_THROUGHPUT
+from .items import CheckRequest, check_of, test_of
 from .revision_process import Service
 
 #: How `running.judged` finds out that it is to serve rather than to judge.
 PLUGIN = "trainhealth-side"
 
 
-class Side:
+class ServePlugin:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._calls = 0
@@ -32,13 +32,13 @@ class Side:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """The marker may be new: then the other revision's test has none, and gets it here."""
         marked = {mark.name for mark in metafunc.definition.iter_markers()}
-        if SPEED not in marked and "trainhealth" not in metafunc.fixturenames:
-            metafunc.definition.add_marker(SPEED)
+        if KEEPS_THROUGHPUT not in marked and "trainhealth" not in metafunc.fixturenames:
+            metafunc.definition.add_marker(KEEPS_THROUGHPUT)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         wanted = self._service.order["test"]
-        items[:] = [item for item in items if test_of(item)[0] == wanted and check_of(item) in (None, SPEED)]
+        items[:] = [item for item in items if test_of(item)[0] == wanted and check_of(item) in (None, KEEPS_THROUGHPUT)]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._note(report)
@@ -46,9 +46,9 @@ class Side:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._note(report)
 
-    def serve(self, planned: Plan, subject: Any) -> Verdict:
+    def serve(self, planned: CheckRequest, subject: Any) -> Verdict:
         """A test with the fixture may ask several times: the n-th is the one that is compared."""
-        if planned.check == SPEED:
+        if planned.check == KEEPS_THROUGHPUT:
             self._calls += 1
             if self._calls - 1 == self._service.order["call"]:
                 self._service.give(subject)
@@ -67,7 +67,7 @@ class Side:
 
 
 class _Registers:
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: ServePlugin) -> None:
         self._side = side
 
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -75,15 +75,15 @@ class _Registers:
 
 
 def run(service: Service) -> None:
-    side, order = Side(service), service.order
+    side, order = ServePlugin(service), service.order
     code = pytest.main([*order["arguments"], order["target"]], plugins=[_Registers(side)])
     if service.given:
         return
     if side.complaint:
-        service.answerer.send(**side.complaint)
+        service.server.send(**side.complaint)
     elif not side.collects:  # a conftest.py that cannot be imported, for one
         sys.stdout.flush()  # what it printed is read by who asked
         sys.stderr.flush()
-        service.answerer.send(ended=int(code))
+        service.server.send(ended=int(code))
     else:
-        service.answerer.send(missing=True)
+        service.server.send(missing=True)

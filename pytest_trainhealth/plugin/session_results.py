@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..reports import FileReport
 
 
-class Examined(NamedTuple):
+class CheckedItem(NamedTuple):
     """One verdict, as the report brought it."""
 
     nodeid: str
@@ -22,17 +22,17 @@ class Examined(NamedTuple):
     xfailed: bool
 
 
-class Gathered:
+class SessionResults:
     """A plugin object of the controller: it sees every report once, wherever the test ran."""
 
     def __init__(self) -> None:
-        self._examined: dict[str, list[Examined]] = {}
+        self._checked: dict[str, list[CheckedItem]] = {}
         self._unenforced: dict[str, int] = {}
         self._files: list[tuple[FileReport, Path]] = []
 
     @property
-    def examined(self) -> list[Examined]:
-        return [examined for of_item in self._examined.values() for examined in of_item]
+    def checked(self) -> list[CheckedItem]:
+        return [checked for of_item in self._checked.values() for checked in of_item]
 
     @property
     def unenforced(self) -> int:
@@ -40,15 +40,15 @@ class Gathered:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "setup":  # of another attempt, maybe: what the last one brought is void
-            self._examined.pop(report.nodeid, None)
+            self._checked.pop(report.nodeid, None)
         brought = getattr(report, "trainhealth", None)
         if brought is None:
             return
         self._unenforced[report.nodeid] = brought["unenforced"]
         if brought["verdicts"]:
             xfailed = hasattr(report, "wasxfail")
-            new = [Examined(report.nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
-            self._examined.setdefault(report.nodeid, []).extend(new)
+            new = [CheckedItem(report.nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
+            self._checked.setdefault(report.nodeid, []).extend(new)
             with suppress(OSError):  # a disk that fills up must not end the run; the last write says so
                 self._write(complete=False, interrupted=False)
 
@@ -66,7 +66,7 @@ class Gathered:
         self._files.append((outlet, file))
 
     def _write(self, *, complete: bool, interrupted: bool) -> None:
-        verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in self.examined]
+        verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in self.checked]
         with ExitStack() as every:  # one that cannot be written does not keep the others from it
             for outlet, file in self._files:
                 every.callback(outlet.write, file, verdicts, complete=complete, interrupted=interrupted)

@@ -9,12 +9,12 @@ import pytest
 if TYPE_CHECKING:
     from ..records.verdict import Verdict
     from .factory_items import Factory
-    from .options import Chosen
-    from .session_results import Gathered
+    from .options import Options
+    from .session_results import SessionResults
 
 #: On the config: the settings of this run; on the controller, what reports have brought in.
-CHOSEN: pytest.StashKey[Chosen] = pytest.StashKey()
-GATHERED: pytest.StashKey[Gathered] = pytest.StashKey()
+OPTIONS: pytest.StashKey[Options] = pytest.StashKey()
+RESULTS: pytest.StashKey[SessionResults] = pytest.StashKey()
 #: On the config: what --trainhealth-training names.
 FACTORY: pytest.StashKey[Factory] = pytest.StashKey()
 #: On the config: whether the item that is being set up is going to be judged.

@@ -23,17 +23,17 @@ def never(trace: Trace) -> bool:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """How long and how closely to look."""
 
-    longest: int
+    max_steps: int
     signals: tuple[str, ...] = ()
     one_batch: bool = True
-    enough: Callable[[Trace], bool] = never
+    stop_when: Callable[[Trace], bool] = never
     cures: tuple[Cure, ...] = ()
     #: What the training is to be judged under.
     conditions: tuple[Condition, ...] = ()
-    shift: int = 0
+    seed_offset: int = 0
     deadline: float = math.inf
     #: For the message, should the user's code raise.
     purpose: str = ""
@@ -44,17 +44,17 @@ class Plan:
     #: sampled ones do: it takes a hook on every module.
     from_forward: bool = False
     #: Keep an exception of the user's code in the trace instead of raising it.
-    keeps_crash: bool = False
+    catch_errors: bool = False
     #: Look closely at this step too.
-    close_at: int | None = None
+    look_closely_at: int | None = None
     #: Calls the step again and again; pytest-benchmark's clock, or a plain loop.
-    drive: Callable[[Callable[[], object], int], None] | None = None
+    timer: Callable[[Callable[[], object], int], None] | None = None
     #: Wrapped around the one step of this number: the microscope.
-    at_step: Mapping[int, Callable[[Run], Any]] = field(default_factory=dict)
+    around_step: Mapping[int, Callable[[Run], Any]] = field(default_factory=dict)
     #: Given the microscope, gives one that first copies what the step begins with: for a reproducer.
-    keeps: Callable[[Callable[[Run], Any]], Callable[[Run], Any]] | None = None
+    capture: Callable[[Callable[[Run], Any]], Callable[[Run], Any]] | None = None
     #: Puts a new run right before a step of an earlier one, and gives the batch of that step.
-    resumes: Callable[[TrainingRun], Any] | None = None
+    resume_from: Callable[[TrainingRun], Any] | None = None
 
     @property
     def interventions(self) -> tuple[Condition | Cure, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..records.trace import Trace
-from .plan import Plan
+from .plan import RunPlan
 
 
 class Program(Protocol):
@@ -20,4 +20,4 @@ class Program(Protocol):
     @property
     def remarks(self) -> tuple[str, ...]: ...
 
-    def record(self, plan: Plan) -> Trace: ...
+    def record(self, plan: RunPlan) -> Trace: ...

@@ -9,7 +9,7 @@ from torch.nn.parameter import is_lazy
 
 from ..observe.run.feed import Feed
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import MadeAt, noting_places
+from ..observe.source.places import CreationSites, record_creation_sites
 from ..state.process import seed_everything
 from ..state.snapshot import Snapshot
 from ..training import Training
@@ -32,10 +32,10 @@ class Start:
         *,
         seed: int,
         factory: Callable[[], object] | None = None,
-        made: MadeAt | None = None,
+        creation_sites: CreationSites | None = None,
         device: torch.device | None = None,
     ) -> None:
-        self.made = made or MadeAt()
+        self.creation_sites = creation_sites or CreationSites()
         self.seed = seed
         self.remark = ""
         self._first, self._factory, self._device = training, factory, device
@@ -52,21 +52,21 @@ class Start:
     def training(self) -> Training:
         return self._first
 
-    def begin(self, shift: int = 0) -> Training:
+    def begin(self, seed_offset: int = 0) -> Training:
         """A training at its start. `shift` gives other random numbers, for a second look."""
-        if not self._used and not shift:
+        if not self._used and not seed_offset:
             self._used = True
             seed_everything(self.seed + 1)
             return self._first
         self._snapshot.restore()
-        rebuilt = self._rebuild(shift) if self._factory is not None else None
+        rebuilt = self._rebuild(seed_offset) if self._factory is not None else None
         # the numbers a run draws must not depend on how many the factory drew
-        seed_everything(self.seed + 1 + shift)
+        seed_everything(self.seed + 1 + seed_offset)
         return self._first if rebuilt is None else rebuilt
 
-    def _rebuild(self, shift: int) -> Training | None:
+    def _rebuild(self, seed_offset: int) -> Training | None:
         assert self._factory is not None
-        rebuilt, self.made = build(self._factory, self.seed + shift)
+        rebuilt, self.creation_sites = build(self._factory, self.seed + seed_offset)
         if not isinstance(rebuilt, Training):
             self._factory, self.remark = None, "the factory returned a Training only once: re-runs used a snapshot"
             return None
@@ -74,7 +74,7 @@ class Start:
             for module in rebuilt.modules.values():
                 module.to(self._device)
         _initialise_lazy_modules(rebuilt)
-        if not shift and _fingerprint(rebuilt) != self._print:
+        if not seed_offset and _fingerprint(rebuilt) != self._print:
             self._factory, self.remark = None, "the factory gives another start each time: re-runs used a snapshot"
             self._snapshot.restore()
             return None
@@ -94,11 +94,11 @@ class Start:
 
 
 @engine_frame
-def build(factory: Callable[[], object], seed: int) -> tuple[object, MadeAt]:
+def build(factory: Callable[[], object], seed: int) -> tuple[object, CreationSites]:
     """What the factory returns under the seed, and where it made things."""
     seed_everything(seed)
-    with noting_places() as made:
-        return factory(), made
+    with record_creation_sites() as creation_sites:
+        return factory(), creation_sites
 
 
 def _fingerprint(training: Training) -> dict[str, tuple[object, ...]]:

@@ -15,12 +15,12 @@ from ..observe.run.stepper import NotConnected, Stepper
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import MadeAt, raised_at
+from ..observe.source.places import CreationSites, raised_at
 from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..tensors.batches import batch_size
 from ..training import Training
-from .plan import Plan
+from .plan import RunPlan
 from .start import Start
 
 
@@ -54,19 +54,19 @@ class TrainingProgram:
         return self.start.training
 
     @engine_frame
-    def record(self, plan: Plan) -> Trace:
-        training = self.start.begin(plan.shift)
-        with recorded(training, plan, self.start.made) as run:
+    def record(self, plan: RunPlan) -> Trace:
+        training = self.start.begin(plan.seed_offset)
+        with recorded(training, plan, self.start.creation_sites) as run:
             loop = _Loop(run, training, plan)
-            (plan.drive or _drive)(loop.once, plan.longest)
+            (plan.timer or _plain_loop)(loop.once, plan.max_steps)
             loop.finish()
         return run.trace
 
 
 @contextmanager
-def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[TrainingRun]:
+def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
     """A run with its listeners; hooks are gone and the batches as before whatever happens."""
-    run = TrainingRun(close_at=plan.close_at)
+    run = TrainingRun(look_closely_at=plan.look_closely_at)
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
@@ -75,24 +75,24 @@ def recorded(training: Training, plan: Plan, made: MadeAt) -> Iterator[TrainingR
     run.trace.cured = bool(plan.cures)
     with ExitStack() as stack:
         for intervention in plan.interventions:
-            run.listen(install(intervention, run, stack))
+            run.subscribe(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
         for signal in (run.finiteness, *make_signals(run, plan.signals)):
-            run.listen(signal)
+            run.subscribe(signal)
         stack.callback(run.end)
         stack.callback(run.feed.close)
         stack.enter_context(listening(run))
-        run.tell("run_begins")
+        run.emit("run_begins")
         if "memory" in plan.signals:  # it is about speed and memory
-            run.feed.keep_ahead(plan.longest)
+            run.feed.keep_ahead(plan.max_steps)
         yield run
-    add_places(run, made)
+    add_places(run, creation_sites)
 
 
 class _Loop:
     """Step after step until the plan is fulfilled. `once()` may be called by whoever keeps the time."""
 
-    def __init__(self, run: TrainingRun, training: Training, plan: Plan) -> None:
+    def __init__(self, run: TrainingRun, training: Training, plan: RunPlan) -> None:
         self._run, self._plan = run, plan
         self._stepper = run.stepper = Stepper(training)
         self.over = False
@@ -103,15 +103,15 @@ class _Loop:
             return None
         run, plan, trace = self._run, self._plan, self._run.trace
         began = time.perf_counter()
-        batch = run.feed.take() if plan.resumes is None else plan.resumes(run)
+        batch = run.feed.take() if plan.resume_from is None else plan.resume_from(run)
         moved: float = run.feed.moving
         waited = time.perf_counter() - began - moved
         trace.waits.append(waited)
         if run.feed.starting:
             trace.speed.worker_starts.append(run.step)
-        if not run.step or plan.resumes is not None:
+        if not run.step or plan.resume_from is not None:
             trace.batch_size = batch_size(batch)
-        for change in run.batch_changes if plan.resumes is None else ():  # what was kept has been changed already
+        for change in run.batch_changes if plan.resume_from is None else ():  # what was kept has been changed already
             batch = change(batch)
         run.batch = batch
         took = _take(run, self._stepper, batch, plan)
@@ -122,7 +122,7 @@ class _Loop:
         trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.every_step)
         if time.monotonic() > plan.deadline:
             trace.cut_short = f"the time budget was used up at step {run.step}"
-        self.over = bool(trace.nonfinite or plan.enough(trace) or trace.cut_short or run.step + 1 >= plan.longest)
+        self.over = bool(trace.nonfinite or plan.stop_when(trace) or trace.cut_short or run.step + 1 >= plan.max_steps)
         run.step += 1
         return waited + trace.computes[-1]
 
@@ -130,25 +130,25 @@ class _Loop:
         self._run.trace.nonfinite = self._run.trace.nonfinite or self._run.finiteness.of_state()
 
 
-def _drive(once: Callable[[], object], most: int) -> None:
+def _plain_loop(once: Callable[[], object], most: int) -> None:
     for _ in range(most):
         once()
 
 
-def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> float | None:
+def _take(run: Run, stepper: Stepper, batch: Any, plan: RunPlan) -> float | None:
     """One step, and the seconds of it that are its own: neither listening nor putting batches right is.
 
     None when the run ends here: the loss reaches no parameter, or a cure does not agree with the code.
     """
     trace = run.trace
-    began, aside = time.perf_counter(), trace.speed.aside
-    run.tell("step_begins", batch)
+    began, overhead = time.perf_counter(), trace.speed.overhead
+    run.emit("step_begins", batch)
     try:
-        around = plan.at_step.get(run.step)
+        around = plan.around_step.get(run.step)
         if around is None:
             loss = stepper.take(batch)
         else:
-            run.wrapped = run.step
+            run.wrapped_step = run.step
             with around(run):
                 loss = stepper.take(batch)
     except NotConnected:
@@ -157,7 +157,7 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> float | None:
     except Exception as error:
         if not trace.loss_connected:  # backward() said so itself
             return None
-        if plan.cures or plan.keeps_crash:
+        if plan.cures or plan.catch_errors:
             trace.crash = Crash(
                 type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
             )
@@ -167,21 +167,21 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: Plan) -> float | None:
     finally:
         taken = time.perf_counter()
         run.feed.give_back()
-        trace.speed.aside += time.perf_counter() - taken
+        trace.speed.overhead += time.perf_counter() - taken
     trace.losses.append(loss)
-    run.tell("step_ends")  # which waits for a device that is still at work: that time is the step's
-    return time.perf_counter() - began - (trace.speed.aside - aside)
+    run.emit("step_ends")  # which waits for a device that is still at work: that time is the step's
+    return time.perf_counter() - began - (trace.speed.overhead - overhead)
 
 
-def add_places(run: Run, made: MadeAt) -> None:
+def add_places(run: Run, creation_sites: CreationSites) -> None:
     """Where the optimizers and modules of this run were made, as far as the factory showed it."""
     for label, optimizer in run.optimizers.items():
         record = run.trace.optimizers[label]
-        record.place = record.place or made(optimizer)
+        record.place = record.place or creation_sites(optimizer)
     for scheduler, noted in run.schedulers:
-        noted.made_at = noted.made_at or made(scheduler)
+        noted.made_at = noted.made_at or creation_sites(scheduler)
     for path, module in run.named_modules():
         if path in run.trace.modules:
             record_of = run.trace.modules[path]
-            record_of.place = made(module)
-            record_of.after_optimizer = any(made.after(module, o) for o in run.optimizers.values())
+            record_of.place = creation_sites(module)
+            record_of.after_optimizer = any(creation_sites.after(module, o) for o in run.optimizers.values())

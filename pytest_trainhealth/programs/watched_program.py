@@ -25,19 +25,19 @@ from ..observe.run.sampling import is_sampled
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import MadeAt, noting_places, raised_at
+from ..observe.source.places import CreationSites, raised_at, record_creation_sites
 from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace
 from ..state.process import seed_everything
 from ..tensors.batches import batch_size
-from .plan import Plan
+from .plan import RunPlan
 from .training_program import add_places
 
 
 class _Steps:
     """Turns backward passes and updates into the steps that signals know."""
 
-    def __init__(self, run: Run, plan: Plan) -> None:
+    def __init__(self, run: Run, plan: RunPlan) -> None:
         self._run, self._plan = run, plan
         self._around = ExitStack()
         self._open = False
@@ -84,14 +84,14 @@ class _Steps:
 
     def _begin_step(self, batch: Any) -> None:
         self._open, self._updated, self._backward = True, False, False
-        self._run.tell("step_begins", batch)
+        self._run.emit("step_begins", batch)
         self._wrap(self._run.step)
 
     def _wrap(self, step: int) -> None:
         """A step begins with the first call of a model; what its inputs and targets are made of comes before that."""
-        if self._wrapped is None and step in self._plan.at_step:
-            self._wrapped = self._run.wrapped = step
-            self._around.enter_context(self._plan.at_step[step](self._run))
+        if self._wrapped is None and step in self._plan.around_step:
+            self._wrapped = self._run.wrapped_step = step
+            self._around.enter_context(self._plan.around_step[step](self._run))
 
     @property
     def _over(self) -> bool:
@@ -123,7 +123,7 @@ class _Steps:
         if self._wrapped is None or self._wrapped <= run.step:
             self._around.close()
         run.trace.losses.append(self._loss)
-        run.tell("step_ends")
+        run.emit("step_ends")
         if run.trace.nonfinite is None and math.isfinite(self._loss):
             run.trace.nonfinite = run.finiteness.after_step(self._loss, closely=self._plan.every_step)
         run.step += 1
@@ -131,27 +131,27 @@ class _Steps:
 
 
 @contextmanager
-def watching(plan: Plan) -> Iterator[Run]:
+def watching(plan: RunPlan) -> Iterator[Run]:
     run = Run()
     with ExitStack() as stack:
-        run.made = made = stack.enter_context(noting_places(run.add_optimizer))
+        run.creation_sites = creation_sites = stack.enter_context(record_creation_sites(run.add_optimizer))
         for intervention in plan.interventions:
-            run.listen(install(intervention, run, stack))
-        run.listen(run.handed_out)  # before a backward pass begins a step, at which batches are counted
+            run.subscribe(install(intervention, run, stack))
+        run.subscribe(run.loader_batches)  # before a backward pass begins a step, at which batches are counted
         steps = _Steps(run, plan)
-        run.listen(steps)
+        run.subscribe(steps)
         run.finiteness = Finiteness(run)
         for signal in (run.finiteness, *make_signals(run, plan.signals), Clock(run, stack)):
-            run.listen(signal)
-        stack.callback(_finish, run, made)
+            run.subscribe(signal)
+        stack.callback(_finish, run, creation_sites)
         stack.callback(run.end)
         stack.enter_context(listening(run))
-        run.tell("run_begins")
+        run.emit("run_begins")
         yield run
 
 
-def _finish(run: Run, made: MadeAt) -> None:
-    add_places(run, made)
+def _finish(run: Run, creation_sites: CreationSites) -> None:
+    add_places(run, creation_sites)
     if run.trace.nonfinite is None and run.trace.losses:
         run.trace.nonfinite = run.finiteness.of_state()
 
@@ -159,7 +159,7 @@ def _finish(run: Run, made: MadeAt) -> None:
 @contextmanager
 def watch(signals: tuple[str, ...] = ("gradients", "parameters", "stale", "modules")) -> Iterator[Trace]:
     """Record whatever trains inside the block. The trace is complete when the block ends."""
-    with watching(Plan(longest=0, signals=signals)) as run:
+    with watching(RunPlan(max_steps=0, signals=signals)) as run:
         yield run.trace
 
 
@@ -173,16 +173,16 @@ class WatchedProgram:
         self.why_not = ""
 
     @engine_frame
-    def record(self, plan: Plan) -> Trace:
-        seed_everything(self._seed + plan.shift)
+    def record(self, plan: RunPlan) -> Trace:
+        seed_everything(self._seed + plan.seed_offset)
         with watching(plan) as run:
             try:
-                if plan.drive is None:
+                if plan.timer is None:
                     self._body()
                 else:
-                    plan.drive(self._body, 1)
+                    plan.timer(self._body, 1)
             except Exception as error:
-                if not plan.cures and not plan.keeps_crash:
+                if not plan.cures and not plan.catch_errors:
                     raise
                 if run.trace.loss_connected:  # otherwise backward() has said that it is not
                     said = str(error).partition("\n")[0]

@@ -14,12 +14,12 @@ class OperatorTime:
     """Milliseconds of a step that were an operator's own, on both sides."""
 
     name: str
-    here: float
-    there: float
+    current: float
+    other: float
 
     @property
     def growth(self) -> float:
-        return self.here - self.there
+        return self.current - self.other
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Comparison:
     pairs: int = 0
     steps_a_round: int = 0
     #: Seconds of a step on both sides, in the turn with the median ratio.
-    here: float = 0.0
-    there: float = 0.0
+    current: float = 0.0
+    other: float = 0.0
     #: What is not the same besides: changes not committed, losses, dependencies.
     notes: tuple[str, ...] = ()
     #: The operators that take longer here, those first that grew most.

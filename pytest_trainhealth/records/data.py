@@ -88,7 +88,7 @@ class SampleChange:
 
 
 @dataclass
-class SpoiltBatch:
+class BlankedBatch:
     """A tensor of the data's own that a step blanks in place, then calls the model with and takes as the target."""
 
     name: str

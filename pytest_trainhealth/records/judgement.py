@@ -32,7 +32,7 @@ class NeedsControl:
 
 
 @dataclass(frozen=True)
-class Doubtful:
+class FailIfConfirmed:
     """Odd, but healthy trainings may look like this: an alarm only if a cause is confirmed."""
 
     symptom: Symptom
@@ -43,7 +43,7 @@ class Doubtful:
 
 
 @dataclass(frozen=True)
-class Sick:
+class FailedRun:
     """What a re-run with a cure is held against: the run as it was, and what was wrong with it."""
 
     trace: Trace
@@ -52,6 +52,6 @@ class Sick:
 
 NO_CONTROLS: Mapping[str, Trace] = {}
 #: Beside a run with a cure there is always this one: the run as it was without.
-UNCURED = "uncured"
+UNTREATED = "untreated"
 
-Judgement = Passed | Symptom | CouldNotJudge | Doubtful | NeedsControl
+Judgement = Passed | Symptom | CouldNotJudge | FailIfConfirmed | NeedsControl

@@ -8,7 +8,7 @@ from .verdict import Place
 
 
 @dataclass
-class Given:
+class TensorSummary:
     """One tensor that a loss function was given."""
 
     shape: tuple[int, ...] = ()
@@ -26,7 +26,7 @@ class Given:
 
 
 @dataclass
-class Imitation:
+class GeneratorRange:
     """A layer that was given data of the batch, and at the same step what the model of another optimizer made."""
 
     step: int
@@ -54,8 +54,8 @@ class LossCall:
     step: int = 0
     module: str = ""
     place: Place | None = None
-    input: Given = field(default_factory=Given)
-    target: Given = field(default_factory=Given)
+    input: TensorSummary = field(default_factory=TensorSummary)
+    target: TensorSummary = field(default_factory=TensorSummary)
     #: The activation function that made the input, where, in which module, and how many it normalises over (softmax).
     activation: str = ""
     activation_place: Place | None = None

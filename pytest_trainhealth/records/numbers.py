@@ -70,7 +70,7 @@ class Range:
 
 
 @dataclass
-class GuiltyOperation:
+class FirstBadOperation:
     """The first operation that made a non-finite value, as the microscope saw it."""
 
     operation: str

@@ -137,7 +137,7 @@ class SpeedRecord:
     memory: list[int] = field(default_factory=list)
     peak_memory: int | None = None
     #: Seconds that listeners took, which do not count as the training's.
-    aside: float = 0.0
+    overhead: float = 0.0
     #: Graphs that torch.compile made, by step, and why it made the last.
     compiled: dict[int, int] = field(default_factory=dict)
     compiled_because: str = ""

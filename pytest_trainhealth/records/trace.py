@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from .comparison import Comparison
-from .data import Alignment, FieldRecord, KeptTensor, Repaired, SampleChange, ScaleRecord, SpoiltBatch
-from .losses import Imitation, LossCall
-from .numbers import ActivationRecord, Crash, DropoutRecord, GuiltyOperation, HalfRecord, NonFinite
+from .data import Alignment, BlankedBatch, FieldRecord, KeptTensor, Repaired, SampleChange, ScaleRecord
+from .losses import GeneratorRange, LossCall
+from .numbers import ActivationRecord, Crash, DropoutRecord, FirstBadOperation, HalfRecord, NonFinite
 from .probes import ProbeRecord
 from .speed import SpeedRecord
 from .verdict import Place
 from .wiring import (
     Accumulation,
-    Alliance,
+    DetachedSample,
     DoubleUpdate,
-    Draw,
     FrozenChange,
     GradientPath,
     GraphEnd,
+    HelpedCritic,
     ModeRecord,
     ModuleRecord,
     OptimizerRecord,
@@ -58,7 +58,7 @@ class Trace:
     tied_pairs: list[TiedPair] = field(default_factory=list)
     accumulations: list[Accumulation] = field(default_factory=list)
     sample_change: SampleChange | None = None
-    spoilt_batch: SpoiltBatch | None = None
+    blanked_batch: BlankedBatch | None = None
     kept_tensors: dict[str, KeptTensor] = field(default_factory=dict)
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
@@ -72,13 +72,13 @@ class Trace:
     operations: set[str] = field(default_factory=set)
     graph_ends: list[GraphEnd] = field(default_factory=list)
     #: By the line that drew.
-    draws: dict[str, Draw] = field(default_factory=dict)
+    detached_samples: dict[str, DetachedSample] = field(default_factory=dict)
     #: By the critic.
-    alliances: dict[str, Alliance] = field(default_factory=dict)
+    helped_critics: dict[str, HelpedCritic] = field(default_factory=dict)
     #: The latest look at what the outputs depend on.
     probe: ProbeRecord | None = None
     nonfinite: NonFinite | None = None
-    guilty: GuiltyOperation | None = None
+    culprit: FirstBadOperation | None = None
     crash: Crash | None = None
     #: False when backward() was called on a loss that no trainable parameter reaches.
     loss_connected: bool = True
@@ -92,7 +92,7 @@ class Trace:
     values_per_channel: dict[str, int] = field(default_factory=dict)
     #: What loss functions were given at the first steps.
     loss_calls: list[LossCall] = field(default_factory=list)
-    imitations: list[Imitation] = field(default_factory=list)
+    generator_ranges: list[GeneratorRange] = field(default_factory=list)
     #: The cure that changes what they are given, or what becomes of it: the calls are told as they were before.
     loss_cured_by: str = ""
     #: Seconds per step: waiting for the batch, and everything else.

@@ -107,8 +107,8 @@ class OptimizerRecord:
     #: The largest of its groups.
     weight_decay: float = 0.0
     #: Tensors it holds that the model does not have.
-    strangers: int = 0
-    stranger_values: int = 0
+    foreign_tensors: int = 0
+    foreign_values: int = 0
     #: It climbs (`maximize=True`).
     maximize: bool = False
     place: Place | None = None
@@ -222,7 +222,7 @@ class GraphEnd:
 
 
 @dataclass
-class Alliance:
+class HelpedCritic:
     """A critic and the maker of what it judges that pull its scores the same way, and the steps at which they do."""
 
     critic: str
@@ -233,7 +233,7 @@ class Alliance:
 
 
 @dataclass
-class Draw:
+class DetachedSample:
     """`Normal.sample()` of a mean that needs gradients, and the steps at which nothing but a pull to 0 reached it."""
 
     place: Place | None = None

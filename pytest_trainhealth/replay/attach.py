@@ -8,34 +8,34 @@ from typing import Any
 
 from ..engine.errand import Errand
 from ..engine.examination import Examination
-from ..programs.plan import Plan
+from ..programs.plan import RunPlan
 from ..programs.program import Program
 from ..records.symptoms import EXPLOSION
 from ..records.verdict import Verdict
-from .replay import again, same, told
-from .reproducer import Keeper, Reproducer, file_name, one_line, read, write
+from .replay import replay_plan, same, told
+from .reproducer import Reproducer, StepCapture, file_name, one_line, read, write
 from .step_state import NotKept
 
 
-def kept(
-    verdict: Verdict, keeper: Keeper, examination: Examination, subject: Any, errand: Errand, call: int
+def attach_reproducer(
+    verdict: Verdict, capture: StepCapture, examination: Examination, subject: Any, errand: Errand, call: int
 ) -> Verdict:
     """The verdict with its reproducer, or with a note that says why there is none; never an error."""
     if not verdict.failed or verdict.symptom is None or verdict.symptom.category != EXPLOSION:
         return verdict
     try:
-        return _kept(verdict, keeper, examination, subject, errand, call)
+        return _kept(verdict, capture, examination, subject, errand, call)
     except Exception as error:
         return replace(verdict, notes=(*verdict.notes, f"no reproducer: {one_line(error)}"))
 
 
 def _kept(
-    verdict: Verdict, keeper: Keeper, examination: Examination, subject: Any, errand: Errand, call: int
+    verdict: Verdict, capture: StepCapture, examination: Examination, subject: Any, errand: Errand, call: int
 ) -> Verdict:
-    if keeper.trace is None:
+    if capture.trace is None:
         raise NotKept("the step could not be reached a second time")
-    if keeper.trouble:
-        raise NotKept(keeper.trouble)
+    if capture.trouble:
+        raise NotKept(capture.trouble)
     assert errand.folder is not None
     file = errand.folder / file_name(errand.test or verdict.training, verdict.check)
     verdict = replace(verdict, reproducer=errand.told(file))
@@ -47,28 +47,28 @@ def _kept(
         seed=verdict.seed,
         run_seed=errand.run_seed,
         call=call,
-        shift=examination.plan.shift,
-        step=keeper.step,
+        seed_offset=examination.plan.seed_offset,
+        step=capture.step,
         conditions=examination.plan.conditions,
-        guilty=told(keeper.trace.guilty),
+        culprit=told(capture.trace.culprit),
         verdict=verdict.to_json(),
-        state=keeper.state,
-        why="" if keeper.state is not None else "a test that trains by itself is run as a whole",
+        state=capture.state,
+        why="" if capture.state is not None else "a test that trains by itself is run as a whole",
     )
     write(reproducer, file)
     # A step may hang on what only the user's code remembers. A file that does not show the failure is worth nothing.
-    if keeper.state is not None and not _shows(read(file), examination.program, examination.plan):
+    if capture.state is not None and not _shows(read(file), examination.program, examination.plan):
         why = "the step alone does not show it: something else than batch, parameters and optimizers bears on it"
         write(replace(reproducer, state=None, why=why), file)
     return verdict
 
 
-def _shows(saved: Reproducer, program: Program, plan: Plan) -> bool:
+def _shows(saved: Reproducer, program: Program, plan: RunPlan) -> bool:
     try:
-        trace = program.record(again(saved, plan))
+        trace = program.record(replay_plan(saved, plan))
     except Exception:
         return False
-    return not trace.finite and same(told(trace.guilty), saved.guilty)
+    return not trace.finite and same(told(trace.culprit), saved.culprit)
 
 
 def _import_path(subject: Any) -> str:

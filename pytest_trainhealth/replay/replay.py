@@ -10,10 +10,10 @@ from ..analysis.run_failures import not_finite
 from ..causes import cause as find_cause
 from ..engine.diagnosis import finding_of
 from ..observe.microscope import under_the_microscope
-from ..programs.plan import Plan
+from ..programs.plan import RunPlan
 from ..programs.program import Program
 from ..programs.training_program import TrainingProgram, TrainingRun
-from ..records.numbers import GuiltyOperation, NonFinite
+from ..records.numbers import FirstBadOperation, NonFinite
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Finding, Place, Verdict
 from .reproducer import Reproducer
@@ -23,7 +23,7 @@ from .step_state import DoesNotFit, put_back
 _SAME = ("operation", "phase", "value", "module", "code")
 
 
-def again(saved: Reproducer, plan: Plan) -> Plan:
+def replay_plan(saved: Reproducer, plan: RunPlan) -> RunPlan:
     """The one step; where that would not show it, the run up to it."""
 
     def resume(run: TrainingRun) -> Any:
@@ -33,26 +33,26 @@ def again(saved: Reproducer, plan: Plan) -> Plan:
 
     return replace(
         plan,
-        longest=saved.step + 1,
+        max_steps=saved.step + 1,
         signals=(),
         every_step=True,
-        drive=None,
-        keeps=None,
+        timer=None,
+        capture=None,
         cures=(),
         conditions=saved.conditions,
-        shift=saved.shift,
-        at_step={saved.step: under_the_microscope},
-        resumes=None if saved.state is None else resume,
+        seed_offset=saved.seed_offset,
+        around_step={saved.step: under_the_microscope},
+        resume_from=None if saved.state is None else resume,
         purpose=f"the replay of {saved.file}",
     )
 
 
-def replayed(saved: Reproducer, program: Program, plan: Plan) -> Verdict:
+def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
     """Raises `DoesNotFit` in one line."""
     if saved.state is not None and not isinstance(program, TrainingProgram):
         raise DoesNotFit(f"{saved.file} does not fit: {saved.training} returned a Training, and returns nothing now")
     try:
-        trace = program.record(again(saved, plan))
+        trace = program.record(replay_plan(saved, plan))
     except DoesNotFit as error:
         raise DoesNotFit(f"{saved.file} does not fit: {error}") from None
     if saved.state is not None and not trace.losses:
@@ -62,23 +62,23 @@ def replayed(saved: Reproducer, program: Program, plan: Plan) -> Verdict:
     if trace.finite:
         was = old.symptom.headline if old.symptom is not None else "not finite"
         return Verdict(old.check, old.training, "passed", f"{what} of {saved.file} is finite now (it was: {was})")
-    guilty = told(trace.guilty)
-    if same(guilty, saved.guilty):
-        verdict = _with_line(old, saved.guilty, guilty)
+    culprit = told(trace.culprit)
+    if same(culprit, saved.culprit):
+        verdict = _with_line(old, saved.culprit, culprit)
         note = f"replayed: {what}, as it was kept"
     else:
         verdict = _another(old, trace, saved.step)
-        note = f"replayed: {what} is not finite either, but fails elsewhere now ({_where(saved.guilty)} then)"
+        note = f"replayed: {what} is not finite either, but fails elsewhere now ({_where(saved.culprit)} then)"
     why = (saved.why,) if saved.why else ()
     return replace(verdict, notes=(*verdict.notes, note, *why), reproducer=saved.file)
 
 
-def told(guilty: GuiltyOperation | None) -> dict[str, Any] | None:
-    if guilty is None:
+def told(culprit: FirstBadOperation | None) -> dict[str, Any] | None:
+    if culprit is None:
         return None
-    place = guilty.place
+    place = culprit.place
     return {
-        **{name: getattr(guilty, name) for name in ("operation", "phase", "value", "module")},
+        **{name: getattr(culprit, name) for name in ("operation", "phase", "value", "module")},
         **(asdict(place) if place is not None else {"file": "", "line": 0, "code": ""}),
     }
 
@@ -90,10 +90,10 @@ def same(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
     return alike and all(one[key] == other[key] for key in _SAME)
 
 
-def _where(guilty: dict[str, Any] | None) -> str:
-    if guilty is None:
+def _where(culprit: dict[str, Any] | None) -> str:
+    if culprit is None:
         return "no single operation was to blame"
-    return f"{guilty['operation']} at {guilty['file']}:{guilty['line']}" if guilty["file"] else guilty["operation"]
+    return f"{culprit['operation']} at {culprit['file']}:{culprit['line']}" if culprit["file"] else culprit["operation"]
 
 
 def _with_line(verdict: Verdict, old: dict[str, Any] | None, new: dict[str, Any] | None) -> Verdict:

@@ -24,7 +24,7 @@ from ..records.trace import Trace
 from ..settings import WrongSetting
 from .step_state import NotKept, copied
 
-_FORMAT, _VERSION = "pytest-trainhealth reproducer", 1
+_FORMAT, _VERSION = "pytest-trainhealth reproducer", 2
 #: Letters: file systems take 255, and a suffix follows.
 _LONGEST_NAME = 120
 
@@ -40,11 +40,11 @@ class Reproducer:
     seed: int
     run_seed: int
     call: int
-    shift: int
+    seed_offset: int
     step: int
     conditions: tuple[Condition, ...]
     #: What the microscope found, in words; None where it found nothing.
-    guilty: dict[str, Any] | None
+    culprit: dict[str, Any] | None
     #: The verdict as JSON.
     verdict: dict[str, Any]
     #: None where only a run of all the steps before shows it again; then `why` says why.
@@ -54,7 +54,7 @@ class Reproducer:
     file: str = ""
 
 
-class Keeper:
+class StepCapture:
     """Stands around the step that goes under the microscope, and copies what the step begins with."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Keeper:
     def __call__(self, microscope: Callable[[Run], Any]) -> Callable[[Run], Any]:
         @contextmanager
         def look(run: Run) -> Iterator[None]:
-            self.trace, self.step = run.trace, run.wrapped
+            self.trace, self.step = run.trace, run.wrapped_step
             try:
                 self.state = copied(run) if isinstance(run, TrainingRun) else None
             except Exception as error:  # a model that cannot be copied must not change its verdict

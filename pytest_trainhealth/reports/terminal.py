@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..records.verdict import Verdict
-from ..settings import CHECKS, SPEED
+from ..settings import CHECKS, KEEPS_THROUGHPUT
 from ..wording import plural
 from .overview import check_rows, main_cause, seconds, told_once, totals
 from .speed_bar import speed_lines
 
 if TYPE_CHECKING:
-    from ..plugin.session_results import Examined, Gathered
+    from ..plugin.session_results import CheckedItem, SessionResults
 
 _COLOURS = {"failed": "red", "passed": "green", "could not judge": "yellow"}
 
@@ -22,10 +22,10 @@ _COLOURS = {"failed": "red", "passed": "green", "could not judge": "yellow"}
 _Line = list[tuple[str, str | None]]
 
 
-def write_summary(reporter: pytest.TerminalReporter, gathered: Gathered) -> None:
-    tests = _by_test(gathered.examined)
+def write_summary(reporter: pytest.TerminalReporter, results: SessionResults) -> None:
+    tests = _by_test(results.checked)
     talkative = reporter.verbosity >= 0
-    lines = [*_table(tests, talkative), *_speeds(tests, talkative), *_closing_lines(tests, gathered.unenforced)]
+    lines = [*_table(tests, talkative), *_speeds(tests, talkative), *_closing_lines(tests, results.unenforced)]
     if not lines:
         return
     reporter.section("training health", sep="-")
@@ -35,7 +35,7 @@ def write_summary(reporter: pytest.TerminalReporter, gathered: Gathered) -> None
         reporter.line("")
 
 
-def _table(tests: dict[str, list[Examined]], with_healthy: bool) -> Iterator[_Line]:
+def _table(tests: dict[str, list[CheckedItem]], with_healthy: bool) -> Iterator[_Line]:
     """One line for a healthy training (none under -q), one for each check otherwise."""
     verdicts = {test: [Verdict.from_json(e.verdict) for e in found] for test, found in tests.items()}
     healthy = {test for test, found in verdicts.items() if all(verdict.passed for verdict in found)}
@@ -47,24 +47,29 @@ def _table(tests: dict[str, list[Examined]], with_healthy: bool) -> Iterator[_Li
             checks, took = ", ".join(v.check for v in passed), seconds(sum(v.seconds for v in passed))
             yield [(f"{label}   ", None), (totals(passed), "green"), (f"   {checks}   {took}", None)]
             continue
-        for examined in tests[test]:
+        for checked in tests[test]:
             row = next(rows)
             check, outcome, explanation, took = row.columns
-            colour = "yellow" if examined.xfailed else _COLOURS[row.verdict.outcome]
-            expected = "   (expected)" if examined.xfailed else ""
+            colour = "yellow" if checked.xfailed else _COLOURS[row.verdict.outcome]
+            expected = "   (expected)" if checked.xfailed else ""
             yield [(f"{label}   {check}  ", None), (outcome, colour), (f"   {explanation}   {took}{expected}", None)]
             label = " " * len(label)
 
 
-def _speeds(tests: dict[str, list[Examined]], talkative: bool) -> Iterator[_Line]:
+def _speeds(tests: dict[str, list[CheckedItem]], talkative: bool) -> Iterator[_Line]:
     """How fast the trainings are whose speed was measured."""
-    found = [(test, Verdict.from_json(e.verdict)) for test in tests for e in tests[test] if e.verdict["check"] == SPEED]
+    found = [
+        (test, Verdict.from_json(e.verdict))
+        for test in tests
+        for e in tests[test]
+        if e.verdict["check"] == KEEPS_THROUGHPUT
+    ]
     labels = _labels([test for test, _ in found])
     for line in speed_lines([(labels[test], verdict) for test, verdict in found] if talkative else []):
         yield [(line, None)]
 
 
-def _closing_lines(tests: dict[str, list[Examined]], unenforced: int) -> Iterator[_Line]:
+def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iterator[_Line]:
     for found in tests.values():
         for line in _shared_causes(found):
             yield [(line, None)]
@@ -75,7 +80,7 @@ def _closing_lines(tests: dict[str, list[Examined]], unenforced: int) -> Iterato
         yield [(f"{plural(unenforced, 'marker')} not enforced: run pytest --trainhealth", "yellow")]
 
 
-def _shared_causes(found: Sequence[Examined]) -> Iterator[str]:
+def _shared_causes(found: Sequence[CheckedItem]) -> Iterator[str]:
     """One cause, one fix, however many checks noticed it."""
     failed = [(e, Verdict.from_json(e.verdict)) for e in found if e.verdict["outcome"] == "failed"]
     for told in told_once([verdict for _, verdict in failed]):
@@ -86,10 +91,10 @@ def _shared_causes(found: Sequence[Examined]) -> Iterator[str]:
             yield f"1 cause explains {plural(len(same), 'failure')}: {cause}, see {nodeid.rpartition('::')[2]}"
 
 
-def _by_test(examined: Sequence[Examined]) -> dict[str, list[Examined]]:
+def _by_test(checked: Sequence[CheckedItem]) -> dict[str, list[CheckedItem]]:
     """In the order in which tests were first heard of; their checks always in the same order, as under -n."""
-    tests: dict[str, list[Examined]] = {}
-    for e in examined:
+    tests: dict[str, list[CheckedItem]] = {}
+    for e in checked:
         tests.setdefault(e.test, []).append(e)
     order = list(CHECKS)
     return {test: sorted(found, key=lambda e: order.index(e.verdict["check"])) for test, found in tests.items()}

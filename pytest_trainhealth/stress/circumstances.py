@@ -67,7 +67,7 @@ class Circumstances:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedSweep:
     """The circumstances that a marker asks for: any of these together, each beside the usual one, which comes first."""
 
     seeds: tuple[int, ...] = ()
@@ -78,7 +78,7 @@ class Asked:
     lr_factors: tuple[float, ...] = ()
 
     @classmethod
-    def by(cls, settings: Mapping[str, Any]) -> Asked:
+    def by(cls, settings: Mapping[str, Any]) -> RequestedSweep:
         names = ("seeds", "scales", "batch_sizes", "samples", "precisions", "lr_factors")
         return cls(**{name: tuple(settings.get(name) or ()) for name in names})
 

@@ -14,14 +14,14 @@ from ..records.numbers import Found
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 from ..training import last_batch_size
-from .circumstances import Asked, Circumstances
+from .circumstances import Circumstances, RequestedSweep
 from .margin import Margin, margins
 from .precisions import usable
 from .search.search import Searched, search
 from .sweep import Sweep, under
 
 
-def stressed(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
+def follow_up(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
     outcome = _swept(examination, passed, trace)
     wanted = isinstance(outcome.judgement, Passed) and examination.values.get("search")
     return _searched(examination, outcome, trace) if wanted else outcome
@@ -32,7 +32,7 @@ def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp
     outcome = FollowedUp(passed, trace)
     if not examination.program.repeatable or not values.get("sweep", True):
         return outcome
-    asked = Asked.by(values)
+    asked = RequestedSweep.by(values)
     for precision in asked.precisions:
         why_not = usable(precision)
         if why_not:
@@ -61,7 +61,7 @@ def _searched(examination: Examination, outcome: FollowedUp, trace: Trace) -> Fo
     if not isinstance(program, TrainingProgram) or not program.repeatable:
         why = program.why_not if not program.repeatable else "it needs a Training, and this test is watched"
         return replace(outcome, notes=[*outcome.notes, f"not searched: {why}"])
-    searched = search(program, plan, min(trace.steps, plan.longest))
+    searched = search(program, plan, min(trace.steps, plan.max_steps))
     find = searched.find
     if find is None:
         return replace(outcome, notes=[*outcome.notes, _searched_in_vain(searched)])

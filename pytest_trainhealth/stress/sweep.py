@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from tempfile import TemporaryDirectory
 
 from ..engine.examination import Examination
-from ..programs.plan import Plan, never
+from ..programs.plan import RunPlan, never
 from ..records.trace import Trace
-from .circumstances import Asked, Circumstances
+from .circumstances import Circumstances, RequestedSweep
 
 #: What is plausible is tried for a few steps only, because every run pays for it. By judgement: a bad sample shows in
 #: the step that it is given to.
@@ -27,15 +27,15 @@ _ASKED_STEPS = 20
 _MOST_RUNS = 60
 
 
-def under(plan: Plan, circumstances: Circumstances, steps: int) -> Plan:
+def under(plan: RunPlan, circumstances: Circumstances, steps: int) -> RunPlan:
     return replace(
         plan,
         conditions=circumstances.conditions,
-        shift=circumstances.seed,
-        longest=steps,
-        enough=never,
-        keeps_crash=True,
-        drive=None,
+        seed_offset=circumstances.seed,
+        max_steps=steps,
+        stop_when=never,
+        catch_errors=True,
+        timer=None,
     )
 
 
@@ -75,7 +75,7 @@ class Sweep:
         at_the_end = Circumstances(batch_size=last_batch or 0)
         return at_the_end if last_batch and self.fails(at_the_end, _PLAUSIBLE_STEPS) else None
 
-    def asked(self, asked: Asked) -> Circumstances | None:
+    def asked(self, asked: RequestedSweep) -> Circumstances | None:
         from hypothesis import HealthCheck, Phase, Verbosity, find, settings
         from hypothesis import strategies as st
         from hypothesis.errors import NoSuchExample
@@ -126,7 +126,7 @@ def _own_folder() -> Iterator[None]:
             configuration.set_hypothesis_home_dir(before)
 
 
-def _one_by_one(asked: Asked) -> Iterator[Circumstances]:
+def _one_by_one(asked: RequestedSweep) -> Iterator[Circumstances]:
     for name, values in asked.choices().items():
         for value in values[1:]:
             yield replace(Circumstances(), **{name: value})

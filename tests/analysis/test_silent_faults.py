@@ -7,16 +7,16 @@ from collections.abc import Callable
 import pytest
 
 from pytest_trainhealth.analysis.silent_faults import begins_later, silently_wrong, wrong_mode
-from pytest_trainhealth.records.data import SampleChange, SpoiltBatch
+from pytest_trainhealth.records.data import BlankedBatch, SampleChange
 from pytest_trainhealth.records.symptoms import SILENT
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Place, Symptom
 from pytest_trainhealth.records.wiring import (
-    Alliance,
+    DetachedSample,
     DoubleUpdate,
-    Draw,
     FrozenChange,
     GradientPath,
+    HelpedCritic,
     ModeRecord,
     ParameterRecord,
     TiedPair,
@@ -110,15 +110,15 @@ def test_a_sample_that_changes() -> None:
 
 def test_a_draw_that_only_a_penalty_reaches() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.draws["here"] = Draw(penalty_only=True, steps=[0, 1])
+    trace.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1])
     assert silently_wrong(trace) is None
-    trace.draws["here"].steps.append(2)
+    trace.detached_samples["here"].steps.append(2)
     assert "a pull to 0" in said(trace)
 
 
 def test_a_batch_that_is_blanked_in_the_data() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.spoilt_batch = SpoiltBatch("['image']", [0.2, 0.16])
+    trace.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
     assert said(trace).startswith("the step blanks values of batch['image'] in the data themselves: 20% and 16%")
 
 
@@ -139,21 +139,21 @@ def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
     trace.frozen_changes["w"] = FrozenChange("w", "AdamW", [1, 2, 3])
     trace.parameters, trace.tied_pairs = with_pair().parameters, with_pair().tied_pairs
     trace.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5))
-    trace.spoilt_batch = SpoiltBatch("['image']", [0.2, 0.16])
-    trace.draws["here"] = Draw(penalty_only=True, steps=[0, 1, 2])
+    trace.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
+    trace.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1, 2])
     place = Place("train.py", 7, "clip_grad_norm_(model.parameters(), 1.0)")
     trace.gradient_paths.append(GradientPath(0, "SGD", 8.0, at_update=8.0, left=1.0, changed_later_at=place))
-    trace.alliances["critic"] = Alliance("critic", "maker", steps=[0, 1, 2, 3])
+    trace.helped_critics["critic"] = HelpedCritic("critic", "maker", steps=[0, 1, 2, 3])
     faults: list[tuple[str, Callable[[], object]]] = [
         ("Net is trained in eval mode", trace.modes.clear),
         ("w is updated twice per step", trace.double_updates.clear),
         ("w is frozen, but moved", trace.frozen_changes.clear),
         ("embed.w and head.w are not tied", trace.tied_pairs.clear),
         ("sample 0 of Digits is another one each time that it is read", lambda: setattr(trace, "sample_change", None)),
-        ("the step blanks values of batch['image']", lambda: setattr(trace, "spoilt_batch", None)),
-        ("nothing but a pull to 0 reaches the mean", trace.draws.clear),
+        ("the step blanks values of batch['image']", lambda: setattr(trace, "blanked_batch", None)),
+        ("nothing but a pull to 0 reaches the mean", trace.detached_samples.clear),
         ("gradients are clipped after SGD has stepped with them", trace.gradient_paths.clear),
-        ("maker helps critic", trace.alliances.clear),
+        ("maker helps critic", trace.helped_critics.clear),
     ]
     for headline, mend in faults:
         symptom = silently_wrong(trace)

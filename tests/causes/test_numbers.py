@@ -10,7 +10,7 @@ from pytest_trainhealth.records.losses import LossCall
 from pytest_trainhealth.records.numbers import (
     ActivationRecord,
     DropoutRecord,
-    GuiltyOperation,
+    FirstBadOperation,
     HalfRecord,
     NonFinite,
     Range,
@@ -296,7 +296,7 @@ def test_a_penalty_that_drowns_the_loss() -> None:
 def test_float16() -> None:
     trace = flat()
     trace.halves["float16"] = HalfRecord("float16", "linear", "encode", 12, 4e4)
-    trace.guilty = GuiltyOperation("sum", "forward", "inf", "Net", inputs=(Range(0.0, 4e4, 1.0, 0.0, "float16"),))
+    trace.culprit = FirstBadOperation("sum", "forward", "inf", "Net", inputs=(Range(0.0, 4e4, 1.0, 0.0, "float16"),))
     suspicion = found("low-precision-overflow", trace, BROKEN)
     assert suspicion.statement == "sum in Net makes inf in float16"
     assert suspicion.cures[0].kind == "float32"
@@ -364,7 +364,7 @@ def test_weights_around_one_are_told_and_those_around_zero_are_not() -> None:
 def exploded(operation: str, value: str = "inf", high: float = 90.0, step: int = 2, **more: object) -> Trace:
     trace = flat()
     given = (Range(-5.0, high, 0.1, 0.0, "float32", (16, 4), **more),)  # type: ignore[arg-type]
-    trace.guilty = GuiltyOperation(operation, "forward", value, inputs=given, step=step, sample=3)
+    trace.culprit = FirstBadOperation(operation, "forward", value, inputs=given, step=step, sample=3)
     return trace
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from pytest_trainhealth.analysis import loss_calls
 from pytest_trainhealth.causes import Suspicion, cause
-from pytest_trainhealth.records.losses import Given, LossCall
+from pytest_trainhealth.records.losses import LossCall, TensorSummary
 from pytest_trainhealth.records.symptoms import CRASH, INSTABILITY, PLATEAU
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord
 
-SCORES = Given((16, 5), low=-2.0, high=2.0)
-CLASSES = Given((16,), "int64", 0, 4, whole=True, distinct=5)
+SCORES = TensorSummary((16, 5), low=-2.0, high=2.0)
+CLASSES = TensorSummary((16,), "int64", 0, 4, whole=True, distinct=5)
 
 
 def trace(call: LossCall, **optimizer: Any) -> Trace:
@@ -84,13 +84,13 @@ def test_maximize_is_a_turned_sign_beside_a_loss_only() -> None:
 )
 def test_shapes_that_broadcast(output: tuple[int, ...], target: tuple[int, ...], crossed: bool) -> None:
     terms = 256 if crossed else 16
-    call = LossCall("mse_loss", input=Given(output), target=Given(target), terms=terms)
+    call = LossCall("mse_loss", input=TensorSummary(output), target=TensorSummary(target), terms=terms)
     assert loss_calls.broadcasts(call) is crossed
     assert (look("target-shape-mismatch", trace(call)) is not None) is crossed
 
 
 def test_labels_that_begin_at_one() -> None:
-    call = cross_entropy(target=Given((16,), "int64", 1, 5), invalid=3, error="IndexError", value=None)
+    call = cross_entropy(target=TensorSummary((16,), "int64", 1, 5), invalid=3, error="IndexError", value=None)
     found = look("invalid-labels", trace(call), CRASH)
     assert found is not None
     assert found.statement == "labels from 1 to 5, and cross_entropy takes 0 to 4"
@@ -99,13 +99,13 @@ def test_labels_that_begin_at_one() -> None:
 
 
 def test_an_error_elsewhere_is_not_explained_by_labels() -> None:
-    call = LossCall("soft_margin_loss", target=Given((16,), low=0, high=1), invalid=8)
+    call = LossCall("soft_margin_loss", target=TensorSummary((16,), low=0, high=1), invalid=8)
     assert look("invalid-labels", trace(call), CRASH) is None
     assert look("invalid-labels", trace(call)) is not None
 
 
 def test_one_class_is_another_fault_than_a_wrong_label() -> None:
-    call = cross_entropy(input=Given((16, 1)), classes=1, invalid=7, error="IndexError", value=None)
+    call = cross_entropy(input=TensorSummary((16, 1)), classes=1, invalid=7, error="IndexError", value=None)
     assert look("invalid-labels", trace(call), CRASH) is None
     assert look("wrong-loss-for-task", trace(call), CRASH) is not None
 
@@ -115,18 +115,24 @@ def test_no_log_probabilities() -> None:
     found = look("missing-activation-for-loss", trace(logits))
     assert found is not None
     assert found.cures[0].options["apply"] == "log_softmax"
-    right = LossCall("nll_loss", input=Given((16, 5), low=-4, high=-0.1), target=CLASSES, classes=5, value=1.6)
+    right = LossCall("nll_loss", input=TensorSummary((16, 5), low=-4, high=-0.1), target=CLASSES, classes=5, value=1.6)
     assert look("missing-activation-for-loss", trace(right)) is None
 
 
 def test_targets_out_of_reach() -> None:
-    facts: dict[str, Any] = {"input": Given((16,)), "target": Given((16,), low=-2, high=2), "activation": "relu"}
+    facts: dict[str, Any] = {
+        "input": TensorSummary((16,)),
+        "target": TensorSummary((16,), low=-2, high=2),
+        "activation": "relu",
+    }
     assert look("wrong-output-activation", trace(LossCall("mse_loss", unreachable=0.5, **facts))) is not None
     assert look("wrong-output-activation", trace(LossCall("mse_loss", unreachable=0.0, **facts))) is None
 
 
 def test_a_softmax_over_one_value() -> None:
-    call = LossCall("binary_cross_entropy", input=Given((16,)), target=Given((16,)), activation="softmax", over=1)
+    call = LossCall(
+        "binary_cross_entropy", input=TensorSummary((16,)), target=TensorSummary((16,)), activation="softmax", over=1
+    )
     found = look("wrong-output-activation", trace(call))
     assert found is not None
     assert found.cures[0].options["apply"] == "sigmoid"
@@ -153,7 +159,7 @@ def elbo(of_kl: float, of_error: float) -> Trace:
     """The weights of each term of a KL of 16 x 6, and of a reconstruction error of 16 x 36."""
     error = LossCall("mse_loss", reduction="none", terms=16 * 36, samples=16, weight=of_error * 16 * 36, complete=True)
     made = trace(error)
-    kl = LossCall("KL divergence", input=Given((16, 6)), reduction="none", terms=96, samples=16, complete=True)
+    kl = LossCall("KL divergence", input=TensorSummary((16, 6)), reduction="none", terms=96, samples=16, complete=True)
     kl.weight = of_kl * 96
     made.loss_calls.append(kl)
     made.optimizers["SGD"].kind = "Adam"
@@ -186,8 +192,8 @@ def test_terms_that_are_not_known_may_explain_any_sign() -> None:
 
 
 def test_a_softmax_over_labels_that_may_be_true_together() -> None:
-    labels = Given((16, 5), "float32", 0, 1, whole=True, distinct=2)
-    call = LossCall("binary_cross_entropy", input=Given((16, 5), low=0.1, high=0.4), target=labels, over=5)
+    labels = TensorSummary((16, 5), "float32", 0, 1, whole=True, distinct=2)
+    call = LossCall("binary_cross_entropy", input=TensorSummary((16, 5), low=0.1, high=0.4), target=labels, over=5)
     assert look("wrong-output-activation", trace(call)) is None
     call.activation = "softmax"
     found = look("wrong-output-activation", trace(call))
@@ -201,7 +207,7 @@ def test_a_softmax_over_labels_that_may_be_true_together() -> None:
     ("sums", "found"), [((0.0, 3.0), True), ((1.0, 3.0), False), ((0.0, 1.0), False), (None, False)]
 )
 def test_rows_of_several_labels_beside_rows_of_none(sums: tuple[float, float] | None, found: bool) -> None:
-    tags = Given((16, 5), "float32", 0, 1, whole=True, distinct=2, row_sums=sums)
+    tags = TensorSummary((16, 5), "float32", 0, 1, whole=True, distinct=2, row_sums=sums)
     made = trace(cross_entropy(target=tags))
     assert (loss_calls.any_number_of_labels(made) is not None) is found
     assert look("wrong-loss-for-task", made) is not None

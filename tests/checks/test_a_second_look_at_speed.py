@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_trainhealth.checks.keeps_throughput import judge
-from pytest_trainhealth.engine.conclude import second_look, verdict_on
-from pytest_trainhealth.engine.diagnosis import Known, find_causes
+from pytest_trainhealth.engine.conclude import conclude, confirm_with_other_seed
+from pytest_trainhealth.engine.diagnosis import KnownCause, find_causes
 from pytest_trainhealth.engine.examination import Examination
 from pytest_trainhealth.plugin.benchmark import measured_by, note_speed
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.records.comparison import Comparison
 from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.judgement import Passed
@@ -38,12 +38,12 @@ class Recorded:
     def __init__(self, *traces: Trace) -> None:
         self._traces = list(traces)
 
-    def record(self, plan: Plan) -> Trace:
+    def record(self, plan: RunPlan) -> Trace:
         return self._traces.pop(0) if len(self._traces) > 1 else self._traces[0]
 
 
 def examination(*traces: Trace, **settings: float) -> Examination:
-    return Examination(Recorded(*traces), "keeps_throughput", settings, Plan(longest=45))
+    return Examination(Recorded(*traces), "keeps_throughput", settings, RunPlan(max_steps=45))
 
 
 SLOW, FAST = (0.02, 0.01), (0.001, 0.01)
@@ -53,13 +53,13 @@ SLOW, FAST = (0.02, 0.01), (0.001, 0.01)
 def test_a_comparison_does_not_stand_in_for_asecond_look(outcome: str) -> None:
     """The first run was interrupted, the second is as it should be."""
     comparison = Comparison("main", outcome, 0.1, "busy", 1.3, 1.2, 1.4, 40)  # type: ignore[arg-type]
-    verdict = verdict_on(examination(made_up(*SLOW), made_up(*FAST)), None, "it", [], comparison)
+    verdict = conclude(examination(made_up(*SLOW), made_up(*FAST)), None, "it", [], comparison)
     assert verdict.outcome == ("failed" if outcome == "slower" else "could not judge")
     assert "waiting for data" not in verdict.headline
 
 
 def test_what_the_check_found_by_itself_comes_first() -> None:
-    verdict = verdict_on(examination(made_up(*SLOW)), None, "it", [], SLOWER)
+    verdict = conclude(examination(made_up(*SLOW)), None, "it", [], SLOWER)
     assert verdict.symptom is not None
     assert "waiting for data" in verdict.symptom.summary
     assert "throughput-regression" not in [finding.cause for finding in verdict.findings]
@@ -67,15 +67,15 @@ def test_what_the_check_found_by_itself_comes_first() -> None:
 
 def test_a_cured_run_is_not_held_against_the_comparison() -> None:
     looked_at = examination(made_up(*SLOW), made_up(*FAST))
-    looked_at.judged(looked_at.plan)
-    assert looked_at.with_cures(Cure("preloaded_batches", "preloaded", {"count": 8}))[1]
+    looked_at.run_and_judge(looked_at.plan)
+    assert looked_at.run_with(Cure("preloaded_batches", "preloaded", {"count": 8}))[1]
 
 
 def test_what_could_not_be_seen_twice_is_no_failure() -> None:
     """The time budget was used up in the second run."""
     short = Trace.of([1.0] * 2)
     short.cut_short = "the time budget was used up at step 2"
-    verdict = verdict_on(examination(made_up(*SLOW), short), None, "it", [], None)
+    verdict = conclude(examination(made_up(*SLOW), short), None, "it", [], None)
     assert verdict.outcome == "could not judge"
     assert verdict.reason == (
         "67 % of a step is waiting for data, at most 50 % wanted (waiting 20 ms, computing 10 ms); "
@@ -89,15 +89,15 @@ class BusyUntilCured(Recorded):
     def __init__(self, again: Trace) -> None:
         self._again, self._cured = again, False
 
-    def record(self, plan: Plan) -> Trace:
+    def record(self, plan: RunPlan) -> Trace:
         self._cured = self._cured or bool(plan.cures)
         return made_up(*FAST) if plan.cures else self._again if self._cured else made_up(*SLOW)
 
 
 @pytest.mark.parametrize(("again", "outcome"), [(FAST, "could not judge"), (SLOW, "failed")])
 def test_what_has_become_fast_by_itself_was_no_cure(again: tuple[float, float], outcome: str) -> None:
-    looked_at = Examination(BusyUntilCured(made_up(*again)), "keeps_throughput", {}, Plan(longest=45))
-    verdict = verdict_on(looked_at, None, "it", [], None)
+    looked_at = Examination(BusyUntilCured(made_up(*again)), "keeps_throughput", {}, RunPlan(max_steps=45))
+    verdict = conclude(looked_at, None, "it", [], None)
     assert verdict.outcome == outcome
     if outcome == "failed":
         assert verdict.findings[0].confirmed
@@ -111,7 +111,7 @@ class Uneven(Recorded):
     def __init__(self, uncured: Trace, *cured: Trace) -> None:
         self._uncured, self._cured = uncured, list(cured)
 
-    def record(self, plan: Plan) -> Trace:
+    def record(self, plan: RunPlan) -> Trace:
         return self._cured.pop(0) if plan.cures else self._uncured
 
 
@@ -127,17 +127,17 @@ class Uneven(Recorded):
 )
 def test_a_cure_has_to_work_twice(cured: list[tuple[float, float]], told: tuple[str, bool, bool]) -> None:
     program = Uneven(made_up(*SLOW), *(made_up(*each) for each in cured))
-    looked_at = Examination(program, "keeps_throughput", {}, Plan(longest=45))
-    symptom = looked_at.judged(looked_at.plan)[1]
+    looked_at = Examination(program, "keeps_throughput", {}, RunPlan(max_steps=45))
+    symptom = looked_at.run_and_judge(looked_at.plan)[1]
     assert isinstance(symptom, Symptom)
-    assert looked_at.rerun([Cure("preloaded_batches", "preloaded", {"count": 8})], symptom) == told
+    assert looked_at.try_cures([Cure("preloaded_batches", "preloaded", {"count": 8})], symptom) == told
 
 
 def test_growing_memory_is_looked_at_twice() -> None:
     looked_at = examination(made_up(*FAST, growth=10**6), made_up(*FAST), max_memory_growth=0.5)
-    symptom = looked_at.judged(looked_at.plan)[1]
+    symptom = looked_at.run_and_judge(looked_at.plan)[1]
     assert isinstance(symptom, Symptom)
-    assert isinstance(second_look(looked_at, symptom), Passed)
+    assert isinstance(confirm_with_other_seed(looked_at, symptom), Passed)
 
 
 def test_what_keeps_it_from_learning_does_not_make_it_slow() -> None:
@@ -147,7 +147,7 @@ def test_what_keeps_it_from_learning_does_not_make_it_slow() -> None:
     symptom = judge(bad, looked_at.values)
     assert isinstance(symptom, Symptom)
     finding = Finding("unnormalized-inputs", "inputs are large", "confirmed", rank=5)
-    found = find_causes(looked_at, symptom, bad, [Known(finding, Cure("standardised_inputs", "standardised"))])
+    found = find_causes(looked_at, symptom, bad, [KnownCause(finding, Cure("standardised_inputs", "standardised"))])
     assert "unnormalized-inputs" not in [each.cause for each in found.findings]
 
 
@@ -165,8 +165,8 @@ class Rounds:
             target()
             self.data.append(self.now - began + 1e-7)
 
-    def passes(self, step: float | None, aside: float = 0.0) -> float | None:
-        self.now += (step or 0.0) + aside
+    def passes(self, step: float | None, overhead: float = 0.0) -> float | None:
+        self.now += (step or 0.0) + overhead
         return step
 
 
@@ -180,13 +180,13 @@ def test_rounds_in_which_nothing_was_done_are_not_in_the_table(monkeypatch: pyte
 def test_what_we_did_beside_the_steps_is_not_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look for garbage takes longer than many steps."""
     left, benchmark = iter(range(100)), Rounds(monkeypatch)
-    measured_by(benchmark, 20)(lambda: benchmark.passes(0.01, aside=0.5 if next(left) % 5 == 0 else 0.001), 45)
+    measured_by(benchmark, 20)(lambda: benchmark.passes(0.01, overhead=0.5 if next(left) % 5 == 0 else 0.001), 45)
     assert benchmark.data == pytest.approx([0.01] * 20, abs=1e-6)
 
 
 def test_the_steps_of_a_watched_test_are_its_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark = Rounds(monkeypatch)
-    measured_by(benchmark, 30)(lambda: benchmark.passes(None, aside=3.0), 1)
+    measured_by(benchmark, 30)(lambda: benchmark.passes(None, overhead=3.0), 1)
     assert benchmark.data == pytest.approx([3.0])
     note_speed(benchmark, made_up(*FAST), watched=True)
     assert benchmark.data == pytest.approx([sum(FAST)] * 30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_trainhealth.checks.gradients_flow import enough, judge
+from pytest_trainhealth.checks.gradients_flow import judge, stop_when
 from pytest_trainhealth.records.judgement import CouldNotJudge, Passed
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
@@ -151,6 +151,6 @@ def test_a_loss_at_its_minimum_cannot_be_judged() -> None:
 
 def test_it_looks_on_while_something_is_missing() -> None:
     healthy, cut = parameter("a.weight"), parameter("b.weight", gradients=NO_GRADIENT, moved=False)
-    assert enough(trace(healthy, steps=4), {})
-    assert not enough(trace(healthy, cut, steps=8), {})
-    assert enough(trace(healthy, cut, steps=32), {})
+    assert stop_when(trace(healthy, steps=4), {})
+    assert not stop_when(trace(healthy, cut, steps=8), {})
+    assert stop_when(trace(healthy, cut, steps=32), {})

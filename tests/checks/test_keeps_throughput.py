@@ -14,14 +14,14 @@ from pytest_trainhealth import Training
 from pytest_trainhealth.analysis import timing
 from pytest_trainhealth.analysis.timing import LEAST_WARM_UP, MOST_WARM_UP, measured, warm_up
 from pytest_trainhealth.causes import cause
-from pytest_trainhealth.checks.keeps_throughput import SIGNALS, clearly_better, enough, judge, result
+from pytest_trainhealth.checks.keeps_throughput import SIGNALS, clearly_better, judge, result, stop_when
 from pytest_trainhealth.observe.run.run import Run
 from pytest_trainhealth.observe.signals.speed.phases import Split
 from pytest_trainhealth.programs.flops import count_flops
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
-from pytest_trainhealth.records.judgement import CouldNotJudge, Doubtful, Passed, Sick
+from pytest_trainhealth.records.judgement import CouldNotJudge, FailedRun, FailIfConfirmed, Passed
 from pytest_trainhealth.records.speed import Phases
 from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE
 from pytest_trainhealth.records.trace import Trace
@@ -131,8 +131,8 @@ def test_a_short_run_is_not_judged() -> None:
 
 
 def test_enough_counts_from_the_end_of_the_warm_up() -> None:
-    assert enough(made_up(steps=8), {"steps": 8})
-    assert not enough(made_up(steps=7), {"steps": 8})
+    assert stop_when(made_up(steps=8), {"steps": 8})
+    assert not stop_when(made_up(steps=7), {"steps": 8})
 
 
 # -- gates ---------------------------------------------------------------------------------------------
@@ -240,22 +240,22 @@ def test_a_gate_without_a_figure_is_not_passed(gate: dict[str, float], reason: s
 def test_absolute_gates_have_no_default() -> None:
     assert isinstance(judge(made_up(step=3600.0, wait=0.0), {}), Passed)
     growing = judge(made_up(growth=500.0), {})  # of which nobody knows yet whether it is a fault
-    assert isinstance(growing, Doubtful)
+    assert isinstance(growing, FailIfConfirmed)
     assert isinstance(growing.otherwise, Passed)
 
 
 def test_a_cured_run_tells_its_factor() -> None:
-    slow, fast = Sick(made_up(step=0.034, wait=0.024), symptom(PERFORMANCE)), made_up(step=0.01)
+    slow, fast = FailedRun(made_up(step=0.034, wait=0.024), symptom(PERFORMANCE)), made_up(step=0.01)
     assert result(fast, slow) == "471 -> 1,600 samples/s, 3.4 x faster"
     assert clearly_better(fast, slow)
     assert result(made_up(step=0.03), slow) == "533 samples/s"
     assert not clearly_better(made_up(step=0.03), slow)
-    assert result(made_up(growth=0.0), Sick(made_up(growth=8.0), symptom(MEMORY))) == "8 -> 0 MB a step"
+    assert result(made_up(growth=0.0), FailedRun(made_up(growth=8.0), symptom(MEMORY))) == "8 -> 0 MB a step"
 
 
 @pytest.mark.parametrize("growth", [0.0, 0.0002, 8.0])
 def test_what_is_slow_is_not_told_in_memory(growth: float) -> None:
-    assert result(made_up(), Sick(made_up(growth=growth), symptom(PERFORMANCE))) == "1,600 samples/s"
+    assert result(made_up(), FailedRun(made_up(growth=growth), symptom(PERFORMANCE))) == "1,600 samples/s"
 
 
 def symptom(category: str) -> Symptom:
@@ -268,7 +268,7 @@ def symptom(category: str) -> Symptom:
 def recorded(training: Training, steps: int = MOST_WARM_UP + 3) -> Trace:
     """So long that there are steps that count, however long the warm-up takes."""
     program = TrainingProgram(Start(training, seed=0))
-    return program.record(Plan(longest=steps, signals=SIGNALS, one_batch=False))
+    return program.record(RunPlan(max_steps=steps, signals=SIGNALS, one_batch=False))
 
 
 #: So long that no other work on the machine makes a phase look like it.
@@ -312,10 +312,10 @@ def napping(where: str) -> Training:
 def test_a_nap_is_found_where_it_is_taken(where: str) -> None:
     known = measured(recorded(napping(where)))
     parts = {name: known[f"{name}_ms"] or 0.0 for name in ("wait", "forward", "backward", "optimizer", "rest")}
-    longest = max(parts, key=parts.__getitem__)
-    assert longest == ("rest" if where == "before the update" else where)
+    max_steps = max(parts, key=parts.__getitem__)
+    assert max_steps == ("rest" if where == "before the update" else where)
     # a share of the median step, whose nap may have been a little shorter than the others'
-    assert parts[longest] >= 0.95e3 * _NAP > sum(parts.values()) - parts[longest]
+    assert parts[max_steps] >= 0.95e3 * _NAP > sum(parts.values()) - parts[max_steps]
 
 
 def test_the_forward_passes_of_a_closure_are_told_from_the_optimizer() -> None:
@@ -407,9 +407,9 @@ def test_whole_numbers_that_are_no_tokens_are_not_counted() -> None:
 def test_operations_are_counted_in_a_run_of_their_own() -> None:
     training = language_model([{"ids": torch.randint(20, (4, 6))}])
     program = TrainingProgram(Start(training, seed=0))
-    trace = program.record(Plan(longest=4, signals=SIGNALS, one_batch=False))
+    trace = program.record(RunPlan(max_steps=4, signals=SIGNALS, one_batch=False))
     # a matrix product of (20, 8) x (8, 20): forward, and twice as much backward
-    assert count_flops(program, Plan(longest=4)) == 3 * 2 * 20 * 8 * 20
+    assert count_flops(program, RunPlan(max_steps=4)) == 3 * 2 * 20 * 8 * 20
     assert trace.steps == 4
 
 
@@ -424,4 +424,4 @@ def test_a_step_that_does_not_bear_being_counted_has_no_figure() -> None:
 
     model = nn.Linear(1, 1)
     training = Training(model, torch.optim.SGD(model.parameters(), 0.1), step=step, data=torch.ones(2, 1))
-    assert count_flops(TrainingProgram(Start(training, seed=0)), Plan(longest=1)) is None
+    assert count_flops(TrainingProgram(Start(training, seed=0)), RunPlan(max_steps=1)) is None

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from pytest_trainhealth.checks.learns_from_data import enough, judge
+from pytest_trainhealth.checks.learns_from_data import judge, stop_when
 from pytest_trainhealth.records.data import Alignment, Repaired
-from pytest_trainhealth.records.judgement import UNCURED, CouldNotJudge, Doubtful, Passed
-from pytest_trainhealth.records.losses import Given, LossCall
+from pytest_trainhealth.records.judgement import UNTREATED, CouldNotJudge, FailIfConfirmed, Passed
+from pytest_trainhealth.records.losses import LossCall, TensorSummary
 from pytest_trainhealth.records.numbers import ActivationRecord
 from pytest_trainhealth.records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, SILENT
 from pytest_trainhealth.records.trace import Trace
@@ -43,14 +43,14 @@ def test_random_labels_stay_at_chance_and_pass_with_a_note():
 def test_one_batch_is_left_to_the_other_check():
     trace = Trace.of([CHANCE, CHANCE])
     trace.batches = 1
-    assert enough(trace, {})
+    assert stop_when(trace, {})
     assert isinstance(judge(trace, {}), Passed)
 
 
 def test_it_stops_when_all_is_learnt():
-    assert enough(Trace.of([CHANCE, *[0.01] * 49]), {})
-    assert not enough(Trace.of([CHANCE, *[0.5] * 49]), {})
-    assert enough(Trace.of([CHANCE] * 80), {})
+    assert stop_when(Trace.of([CHANCE, *[0.01] * 49]), {})
+    assert not stop_when(Trace.of([CHANCE, *[0.5] * 49]), {})
+    assert stop_when(Trace.of([CHANCE] * 80), {})
 
 
 def test_targets_that_fit_in_another_order_are_a_symptom_whatever_the_loss_does():
@@ -78,7 +78,7 @@ def test_targets_that_change_from_epoch_to_epoch_are_a_symptom_that_no_cure_take
     assert "140 of 192" in symptom.summary
     cured = Trace.of([CHANCE, *[0.1] * 79])
     cured.repaired = trace.repaired
-    assert isinstance(judge(cured, {}, {UNCURED: trace}), Symptom)
+    assert isinstance(judge(cured, {}, {UNTREATED: trace}), Symptom)
 
 
 def test_targets_that_the_step_gives_to_others_are_a_symptom():
@@ -97,12 +97,12 @@ def test_a_rate_that_grows_without_end_is_no_warm_up():
         trace = with_rates(Trace.of(noisy(CHANCE, 80)), rates)
         record = trace.optimizers["SGD"]
         record.initial_lr, record.lr = 0.01, {step: rates[step] for step in (0, 1, 8, 32, 64)}
-        assert isinstance(judge(trace, {}), Doubtful) is odd
+        assert isinstance(judge(trace, {}), FailIfConfirmed) is odd
 
 
 def test_a_rate_that_is_gone_is_worth_a_look_and_no_alarm():
     verdict = judge(with_rates(Trace.of(noisy(CHANCE, 80)), [0.1] * 10 + [0.0] * 70), {})
-    assert isinstance(verdict, Doubtful)
+    assert isinstance(verdict, FailIfConfirmed)
     assert verdict.symptom.category == NOT_LEARNING
     assert isinstance(verdict.otherwise, Passed)
 
@@ -114,7 +114,7 @@ def test_nothing_is_odd_where_all_was_learnt():
 
 @pytest.mark.parametrize(("size", "odd"), [(1e-3, False), (0.5, True), (1e-6, True)])
 def test_a_flat_loss_is_odd_beside_steps_out_of_size(size, odd):
-    assert isinstance(judge(with_updates(Trace.of(noisy(CHANCE, 80)), size), {}), Doubtful) is odd
+    assert isinstance(judge(with_updates(Trace.of(noisy(CHANCE, 80)), size), {}), FailIfConfirmed) is odd
 
 
 def test_large_steps_that_still_lead_down_are_fine():
@@ -125,7 +125,7 @@ def test_large_steps_that_still_lead_down_are_fine():
 def test_a_loss_that_bounces_is_unstable():
     losses = [CHANCE * (0.8**step) for step in range(8)] + [0.3, 0.6] * 36
     verdict = judge(Trace.of(losses), {})
-    assert isinstance(verdict, Doubtful)
+    assert isinstance(verdict, FailIfConfirmed)
     assert verdict.symptom.category == INSTABILITY
 
 
@@ -137,14 +137,14 @@ def test_nan_is_an_explosion():
 
 @pytest.mark.parametrize(("end", "healed"), [(0.2, True), (1.0, True), (1.5, False), (2.2, False)])
 def test_a_cure_heals_where_it_does_far_better(end, healed):
-    sick, cured = Trace.of(noisy(CHANCE, 80)), Trace.of([CHANCE] * 20 + noisy(end, 60))
-    assert isinstance(judge(cured, {}, {UNCURED: sick}), Passed) is healed
+    failed_run, cured = Trace.of(noisy(CHANCE, 80)), Trace.of([CHANCE] * 20 + noisy(end, 60))
+    assert isinstance(judge(cured, {}, {UNTREATED: failed_run}), Passed) is healed
 
 
 def test_a_cure_that_had_no_effect_heals_nothing():
-    sick, cured = Trace.of(noisy(CHANCE, 80)), Trace.of([CHANCE, *[0.1] * 79])
+    failed_run, cured = Trace.of(noisy(CHANCE, 80)), Trace.of([CHANCE, *[0.1] * 79])
     cured.without_effect.append("larger_batches")
-    assert isinstance(judge(cured, {}, {UNCURED: sick}), Symptom)
+    assert isinstance(judge(cured, {}, {UNTREATED: failed_run}), Symptom)
 
 
 def test_without_a_step_there_is_no_judgement():
@@ -153,13 +153,13 @@ def test_without_a_step_there_is_no_judgement():
 
 def test_far_worse_than_a_guess_after_all_steps_is_worth_a_look():
     trace = Trace.of([12000.0 / (1 + step) + 100 for step in range(80)])
-    trace.loss_calls.append(LossCall("mse_loss", target=Given(std=1.0), weight=1.0, sole=True))
+    trace.loss_calls.append(LossCall("mse_loss", target=TensorSummary(std=1.0), weight=1.0, sole=True))
     doubt = judge(trace, {})
-    assert isinstance(doubt, Doubtful)
+    assert isinstance(doubt, FailIfConfirmed)
     assert not doubt.rates
     assert "the same guess" in doubt.symptom.summary
     healed = Trace.of([8.0] + [0.4] * 79)
-    assert isinstance(judge(healed, {}, {UNCURED: trace}), Passed)
+    assert isinstance(judge(healed, {}, {UNTREATED: trace}), Passed)
 
 
 #: Fell far, then stays where it is, without a large spread.
@@ -172,15 +172,15 @@ def at_a_rate(trace: Trace, rates: list[float], update: float) -> Trace:
 
 def test_steps_as_large_as_ever_where_the_loss_stays_are_doubtful_however_far_it_fell():
     verdict = judge(at_a_rate(Trace.of(STAYS), [0.5] * 80, 0.4), {})
-    assert isinstance(verdict, Doubtful)
+    assert isinstance(verdict, FailIfConfirmed)
     assert verdict.rates
-    assert not enough(at_a_rate(Trace.of(STAYS[:50]), [0.5] * 50, 0.4), {})
+    assert not stop_when(at_a_rate(Trace.of(STAYS[:50]), [0.5] * 50, 0.4), {})
 
 
 def test_small_steps_or_a_rate_that_falls_are_as_they_should_be():
     assert isinstance(judge(at_a_rate(Trace.of(STAYS), [0.5] * 80, 0.05), {}), Passed)
     assert isinstance(judge(at_a_rate(Trace.of(STAYS), [0.5] * 40 + [0.1] * 40, 0.4), {}), Passed)
-    assert enough(at_a_rate(Trace.of(STAYS[:50]), [0.5] * 50, 0.05), {})
+    assert stop_when(at_a_rate(Trace.of(STAYS[:50]), [0.5] * 50, 0.05), {})
 
 
 @pytest.mark.parametrize(("share", "healthy"), [(0.1, True), (0.3, False)])
@@ -188,14 +188,14 @@ def test_a_decay_has_to_lead_to_a_fifth_over_the_last_steps(share: float, health
     uncured = at_a_rate(Trace.of(STAYS), [0.5] * 80, 0.4)
     cured = Trace.of([*STAYS[:40], *[0.25] * 20, *[0.3 * share] * 20])
     cured.cured, cured.smaller_steps_from = True, 40
-    assert isinstance(judge(cured, {}, {UNCURED: uncured}), Passed) == healthy
+    assert isinstance(judge(cured, {}, {UNTREATED: uncured}), Passed) == healthy
 
 
 def test_a_run_with_a_cure_is_as_long_as_the_one_without():
     trace = Trace.of([CHANCE, *[0.01] * 49])
-    assert enough(trace, {})
+    assert stop_when(trace, {})
     trace.cured = True
-    assert not enough(trace, {})
+    assert not stop_when(trace, {})
 
 
 def with_betas(trace: Trace, *betas: float) -> Trace:
@@ -206,20 +206,20 @@ def with_betas(trace: Trace, *betas: float) -> Trace:
 
 def test_betas_the_wrong_way_round_are_doubtful_however_far_the_loss_fell():
     falls = [2 * 0.94**step for step in range(80)]
-    assert isinstance(judge(with_betas(Trace.of(falls), 0.999, 0.9), {}), Doubtful)
+    assert isinstance(judge(with_betas(Trace.of(falls), 0.999, 0.9), {}), FailIfConfirmed)
     assert isinstance(judge(with_betas(Trace.of(falls), 0.99, 0.999), {}), Passed)
     assert isinstance(judge(with_betas(Trace.of(falls), 0.9, 0.95), {}), Passed)
 
 
 def test_where_betas_are_the_wrong_way_round_half_of_a_low_loss_is_far_better():
     low, lower = [2.0, *[0.1] * 79], [2.0, *[0.04] * 79]
-    assert isinstance(judge(Trace.of(lower), {}, {UNCURED: with_betas(Trace.of(low), 0.999, 0.9)}), Passed)
-    assert isinstance(judge(Trace.of(lower), {}, {UNCURED: with_betas(Trace.of(low), 0.9, 0.999)}), Symptom)
-    assert isinstance(judge(Trace.of(low), {}, {UNCURED: with_betas(Trace.of(low), 0.999, 0.9)}), Symptom)
+    assert isinstance(judge(Trace.of(lower), {}, {UNTREATED: with_betas(Trace.of(low), 0.999, 0.9)}), Passed)
+    assert isinstance(judge(Trace.of(lower), {}, {UNTREATED: with_betas(Trace.of(low), 0.9, 0.999)}), Symptom)
+    assert isinstance(judge(Trace.of(low), {}, {UNTREATED: with_betas(Trace.of(low), 0.999, 0.9)}), Symptom)
 
 
 @pytest.mark.parametrize(
-    ("values", "batch_size", "doubtful"),
+    ("values", "batch_size", "only_if_confirmed"),
     [
         ({"bn1": 2, "bn2": 2}, 2, True),
         ({"bn1": 8, "bn2": 8}, 8, False),
@@ -227,17 +227,17 @@ def test_where_betas_are_the_wrong_way_round_half_of_a_low_loss_is_far_better():
         ({"bn1": 2, "bn2": 2}, 32, False),  # the last batch of an epoch
     ],
 )
-def test_norms_over_two_values_are_doubtful_however_far_the_loss_fell(values, batch_size, doubtful):
+def test_norms_over_two_values_are_doubtful_however_far_the_loss_fell(values, batch_size, only_if_confirmed):
     trace = Trace.of([2 * 0.94**step for step in range(80)])
     trace.values_per_channel, trace.batch_size = values, batch_size
-    assert isinstance(judge(trace, {}), Doubtful) == doubtful
+    assert isinstance(judge(trace, {}), FailIfConfirmed) == only_if_confirmed
 
 
-@pytest.mark.parametrize(("share", "doubtful"), [(0.9, True), (0.1, False)])
-def test_units_at_their_ends_from_the_start_are_doubtful(share: float, doubtful: bool):
+@pytest.mark.parametrize(("share", "only_if_confirmed"), [(0.9, True), (0.1, False)])
+def test_units_at_their_ends_from_the_start_are_doubtful(share: float, only_if_confirmed: bool):
     trace = Trace.of([2 * 0.94**step for step in range(80)])
     trace.activations["tanh"] = ActivationRecord("tanh", "body", 8, saturated={0: share, 32: 0.9})
-    assert isinstance(judge(trace, {}), Doubtful) == doubtful
+    assert isinstance(judge(trace, {}), FailIfConfirmed) == only_if_confirmed
 
 
 def test_units_at_their_ends_may_yet_leave_a_plateau():

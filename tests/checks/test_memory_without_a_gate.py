@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.checks.keeps_throughput import clearly_better, judge, result
-from pytest_trainhealth.engine.conclude import verdict_on
-from pytest_trainhealth.records.judgement import Doubtful, Passed, Sick
+from pytest_trainhealth.engine.conclude import conclude
+from pytest_trainhealth.records.judgement import FailedRun, FailIfConfirmed, Passed
 from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE
 from pytest_trainhealth.records.verdict import Symptom, Verdict
 
@@ -97,7 +97,7 @@ def test_an_episode_that_is_learned_from_at_its_end_is_no_fault(episode: int) ->
 
 def test_growth_alone_is_doubtful() -> None:
     judgement = judge(made_up(*FAST, growth=2 * 10**6), {})
-    assert isinstance(judgement, Doubtful)
+    assert isinstance(judgement, FailIfConfirmed)
     assert isinstance(judgement.otherwise, Passed)
     assert (
         judgement.symptom.summary
@@ -115,16 +115,16 @@ def test_a_re_run_has_to_stop_growing() -> None:
     """Half of it would be below the limit, and no cure."""
     trace = made_up(*FAST, growth=400_000)
     trace.cured = True
-    assert isinstance(judge(trace, {}), Doubtful)
+    assert isinstance(judge(trace, {}), FailIfConfirmed)
 
 
 def test_faster_is_no_cure_of_memory_that_grows() -> None:
     symptom = Symptom("memory grows", MEMORY, 2.0, 0.5, "high", "memory grows")
-    sick, fast = Sick(made_up(0.001, 0.02, growth=2 * 10**6), symptom), made_up(0.001, 0.002, growth=10**6)
-    assert not clearly_better(fast, sick)
-    assert clearly_better(fast, replace(sick, symptom=SLOW_STEPS))
-    assert result(fast, sick) == "2 -> 1 MB a step"
-    assert result(fast, replace(sick, symptom=SLOW_STEPS)) == "762 -> 5,330 samples/s, 7.0 x faster"
+    failed_run, fast = FailedRun(made_up(0.001, 0.02, growth=2 * 10**6), symptom), made_up(0.001, 0.002, growth=10**6)
+    assert not clearly_better(fast, failed_run)
+    assert clearly_better(fast, replace(failed_run, symptom=SLOW_STEPS))
+    assert result(fast, failed_run) == "2 -> 1 MB a step"
+    assert result(fast, replace(failed_run, symptom=SLOW_STEPS)) == "762 -> 5,330 samples/s, 7.0 x faster"
 
 
 def test_growth_that_was_allowed_is_not_doubted() -> None:
@@ -138,6 +138,6 @@ def test_what_is_kept_until_an_update_is_none() -> None:
 
 
 def test_a_comparison_is_looked_at_beside_growth_that_is_no_fault() -> None:
-    verdict = verdict_on(examination(made_up(*FAST, growth=2 * 10**6)), None, "it", [], SLOWER)
+    verdict = conclude(examination(made_up(*FAST, growth=2 * 10**6)), None, "it", [], SLOWER)
     assert verdict.failed
     assert "1.30 x the time of main" in verdict.headline

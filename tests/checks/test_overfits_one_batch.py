@@ -6,10 +6,17 @@ import math
 
 import pytest
 
-from pytest_trainhealth.checks.overfits_one_batch import UNTRAINED, ZEROED_INPUTS, enough
+from pytest_trainhealth.checks.overfits_one_batch import UNTRAINED, ZEROED_INPUTS, stop_when
 from pytest_trainhealth.checks.overfits_one_batch import judge as judge_beside
-from pytest_trainhealth.records.judgement import UNCURED, CouldNotJudge, Doubtful, Judgement, NeedsControl, Passed
-from pytest_trainhealth.records.losses import Given, LossCall
+from pytest_trainhealth.records.judgement import (
+    UNTREATED,
+    CouldNotJudge,
+    FailIfConfirmed,
+    Judgement,
+    NeedsControl,
+    Passed,
+)
+from pytest_trainhealth.records.losses import LossCall, TensorSummary
 from pytest_trainhealth.records.numbers import NonFinite
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Place, Symptom
@@ -34,7 +41,7 @@ def test_a_loss_below_a_tenth_passes() -> None:
 
 def test_it_stops_as_soon_as_the_promise_is_kept() -> None:
     losses = falling(2.3, 0.0, 200)
-    first = next(n for n in range(4, 200) if enough(Trace.of(losses[:n]), {}))
+    first = next(n for n in range(4, 200) if stop_when(Trace.of(losses[:n]), {}))
     assert losses[first - 1] < 0.23
     assert first < 90
 
@@ -49,13 +56,13 @@ def test_a_flat_loss_is_a_symptom_with_value_and_limit() -> None:
 
 
 def test_a_flat_loss_gets_no_extra_time_and_a_falling_one_does() -> None:
-    assert enough(Trace.of([2.303] * 200), {})
-    assert not enough(Trace.of(falling(2.3, 0.0, 200, rate=0.005)), {})
-    assert enough(Trace.of(falling(2.3, 0.0, 400, rate=0.001)), {})
+    assert stop_when(Trace.of([2.303] * 200), {})
+    assert not stop_when(Trace.of(falling(2.3, 0.0, 200, rate=0.005)), {})
+    assert stop_when(Trace.of(falling(2.3, 0.0, 400, rate=0.001)), {})
 
 
 def test_one_lucky_step_is_not_enough() -> None:
-    assert not enough(Trace.of([2.3] * 50 + [0.01]), {})
+    assert not stop_when(Trace.of([2.3] * 50 + [0.01]), {})
 
 
 def test_the_ratio_is_the_users_to_set() -> None:
@@ -66,13 +73,13 @@ def test_a_floor_is_judged_beside_a_control() -> None:
     trace = Trace.of(falling(2.3, 0.9, 400))
     assert judge(trace, {}) == NeedsControl(ZEROED_INPUTS)
     verdict = judge(trace, {}, Trace.of(falling(2.3, 2.1, 400)))
-    assert isinstance(verdict, Doubtful)  # a fault may keep it from doing far better: said only with proof
+    assert isinstance(verdict, FailIfConfirmed)  # a fault may keep it from doing far better: said only with proof
     assert isinstance(verdict.otherwise, Passed)
 
 
 def test_no_better_than_the_control_cannot_be_judged() -> None:
     verdict = judge(Trace.of(falling(2.3, 0.9, 400)), {}, Trace.of(falling(2.3, 0.9, 400)))
-    assert isinstance(verdict, Doubtful)
+    assert isinstance(verdict, FailIfConfirmed)
     assert isinstance(verdict.otherwise, CouldNotJudge)
     assert "zeroed inputs (0.900)" in verdict.otherwise.reason
 
@@ -80,7 +87,7 @@ def test_no_better_than_the_control_cannot_be_judged() -> None:
 def test_a_negative_loss_that_falls_on_passes_beside_its_control() -> None:
     trace = Trace.of(falling(-1.0, -3.0, 400))
     verdict = judge(trace, {}, Trace.of(falling(-1.0, -1.2, 400)))
-    assert isinstance(verdict, Doubtful)
+    assert isinstance(verdict, FailIfConfirmed)
     assert isinstance(verdict.otherwise, Passed)
 
 
@@ -134,13 +141,13 @@ def test_adversaries_cannot_be_judged_by_their_sum() -> None:
 def test_a_loop_without_updates_is_not_waited_for_for_ever() -> None:
     trace = Trace.of([2.3] * 200)
     trace.updates = [0] * 200
-    assert enough(trace, {})
+    assert stop_when(trace, {})
 
 
 def test_an_accumulating_loop_gets_its_updates() -> None:
     trace = Trace.of([2.3] * 400)
     trace.updates = [int(step % 8 == 7) for step in range(400)]
-    assert not enough(trace, {})
+    assert not stop_when(trace, {})
 
 
 def test_a_loss_that_moves_by_itself_is_judged_beside_no_learning() -> None:
@@ -175,9 +182,9 @@ def test_one_single_class_makes_a_loss_of_zero() -> None:
 
 def test_a_loss_that_falls_on_a_comparison_of_all_with_all_is_doubtful() -> None:
     trace = Trace.of(falling(100.0, 1.0, 200))
-    trace.loss_calls = [LossCall("mse_loss", input=Given((16, 1)), target=Given((16,)), terms=256)]
+    trace.loss_calls = [LossCall("mse_loss", input=TensorSummary((16, 1)), target=TensorSummary((16,)), terms=256)]
     verdict = judge(trace, {})
-    assert isinstance(verdict, Doubtful)
+    assert isinstance(verdict, FailIfConfirmed)
     assert verdict.symptom.category == "silently-wrong"
     trace.loss_cured_by = "matching_shapes"
     assert isinstance(judge(trace, {}), Passed)
@@ -187,7 +194,7 @@ def test_what_is_maximized_may_rise() -> None:
     trace = Trace.of([0.2 + 0.01 * step for step in range(200)])
     trace.optimizers["Adam"] = OptimizerRecord("Adam", "Adam", steps=200, maximize=True)
     verdict = judge(trace, {})
-    assert isinstance(verdict, Doubtful)
+    assert isinstance(verdict, FailIfConfirmed)
     assert isinstance(verdict.otherwise, CouldNotJudge)
 
 
@@ -195,31 +202,31 @@ def cured(end: float, uncured: Trace) -> Judgement:
     """A run whose loss was cured and ends at `end`, clearly below its control, beside the run without the cure."""
     trace = Trace.of(falling(2.0, end, 400))
     trace.loss_cured_by = "matching_shapes"
-    controls = {UNCURED: uncured, ZEROED_INPUTS.label: Trace.of(falling(2.0, 1.9, 400))}
+    controls = {UNTREATED: uncured, ZEROED_INPUTS.label: Trace.of(falling(2.0, 1.9, 400))}
     return judge_beside(trace, {}, controls)
 
 
 def test_a_cured_loss_need_not_reach_a_tenth_beside_one_that_stood_still() -> None:
     still = Trace.of([2.0] * 400)
     assert isinstance(cured(0.7, still), Passed)
-    assert isinstance(cured(1.2, still), Doubtful)
+    assert isinstance(cured(1.2, still), FailIfConfirmed)
 
 
 def test_a_cured_loss_beside_one_that_fell_has_to_reach_a_tenth() -> None:
-    assert isinstance(cured(0.7, Trace.of(falling(2.0, 1.5, 400))), Doubtful)
+    assert isinstance(cured(0.7, Trace.of(falling(2.0, 1.5, 400))), FailIfConfirmed)
 
 
 def test_a_cured_loss_beside_scores_that_were_squashed_twice_has_to_be_clearly_lower() -> None:
     twice = Trace.of(falling(2.0, 1.5, 400))
     twice.loss_calls = [LossCall("cross_entropy", activation="softmax", over=5, classes=5)]
     assert isinstance(cured(0.7, twice), Passed)
-    assert isinstance(cured(1.2, twice), Doubtful)
+    assert isinstance(cured(1.2, twice), FailIfConfirmed)
 
 
 def test_another_cure_has_to_reach_a_tenth() -> None:
     trace = Trace.of(falling(2.0, 0.7, 400))
-    controls = {UNCURED: Trace.of([2.0] * 400), ZEROED_INPUTS.label: Trace.of(falling(2.0, 1.9, 400))}
-    assert isinstance(judge_beside(trace, {}, controls), Doubtful)
+    controls = {UNTREATED: Trace.of([2.0] * 400), ZEROED_INPUTS.label: Trace.of(falling(2.0, 1.9, 400))}
+    assert isinstance(judge_beside(trace, {}, controls), FailIfConfirmed)
 
 
 def test_a_penalty_that_falls_is_no_learning() -> None:
@@ -228,7 +235,7 @@ def test_a_penalty_that_falls_is_no_learning() -> None:
     assert isinstance(judge(trace, {}), Passed)
     trace.penalties.append(Place("train.py", 9))
     doubt = judge(trace, {})
-    assert isinstance(doubt, Doubtful)
+    assert isinstance(doubt, FailIfConfirmed)
     assert "penalty on the parameters" in doubt.symptom.summary
     trace.losses[-20:] = [0.2] * 20
     assert isinstance(judge(trace, {}), Passed)

@@ -22,9 +22,11 @@ SLOWER = Comparison(
 
 
 def test_losses() -> None:
-    here = [2.31, 2.2, 2.1]
-    assert of_losses(here, here, [2.31, 2.2, 2.15], "main") == ["losses differ from step 2 on: 2.100 vs 2.150 at main"]
-    assert of_losses(here, here, [x * (1 + 1e-5) for x in here], "main") == []
+    current = [2.31, 2.2, 2.1]
+    assert of_losses(current, current, [2.31, 2.2, 2.15], "main") == [
+        "losses differ from step 2 on: 2.100 vs 2.150 at main"
+    ]
+    assert of_losses(current, current, [x * (1 + 1e-5) for x in current], "main") == []
     assert of_losses([1.0, float("nan")], [1.0, float("nan")], [1.0, float("nan")], "main") == []
     assert of_losses([1.0, 2.0], [1.0, 2.0], [1.0, float("inf")], "main") != []
 
@@ -47,7 +49,7 @@ def test_files() -> None:
 
 
 def test_operators() -> None:
-    here = {
+    current = {
         "aten::mm": 4.0,
         "aten::add": 1.01,
         "aten::new": 0.5,
@@ -55,18 +57,18 @@ def test_operators() -> None:
         "autograd::engine::x": 9.0,
         "Optimizer.step#SGD.step": 5.0,
     }
-    here["Optimizer.step#SGD.step"] = 5.0  # as the engine: calls operators, and is none
-    here["enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"] = 9.0
-    there = {"aten::mm": 2.0, "aten::add": 1.0, "aten::faster": 3.0}
-    interrupted = {**here, "aten::add": 50.0}
-    found = grown_operators([here, interrupted, interrupted], [there, there, there])
+    current["Optimizer.step#SGD.step"] = 5.0  # as the engine: calls operators, and is none
+    current["enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"] = 9.0
+    other = {"aten::mm": 2.0, "aten::add": 1.0, "aten::faster": 3.0}
+    interrupted = {**current, "aten::add": 50.0}
+    found = grown_operators([current, interrupted, interrupted], [other, other, other])
     assert found == (OperatorTime("aten::mm", 4.0, 2.0), OperatorTime("aten::new", 0.5, 0.0))
 
 
 def test_an_operator_has_to_grow_by_a_fifth_of_itself() -> None:
     """One that nobody had touched, and that takes most of the step, had grown by 3 % of the step."""
-    here, there = {"aten::mm": 0.931, "aten::sin": 2.0}, {"aten::mm": 0.815, "aten::sin": 0.5}
-    assert [row.name for row in grown_operators([here], [there])] == ["aten::sin"]
+    current, other = {"aten::mm": 0.931, "aten::sin": 2.0}, {"aten::mm": 0.815, "aten::sin": 0.5}
+    assert [row.name for row in grown_operators([current], [other])] == ["aten::sin"]
 
 
 PASSED = Passed((), {"step_seconds": 0.011})

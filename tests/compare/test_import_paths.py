@@ -52,11 +52,11 @@ def test_what_the_user_has_in_the_path_stays_where_it_is(sides: Folders, monkeyp
     """An empty entry is where the user is. Modules that came from the top by their file's name do not move it."""
     monkeypatch.chdir(sides.top / "tests")
     modules = {"tool": module(sides.top / "tool.py")}
-    there = {part: str(sides.side / part) for part in ("", "src", "tests")}
+    other = {part: str(sides.side / part) for part in ("", "src", "tests")}
     entries = ["", *STANDARD, sys.prefix, str(sides.top / "src")]
-    expected = [there["tests"], *STANDARD, there[""], sys.prefix, there["src"]]
+    expected = [other["tests"], *STANDARD, other[""], sys.prefix, other["src"]]
     assert sides.import_path(entries, modules) == expected
-    assert sides.import_path([str(sides.top), *STANDARD], {})[:2] == [there[""], STANDARD[0]]
+    assert sides.import_path([str(sides.top), *STANDARD], {})[:2] == [other[""], STANDARD[0]]
 
 
 def test_the_near_side_is_set_up_the_same_way(sides: Folders) -> None:

@@ -54,12 +54,12 @@ def test_turns_alternate_and_rounds_last() -> None:
 def test_plain_cases_need_few_pairs() -> None:
     for seconds in (0.01, 0.02, 0.005):
         pairs = paired(Made("A", [], seconds, 0.02), Made("B", [], 0.01, 0.02), 0.1)
-        assert len(pairs.here) == len(pairs.there) == FIRST_LOOK
+        assert len(pairs.current) == len(pairs.other) == FIRST_LOOK
         assert pairs.found().ratio == pytest.approx(seconds / 0.01, rel=0.03)
 
 
 def test_doubtful_cases_get_more_pairs() -> None:
-    assert len(paired(Made("A", [], 0.011, 0.1), Made("B", [], 0.01, 0.1), 0.1).here) == MOST
+    assert len(paired(Made("A", [], 0.011, 0.1), Made("B", [], 0.01, 0.1), 0.1).current) == MOST
 
 
 def test_a_favoured_turn_does_not_matter() -> None:
@@ -94,14 +94,14 @@ def test_what_is_complete_when_the_time_is_up_stands() -> None:
         return list(made.steps(1, count).seconds)
 
     pairs = paired(Saying(late), Made("B", log, 0.01), 0.1)
-    assert len(pairs.here) == len(pairs.there) == FEWEST
+    assert len(pairs.current) == len(pairs.other) == FEWEST
 
 
 def test_no_turn_is_begun_that_cannot_be_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     log: list[tuple[str, int]] = []
     monkeypatch.setattr(time, "monotonic", lambda: float(len(log)))  # a round takes a second
     pairs = paired(Made("A", log, 0.01), Made("B", log, 0.01), 0.1, deadline=2 + 2 * FEWEST + 3)
-    assert len(pairs.here) == FEWEST
+    assert len(pairs.current) == FEWEST
     assert len(log) == 2 + 2 * FEWEST
 
 
@@ -121,9 +121,9 @@ def test_slow_steps(seconds: float, left: float, steps: int) -> None:
 
 
 def test_waiting_is_kept_apart() -> None:
-    here, there = Made("A", [], 0.01), Made("B", [], 0.01)
-    here.steps = lambda untimed, count: Taken([0.01] * count, [0.004] * count)  # type: ignore[method-assign]
-    assert paired(here, there, 0.1).waits == (pytest.approx(0.004), 0.0)
+    current, other = Made("A", [], 0.01), Made("B", [], 0.01)
+    current.steps = lambda untimed, count: Taken([0.01] * count, [0.004] * count)  # type: ignore[method-assign]
+    assert paired(current, other, 0.1).waits == (pytest.approx(0.004), 0.0)
 
 
 def noisy(seconds: float, noise: str, own: random.Random) -> Saying:
@@ -150,10 +150,10 @@ def test_the_times_have_the_ratio_that_is_told(count: int) -> None:
     """A machine that slows down, and a side that is hit more often while it is slow."""
     own = random.Random(count)
     level = [1 + n / 10 for n in range(count)]
-    here = [0.01 * slow * (1.2 if n % 3 else 2) * NOISE["loaded"](own) for n, slow in enumerate(level)]
-    there = [0.01 * slow * NOISE["loaded"](own) for slow in level]
-    pairs = Pairs(here, there)
+    current = [0.01 * slow * (1.2 if n % 3 else 2) * NOISE["loaded"](own) for n, slow in enumerate(level)]
+    other = [0.01 * slow * NOISE["loaded"](own) for slow in level]
+    pairs = Pairs(current, other)
     near, far = pairs.typical
     assert near / far == pytest.approx(pairs.found().ratio)
-    assert min(here) < near < max(here)
-    assert min(there) < far < max(there)
+    assert min(current) < near < max(current)
+    assert min(other) < far < max(other)

@@ -14,11 +14,11 @@ import pytest
 
 from pytest_trainhealth.compare import compare
 from pytest_trainhealth.compare.git import CannotCompare, OutOfTime
-from pytest_trainhealth.compare.protocol import Answerer, Caller, Ended, Message, Silence
-from pytest_trainhealth.compare.revision import Side
+from pytest_trainhealth.compare.protocol import Client, Ended, Message, Server, Silence
+from pytest_trainhealth.compare.revision import Revision
 from pytest_trainhealth.plugin import revision_process
 from pytest_trainhealth.plugin.revision_process import Service
-from pytest_trainhealth.plugin.serve_plugin import Side as InPytest
+from pytest_trainhealth.plugin.serve_plugin import Revision as InPytest
 from pytest_trainhealth.settings import WrongSetting
 
 
@@ -69,7 +69,7 @@ def test_a_process_that_ends_before_it_has_answered(monkeypatch: pytest.MonkeyPa
     heard.requests = lambda: iter([order])  # type: ignore[attr-defined]
     heard.owes, heard.deserted = True, deserted  # type: ignore[attr-defined]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(revision_process, "Answerer", lambda: heard)
+    monkeypatch.setattr(revision_process, "Server", lambda: heard)
     monkeypatch.setattr(revision_process, "_serve", serve)
     with pytest.raises(SystemExit):
         revision_process.main()
@@ -77,15 +77,15 @@ def test_a_process_that_ends_before_it_has_answered(monkeypatch: pytest.MonkeyPa
 
 
 def test_whether_somebody_waits() -> None:
-    answerer = object.__new__(Answerer)
-    answerer.dismissed, answerer.owes = False, False
-    answerer._requests, answerer._answers = io.StringIO('{"ask": "steps"}\n{"ask": "quit"}\n'), io.StringIO()  # type: ignore[assignment]
-    for _ in answerer.requests():
-        assert answerer.owes
-        answerer.send(seconds=[])
-        assert not answerer.owes
-    assert answerer.dismissed
-    assert not answerer.owes
+    server = object.__new__(Server)
+    server.dismissed, server.owes = False, False
+    server._requests, server._answers = io.StringIO('{"ask": "steps"}\n{"ask": "quit"}\n'), io.StringIO()  # type: ignore[assignment]
+    for _ in server.requests():
+        assert server.owes
+        server.send(seconds=[])
+        assert not server.owes
+    assert server.dismissed
+    assert not server.owes
 
 
 @pytest.mark.parametrize(("error", "grace"), [(None, 10.0), (CannotCompare("it raises there"), 3.0)])
@@ -120,8 +120,8 @@ class Told:
         return self.answers.pop(0)
 
 
-def side_that_says(*answers: Message, printed: str = "") -> tuple[Side, Told]:
-    side, told = object.__new__(Side), Told(*answers)
+def side_that_says(*answers: Message, printed: str = "") -> tuple[Revision, Told]:
+    side, told = object.__new__(Revision), Told(*answers)
     side.name, side._deadline, side._late, side._caller = "at main", time.monotonic() + 60, False, told  # type: ignore[assignment]
     side._far, side._log = True, io.StringIO(printed)  # type: ignore[assignment]
     return side, told
@@ -180,10 +180,10 @@ def test_who_was_late_once_is_not_asked_again() -> None:
 def test_what_others_print_is_no_answer() -> None:
     """Into the stream of answers, before the process could take it for itself."""
     requests, answers = io.StringIO(), io.StringIO('site is customised\n{"ready": true}\n')
-    caller = Caller(requests, answers)
-    assert caller.answer(5) == {"ready": True}
+    client = Client(requests, answers)
+    assert client.answer(5) == {"ready": True}
     with pytest.raises(Ended):
-        caller.answer(5)
+        client.answer(5)
 
 
 def test_an_empty_revision_is_a_mistake() -> None:

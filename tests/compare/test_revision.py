@@ -14,9 +14,9 @@ from pytest_trainhealth.compare import compare as comparison
 from pytest_trainhealth.compare.compare import compare
 from pytest_trainhealth.compare.git import CannotCompare
 from pytest_trainhealth.compare.import_paths import Folders
-from pytest_trainhealth.compare.revision import Side
+from pytest_trainhealth.compare.revision import Revision
 from pytest_trainhealth.compare.step_sync import Pace
-from pytest_trainhealth.compare.test_locator import Asked, of_function
+from pytest_trainhealth.compare.test_locator import TestLocator, of_function
 from pytest_trainhealth.compare.timed_run import LONGEST
 from pytest_trainhealth.compare.worktree import Worktree
 from pytest_trainhealth.records.comparison import Comparison
@@ -24,7 +24,7 @@ from pytest_trainhealth.settings import WrongSetting
 
 from .repository import Repository, training_file
 
-Start = Callable[..., Side]
+Start = Callable[..., Revision]
 
 
 pytestmark = pytest.mark.timing
@@ -34,14 +34,14 @@ pytestmark = pytest.mark.timing
 def start(tmp_path: Path) -> Start:
     """A side for the function `training` of a file with this text."""
 
-    def started(text: str, name: str = "training", seconds: float = 120) -> Side:
+    def started(text: str, name: str = "training", seconds: float = 120) -> Revision:
         folder = tmp_path.resolve()
         (folder / "train.py").write_text(text)
         folders = Folders(folder, folder)
-        order = Asked(folder / "train.py", folder, name).order(folders, folder / "cache")
+        order = TestLocator(folder / "train.py", folder, name).order(folders, folder / "cache")
         order |= {"seed": 0, "threads": 1, "device": None, "promised": 45, "top": str(folder), "side": str(folder)}
         order["worktree"] = Worktree(folder, folder / "nowhere", folder / "nowhere" / "worktree").told()
-        return Side("at main", {**order, "path": folders.import_path(sys.path, {})}, time.monotonic() + seconds)
+        return Revision("at main", {**order, "path": folders.import_path(sys.path, {})}, time.monotonic() + seconds)
 
     return started
 
@@ -49,8 +49,8 @@ def start(tmp_path: Path) -> Start:
 def test_a_training_answers(start: Start) -> None:
     with start("print('hello')\n" + training_file(3, 8)) as side:
         side.ready()
-        assert side.begin(Pace()) == Pace(longest=LONGEST)
-        assert side.begin(Pace(longest=100)) == Pace(longest=100)
+        assert side.begin(Pace()) == Pace(max_steps=LONGEST)
+        assert side.begin(Pace(max_steps=100)) == Pace(max_steps=100)
         taken = side.steps(1, 4)
         assert len(taken.seconds) == 4
         assert not taken.broke_off
@@ -105,7 +105,7 @@ def test_steps_that_raise(start: Start) -> None:
 
 
 def compared(repository: Repository, revision: str = "HEAD", seconds: float = 120) -> Comparison:
-    asked = Asked(repository.folder / "train.py", repository.folder, "training")
+    asked = TestLocator(repository.folder / "train.py", repository.folder, "training")
     limits: dict[str, Any] = {"tolerance": 0.5, "deadline": time.monotonic() + seconds}
     return compare(asked, revision, seed=0, threads=1, device=None, promised=45, **limits)
 
@@ -119,7 +119,7 @@ def test_a_slower_revision(repository: Repository) -> None:
     found = compared(repository)
     assert found.outcome == "slower"
     assert found.low > 1.25
-    assert found.here > found.there
+    assert found.current > found.other
     assert found.grown[0].name == "aten::mm"
     assert found.notes[:2] == (
         "compared with uncommitted changes in 2 files",
@@ -169,7 +169,7 @@ def test_a_wrong_revision(repository: Repository) -> None:
 
 
 def test_no_repository_at_all(tmp_path: Path) -> None:
-    asked = Asked(tmp_path / "train.py", tmp_path, "training")
+    asked = TestLocator(tmp_path / "train.py", tmp_path, "training")
     found = compare(
         asked, "HEAD", seed=0, threads=1, device=None, promised=45, tolerance=0.1, deadline=time.monotonic() + 60
     )
@@ -178,6 +178,6 @@ def test_no_repository_at_all(tmp_path: Path) -> None:
 
 def test_functions_that_cannot_be_found_again() -> None:
     assert of_function(test_a_wrong_revision).function == "test_a_wrong_revision"
-    for subject in (lambda: None, Side, object()):
+    for subject in (lambda: None, Revision, object()):
         with pytest.raises(CannotCompare, match="only a test, or a function at the top of a file"):
             of_function(subject)

@@ -23,14 +23,14 @@ class Periodic:
     computes_itself = True
 
     def __init__(self, seconds: Sequence[float], before: int = 0, pace: Pace | None = None, ends: int = 200) -> None:
-        self.seconds, self.taken, self.own = seconds, before, pace or Pace(longest=200)
+        self.seconds, self.taken, self.own = seconds, before, pace or Pace(max_steps=200)
         #: How far its schedule reaches.
         self.ends = ends
         self.timed: list[int] = []
         self.begun: list[Pace] = []
 
     def begin(self, pace: Pace) -> Pace:
-        self.own = Pace(self.own.workers, max(self.own.ahead, pace.ahead), min(self.own.longest, pace.longest))
+        self.own = Pace(self.own.workers, max(self.own.ahead, pace.ahead), min(self.own.max_steps, pace.max_steps))
         self.taken = 3 + self.own.ahead
         self.begun.append(pace)
         return self.own
@@ -42,10 +42,10 @@ class Periodic:
         taken: list[float] = []
         broke_off = False
         for n in range(untimed + count):
-            if self.taken >= self.own.longest:
+            if self.taken >= self.own.max_steps:
                 self.taken = 3 + self.own.ahead
             if self.taken >= self.ends:
-                self.own, self.taken, broke_off = Pace(longest=self.ends - 10), 3, True
+                self.own, self.taken, broke_off = Pace(max_steps=self.ends - 10), 3, True
             if n >= untimed:
                 self.timed.append(self.taken)
                 taken.append(self.seconds[self.taken % len(self.seconds)])
@@ -62,11 +62,11 @@ def costs(period: int, step: float, dear: int = 0) -> list[float]:
 @pytest.mark.parametrize("period", [2, 3, 4, 5])
 def test_the_same_code(period: int, before: int, step: float) -> None:
     """With the far side at another step before, and numbers of threads that are tried first."""
-    here, there = Periodic(costs(period, step)), Periodic(costs(period, step), before)
-    pairs, _ = compare._timed(here, there, 2, 0.1, math.inf)  # type: ignore[arg-type]
+    current, other = Periodic(costs(period, step)), Periodic(costs(period, step), before)
+    pairs, _ = compare._timed(current, other, 2, 0.1, math.inf)  # type: ignore[arg-type]
     found = pairs.found()
     assert (found.ratio, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))
-    assert here.timed == there.timed
+    assert current.timed == other.timed
 
 
 @pytest.mark.parametrize("step", [LONG, 0.45 * LONG, SHORT])
@@ -75,18 +75,18 @@ def test_the_same_code(period: int, before: int, step: float) -> None:
 def test_every_second_step_has_become_slower(period: int, dear: int, step: float) -> None:
     """60 and 90 ms, then 60 and 150: in all, 1.40 times as long."""
     dears = [n % 2 == dear for n in range(period)]
-    here = Periodic([step * (2.5 if each else 1.0) for each in dears])
-    there = Periodic([step * (1.5 if each else 1.0) for each in dears], before=1)
-    found = paired(here, there, 0.1).found()
+    current = Periodic([step * (2.5 if each else 1.0) for each in dears])
+    other = Periodic([step * (1.5 if each else 1.0) for each in dears], before=1)
+    found = paired(current, other, 0.1).found()
     assert found.ratio == pytest.approx(1.4, rel=0.01)
     assert decide(found, 0.1) == "slower"
 
 
 @pytest.mark.parametrize("period", [3, 5])
 def test_one_step_of_a_few_has_become_slower(period: int) -> None:
-    there = [LONG / 2] * period
-    here = [LONG / 2 + (LONG if n == 1 else 0.0) for n in range(period)]
-    assert paired(Periodic(here), Periodic(there), 0.1).found().ratio == pytest.approx(1 + 2 / period, rel=0.1)
+    other = [LONG / 2] * period
+    current = [LONG / 2 + (LONG if n == 1 else 0.0) for n in range(period)]
+    assert paired(Periodic(current), Periodic(other), 0.1).found().ratio == pytest.approx(1 + 2 / period, rel=0.1)
 
 
 @pytest.mark.parametrize("period", [2, 3, 4, 5, 6, 7])
@@ -106,26 +106,26 @@ def test_every_step_of_an_epoch_is_timed_as_often(period: int, timed: int, worke
 
 def test_sides_with_other_numbers_of_workers() -> None:
     """As many steps on both, and as many batches thrown away: the larger number."""
-    here = Periodic(costs(3, SHORT), pace=Pace(workers=0, ahead=0, longest=200))
-    there = Periodic(costs(3, SHORT), pace=Pace(workers=4, ahead=8, longest=200))
-    assert together(here, there) == Pace(4, 8, 200)
-    assert here.taken == there.taken
-    pairs = paired(here, there, 0.1)
+    current = Periodic(costs(3, SHORT), pace=Pace(workers=0, ahead=0, max_steps=200))
+    other = Periodic(costs(3, SHORT), pace=Pace(workers=4, ahead=8, max_steps=200))
+    assert together(current, other) == Pace(4, 8, 200)
+    assert current.taken == other.taken
+    pairs = paired(current, other, 0.1)
     assert pairs.found().high == pytest.approx(1.0)
     assert pairs.steps_a_round % 4 == 0
-    assert Counter(here.timed) == Counter(there.timed)
+    assert Counter(current.timed) == Counter(other.timed)
 
 
 def test_who_starts_alike_begins_once() -> None:
-    here, there = Periodic([SHORT]), Periodic([SHORT])
-    together(here, there)
-    assert here.begun == there.begun == [Pace()]
+    current, other = Periodic([SHORT]), Periodic([SHORT])
+    together(current, other)
+    assert current.begun == other.begun == [Pace()]
 
 
 def test_a_schedule_that_ends_earlier_on_one_side() -> None:
     """It has begun again where the other side has not: both begin again, and that turn does not count."""
-    here, there = Periodic(costs(3, SHORT)), Periodic(costs(3, SHORT), ends=70)
-    pairs = paired(here, there, 0.1)
-    assert len(pairs.here) >= FEWEST
+    current, other = Periodic(costs(3, SHORT)), Periodic(costs(3, SHORT), ends=70)
+    pairs = paired(current, other, 0.1)
+    assert len(pairs.current) >= FEWEST
     assert pairs.ratios == pytest.approx([1.0] * len(pairs.ratios))
-    assert here.own.longest == there.own.longest == 60
+    assert current.own.max_steps == other.own.max_steps == 60

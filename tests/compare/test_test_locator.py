@@ -42,6 +42,6 @@ def test_options_of_the_environment_are_not_for_a_side(monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTEST_ADDOPTS", "--junitxml=report.xml")
     monkeypatch.setattr(revision.subprocess, "Popen", started)
     with pytest.raises(OSError, match="no more processes"):
-        revision.Side("here", {}, 0.0)
+        revision.Revision("here", {}, 0.0)
     assert seen["PYTEST_ADDOPTS"] == ""
     assert "PATH" in seen

@@ -65,9 +65,9 @@ def test_it_begins_again_when_it_is_asked_to() -> None:
         return 0.0
 
     served = Served(Start(training([torch.full((8, 4), float(n)) for n in range(12)], step), seed=0))
-    begin: dict[str, Any] = {"ask": "begin", "ahead": 0, "longest": 100}
+    begin: dict[str, Any] = {"ask": "begin", "ahead": 0, "max_steps": 100}
     steps = {"ask": "steps", "count": 2, "untimed": 1}
-    assert served.answer(begin) == {"workers": 0, "ahead": 0, "longest": 20}
+    assert served.answer(begin) == {"workers": 0, "ahead": 0, "max_steps": 20}
     assert seen == [0, 1, 2]  # it is at its start
     served.answer(steps)
     served.answer(begin)
@@ -75,7 +75,7 @@ def test_it_begins_again_when_it_is_asked_to() -> None:
     assert len(taken["seconds"]) == len(taken["waits"]) == 2
     assert not taken["broke_off"]
     assert seen == [0, 1, 2, 3, 4, 5]
-    assert served.answer({**begin, "ahead": 4, "longest": 15}) == {"workers": 0, "ahead": 4, "longest": 15}
+    assert served.answer({**begin, "ahead": 4, "max_steps": 15}) == {"workers": 0, "ahead": 4, "max_steps": 15}
     served.answer(steps)
     assert seen == [0, 1, 2, 7, 8, 9]
 

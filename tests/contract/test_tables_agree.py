@@ -29,7 +29,7 @@ def test_every_check_is_a_file_and_every_file_a_check() -> None:
 def test_a_check_has_a_page_and_its_functions(name: str) -> None:
     assert checks.check_page(name).startswith(f"{name}: ")
     module = checks.check(name)
-    for part in ("SIGNALS", "ONE_BATCH", "longest", "enough", "judge", "result"):
+    for part in ("SIGNALS", "ONE_BATCH", "max_steps", "stop_when", "judge", "result"):
         assert hasattr(module, part)
 
 
@@ -51,7 +51,9 @@ def test_a_cause_explains_symptoms_that_exist(known: causes.Cause) -> None:
 @pytest.mark.parametrize("known", all_causes(), ids=lambda cause: cause.name)
 def test_a_cause_has_its_place_in_the_order(known: causes.Cause) -> None:
     assert known.group in GROUPS
-    assert 0 <= known.order < (20 if known.stage is not Stage.SPEED else 60), "it would run into the next stage"
+    assert 0 <= known.order < (20 if known.stage is not Stage.KEEPS_THROUGHPUT else 60), (
+        "it would run into the next stage"
+    )
     own = getattr(import_module(f"pytest_trainhealth.causes.{known.name.replace('-', '_')}"), "STAGE", None)
     assert own is not known.group.stage, "its group says so already"
 
@@ -59,7 +61,7 @@ def test_a_cause_has_its_place_in_the_order(known: causes.Cause) -> None:
 @pytest.mark.parametrize("known", all_causes(), ids=lambda cause: cause.name)
 def test_causes_of_speed_and_all_others_never_explain_the_same(known: causes.Cause) -> None:
     of_speed = {PERFORMANCE, MEMORY}
-    assert set(known.explains) <= (of_speed if known.stage is Stage.SPEED else SYMPTOMS - of_speed)
+    assert set(known.explains) <= (of_speed if known.stage is Stage.KEEPS_THROUGHPUT else SYMPTOMS - of_speed)
 
 
 def test_names_mean_one_thing() -> None:

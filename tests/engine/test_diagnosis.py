@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.engine.reruns import Trials
+from pytest_trainhealth.engine.reruns import Reruns
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
-from pytest_trainhealth.records.judgement import CouldNotJudge, Doubtful, Passed
+from pytest_trainhealth.records.judgement import CouldNotJudge, FailIfConfirmed, Passed
 from pytest_trainhealth.records.verdict import Rerun, Symptom
 
 
@@ -109,13 +109,13 @@ def cures(*labels: str) -> list[tuple[str, Cure]]:
 
 def test_a_cure_is_tried_once() -> None:
     examination = FakeExamination({"a"})
-    trials = Trials(examination, 100, STUCK)
+    trials = Reruns(examination, 100, STUCK)
     assert trials(cures("a")[0][1]) == trials(cures("a")[0][1]) == Rerun("a", "1 -> 0", healthy=True)
     assert examination.steps_spent == 100
 
 
 def test_beyond_ten_times_the_check_nothing_is_tried_and_that_is_said() -> None:
-    trials = Trials(FakeExamination(set("xyz")), 100, STUCK)
+    trials = Reruns(FakeExamination(set("xyz")), 100, STUCK)
     alone = [Cure("learning_rate", f"cure {index}", {}) for index in range(10)]
     for cure in alone:
         trials(cure)
@@ -128,9 +128,9 @@ def test_beyond_ten_times_the_check_nothing_is_tried_and_that_is_said() -> None:
 
 
 def test_of_three_cures_the_two_that_are_needed() -> None:
-    found = Trials(FakeExamination({"a", "c"}), 100, STUCK).smallest_that_heals(cures("a", "b", "c"))
+    found = Reruns(FakeExamination({"a", "c"}), 100, STUCK).smallest_healing_set(cures("a", "b", "c"))
     assert found == ({"a", "c"}, Rerun("a, c", "1 -> 0", healthy=True))
-    assert Trials(FakeExamination({"d"}), 100, STUCK).smallest_that_heals(cures("a", "b")) is None
+    assert Reruns(FakeExamination({"d"}), 100, STUCK).smallest_healing_set(cures("a", "b")) is None
 
 
 def test_a_doubt_is_an_alarm_only_with_a_confirmed_cause(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_a_doubt_is_an_alarm_only_with_a_confirmed_cause(monkeypatch: pytest.Mon
 
     symptom = Symptom("odd", "plateau", 1.0, 0.1)
     for otherwise, outcome in ((Passed(("a note",)), "passed"), (CouldNotJudge("because"), "could not judge")):
-        monkeypatch.setattr(check, "judge", lambda *_, otherwise=otherwise: Doubtful(symptom, otherwise))
+        monkeypatch.setattr(check, "judge", lambda *_, otherwise=otherwise: FailIfConfirmed(symptom, otherwise))
         model = network()
         training = Training(
             model, torch.optim.Adam(model.parameters(), 1e-2), criterion=nn.CrossEntropyLoss(), data=digits()

@@ -8,10 +8,10 @@ from typing import Any
 
 from pytest_trainhealth import Verdict
 from pytest_trainhealth.analysis.timing import LEAST_WARM_UP
-from pytest_trainhealth.engine.conclude import verdict_on
+from pytest_trainhealth.engine.conclude import conclude
 from pytest_trainhealth.engine.examination import Examination
 from pytest_trainhealth.engine.one_thread import with_one_thread
-from pytest_trainhealth.programs.training_program import Plan
+from pytest_trainhealth.programs.training_program import RunPlan
 from pytest_trainhealth.records.speed import SpeedRecord
 from pytest_trainhealth.records.trace import Trace
 
@@ -29,9 +29,9 @@ class Steps:
     repeatable: bool = True
     why_not: str = "it changes"
     remarks: tuple[str, ...] = ()
-    plans: list[Plan] = field(default_factory=list)
+    plans: list[RunPlan] = field(default_factory=list)
 
-    def record(self, plan: Plan) -> Trace:
+    def record(self, plan: RunPlan) -> Trace:
         self.plans.append(plan)
         trace = Trace.of([1.0] * STEPS)
         waiting = 0.0 if any(cure.kind == "preloaded_batches" for cure in plan.cures) else self.wait
@@ -46,9 +46,9 @@ class Steps:
 
 
 def judged(program: Steps, **values: Any) -> Verdict:
-    plan = Plan(longest=STEPS, deadline=time.monotonic() + 60)
+    plan = RunPlan(max_steps=STEPS, deadline=time.monotonic() + 60)
     examination = Examination(program, "keeps_throughput", {"steps": 20, **values}, plan)
-    return with_one_thread(verdict_on(examination, None, "it", [], None), examination)
+    return with_one_thread(conclude(examination, None, "it", [], None), examination)
 
 
 def test_threads_that_wait_for_one_another_hide_no_slow_loader() -> None:

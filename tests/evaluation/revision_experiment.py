@@ -24,7 +24,7 @@ import torch
 
 from pytest_trainhealth.compare import compare
 from pytest_trainhealth.compare.pairing import Pairs
-from pytest_trainhealth.compare.test_locator import Asked
+from pytest_trainhealth.compare.test_locator import TestLocator
 from pytest_trainhealth.records.comparison import Comparison
 
 from ..compare.repository import Repository, training_file
@@ -61,7 +61,7 @@ def once(slowdown: float, tolerance: float) -> Comparison:
         repository.write("train.py", training_file(WORK, SIZE))
         repository.commit()
         repository.write("train.py", training_file(slower_work(slowdown), SIZE))
-        asked = Asked(file=repository.folder / "train.py", folder=repository.folder, function="training")
+        asked = TestLocator(file=repository.folder / "train.py", folder=repository.folder, function="training")
         return compare.compare(
             asked,
             "HEAD",
@@ -109,7 +109,7 @@ def kept_rounds(file: Path | None, slowdown: float) -> Iterator[None]:
         pairs = original(*given)  # type: ignore[arg-type]
         if file is not None:
             with file.open("a") as out:
-                out.write(json.dumps({"slowdown": slowdown, "here": pairs.here, "there": pairs.there}) + "\n")
+                out.write(json.dumps({"slowdown": slowdown, "here": pairs.current, "there": pairs.other}) + "\n")
         return pairs
 
     compare.paired = paired

@@ -73,8 +73,8 @@ def test_the_bug_is_recognised(project: Path, patch: Path) -> None:
 
     cause = cause_of(patch)
     named = [v["findings"][0] for v in verdicts if v["outcome"] == "failed" and v["findings"]]
-    enough = {"confirmed"} if known_cause(cause).curable else {"confirmed", "likely"}
-    assert any(finding["cause"] == cause and finding["certainty"] in enough for finding in named), output
+    stop_when = {"confirmed"} if known_cause(cause).curable else {"confirmed", "likely"}
+    assert any(finding["cause"] == cause and finding["certainty"] in stop_when for finding in named), output
     # One bug, one cause: another check may be less sure of it, but must not claim to have shown another one.
     assert {finding["cause"] for finding in named if finding["certainty"] == "confirmed"} <= {cause}, output
 

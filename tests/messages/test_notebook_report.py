@@ -17,8 +17,10 @@ def test_a_healthy_training_is_short() -> None:
 
 
 def test_a_cause_is_told_once_by_the_surest_check() -> None:
-    doubtful = replace(WHOLE, check="gradients_flow", findings=(replace(HEAD, certainty="likely"),), seconds=0.4)
-    text = str(Report("Classifier", (doubtful, WHOLE, HEALTHY)))
+    only_if_confirmed = replace(
+        WHOLE, check="gradients_flow", findings=(replace(HEAD, certainty="likely"),), seconds=0.4
+    )
+    text = str(Report("Classifier", (only_if_confirmed, WHOLE, HEALTHY)))
     table, _, chart = text.partition("\n\nparameters-not-in-optimizer")
     assert table.splitlines() == [
         "Classifier: 2 failed, 1 passed",

@@ -133,9 +133,9 @@ def test_one_step_is_taken_and_no_other(project: pytest.Pytester) -> None:
     assert len(steps) == 1
     import torch
 
-    guilty = torch.load(project.path / KEPT, weights_only=True)["state"]["batch"]["whole"]
-    assert steps[0].endswith(f"a step on {round(float(guilty[1].sum()), 3)}")
-    assert bool((guilty[0][5] == 0).all())
+    culprit = torch.load(project.path / KEPT, weights_only=True)["state"]["batch"]["whole"]
+    assert steps[0].endswith(f"a step on {round(float(culprit[1].sum()), 3)}")
+    assert bool((culprit[0][5] == 0).all())
 
 
 def test_nobody_commits_it(project: pytest.Pytester) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-SPEED = """
+KEEPS_THROUGHPUT = """
     import time
     import pytest
     import torch
@@ -47,7 +47,7 @@ def ran(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Ru
     monkeypatch.setenv("COLUMNS", "100")
     for outer in ("CI", "PYTEST_XDIST_WORKER"):
         monkeypatch.delenv(outer, raising=False)
-    pytester.makepyfile(test_speed=SPEED)
+    pytester.makepyfile(test_speed=KEEPS_THROUGHPUT)
     return pytester.runpytest_subprocess("--trainhealth", "--benchmark-json=out.json", "--trainhealth-json=ours.json")
 
 
@@ -86,7 +86,7 @@ def test_table_json_summary_and_verdict(ran: pytest.RunResult, pytester: pytest.
 def test_quiet_leaves_the_bars_out(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    pytester.makepyfile(test_speed=SPEED)
+    pytester.makepyfile(test_speed=KEEPS_THROUGHPUT)
     result = pytester.runpytest_subprocess("--trainhealth", "-q", "-k", "fast")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*samples/s*")

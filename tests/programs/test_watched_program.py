@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth.examine import NotATraining, examine
 from pytest_trainhealth.observe.signals.speed.memory import Memory
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.watched_program import WatchedProgram, watch
 from pytest_trainhealth.records.verdict import Verdict
 
@@ -198,11 +198,11 @@ def test_steps_that_all_begin_with_the_forward_pass_are_of_one_length(monkeypatc
             loss.backward()
             optimizer.step()
 
-    def lengths(plan: Plan) -> list[int]:
+    def lengths(plan: RunPlan) -> list[int]:
         return [round(seconds) for seconds in WatchedProgram(body, 0).record(plan).computes]
 
-    assert set(lengths(Plan(longest=20, from_forward=True))) == {100}
-    assert set(lengths(Plan(longest=20))) == {0, 100, 200}  # around sampled steps
+    assert set(lengths(RunPlan(max_steps=20, from_forward=True))) == {100}
+    assert set(lengths(RunPlan(max_steps=20))) == {0, 100, 200}  # around sampled steps
 
 
 def test_what_listeners_take_between_two_steps_is_no_steps_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,4 +221,4 @@ def test_what_listeners_take_between_two_steps_is_no_steps_time(monkeypatch: pyt
             ticks.extend([None] * 100)
             optimizer.step()
 
-    assert WatchedProgram(body, 0).record(Plan(longest=20, signals=("memory",))).computes == [100] * 19
+    assert WatchedProgram(body, 0).record(RunPlan(max_steps=20, signals=("memory",))).computes == [100] * 19

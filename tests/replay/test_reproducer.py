@@ -105,7 +105,7 @@ def test_plain_values_only(tmp_path: Path) -> None:
     assert plain(kept)
     assert (kept["check"], kept["training"], kept["test"], kept["conditions"]) == ("trains_without_nan", "it", "", ())
     assert kept["factory"] == f"{__name__}:training"
-    assert kept["guilty"]["operation"] == "log"
+    assert kept["culprit"]["operation"] == "log"
 
 
 def test_three_lines_of_python(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_each_part_of_the_state_is_put_back(tmp_path: Path, what: str) -> None:
     written = failure(factory, tmp_path)
     kept = content(written)
     assert kept["step"] == 3
-    assert kept["guilty"]["operation"] == "log"
+    assert kept["culprit"]["operation"] == "log"
     assert kept["state"] is not None
     assert "replayed: step 3, as it was kept" in replay(written.reproducer, factory).notes
 

@@ -16,7 +16,7 @@ from pytest_trainhealth.examine import examine
 from pytest_trainhealth.records.verdict import Verdict
 from pytest_trainhealth.settings import WrongSetting, read_keywords
 from pytest_trainhealth.stress import precisions
-from pytest_trainhealth.stress.circumstances import Asked, Circumstances
+from pytest_trainhealth.stress.circumstances import Circumstances, RequestedSweep
 
 
 class Net(nn.Module):
@@ -177,5 +177,5 @@ def test_wrong_keywords_say_what_is_possible(wrong: dict[str, Any], said: str) -
 
 
 def test_powers_of_ten_on_the_way() -> None:
-    assert Asked(scales=(1e-3, 1e3)).choices()["scale"][:3] in ([1.0, 10.0, 0.1], [1.0, 0.1, 10.0])
+    assert RequestedSweep(scales=(1e-3, 1e3)).choices()["scale"][:3] in ([1.0, 10.0, 0.1], [1.0, 0.1, 10.0])
     assert Circumstances(scale=0.01, batch_size=2).told() == "batches of 2, inputs / 100"

@@ -40,7 +40,7 @@ def test_the_control_sees_zeros_and_keeps_what_the_loss_is_weighed_with() -> Non
     run, model = Run(), Seen()
     run.add_models({"": model})
     with ExitStack() as stack:
-        zeroed_inputs.listener(run, stack)
+        zeroed_inputs.ZeroedInputs(run, stack)
         model(x=torch.ones(4), user_index=torch.arange(4), sample_weight=torch.ones(4), labels=torch.ones(4))
     sums = {name: float(tensor.sum()) for name, tensor in model.given.items()}
     assert sums == {"x": 0, "user_index": 0, "sample_weight": 4, "labels": 4}

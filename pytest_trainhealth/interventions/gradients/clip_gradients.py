@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class ClipGradients:
     def __init__(self, run: Run, stack: ExitStack, max_norm: float = 1.0) -> None:
         self._max_norm = max_norm
 

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class MeanGradients:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._passes = 0
 

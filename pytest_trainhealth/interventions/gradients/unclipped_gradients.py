@@ -14,7 +14,7 @@ from ...observe.run.run import Run
 from ...observe.signals.wiring.clipping import UNSCALE
 
 
-class listener:
+class UnclippedGradients:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._kept: dict[int, Tensor] = {}

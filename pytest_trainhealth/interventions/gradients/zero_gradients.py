@@ -9,7 +9,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class ZeroGradients:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._used: dict[int, Optimizer] = {}
 

@@ -12,7 +12,7 @@ from ...observe.run.run import Run
 from ...tensors.batches import batch_size, map_tensors
 
 
-class listener:
+class BatchSize:
     def __init__(self, run: Run, stack: ExitStack, size: int) -> None:
         self._run, self._size = run, size
         run.batch_changes.append(self._resized)

@@ -15,7 +15,7 @@ from ...observe.run.run import Run
 from .._at_the_inputs import AtTheInputs
 
 
-class listener(AtTheInputs):
+class DegenerateSample(AtTheInputs):
     def __init__(self, run: Run, stack: ExitStack, how: str) -> None:
         super().__init__(run, stack)
         self._how = how

@@ -15,7 +15,7 @@ from ...observe.signals.data.scales import is_plain, sample_sizes
 from ...tensors.batches import batch_size, map_tensors, tensors
 
 
-class listener:
+class DropBadSamples:
     """`beyond`: how many times as large as the median sample is too large."""
 
     def __init__(self, run: Run, stack: ExitStack, beyond: float | None = None) -> None:

@@ -14,7 +14,7 @@ from ...observe.run.run import Run
 from ...tensors.batches import batch_size, map_tensors, tensors
 
 
-class listener:
+class LargerBatches:
     """Batches that do not fit together stay as they are, and the cure reports that it had no effect."""
 
     def __init__(self, run: Run, stack: ExitStack, count: int = 8) -> None:
@@ -22,7 +22,7 @@ class listener:
         if run.feed is not None:
             run.feed.widen(count, self._join)
             return
-        run.handed_out.by_a_cure = True
+        run.loader_batches.by_a_cure = True
         original = DataLoader.__iter__  # a watched test has its own loaders
         stack.callback(setattr, DataLoader, "__iter__", original)
         setattr(DataLoader, "__iter__", lambda loader: self._joined(loader, original(loader)))  # noqa: B010
@@ -33,7 +33,7 @@ class listener:
         while several := list(islice(batches, self._count)):
             last = [*last, *several][-self._count :]
             joined = self._join(list(islice(cycle(last), self._count)))
-            self._run.handed_out.note(loader, joined)
+            self._run.loader_batches.note(loader, joined)
             yield joined
 
     def _join(self, several: list[Any]) -> Any:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from torch.utils.data import DataLoader
 
-from ...observe.run.batch_guard import Unharmed
+from ...observe.run.batch_guard import BatchGuard
 from ...observe.run.run import Run
 from ...tensors.batches import fresh_containers
 
@@ -19,14 +19,14 @@ from ...tensors.batches import fresh_containers
 _MOST = 64
 
 
-class listener:
+class PreloadedBatches:
     def __init__(self, run: Run, stack: ExitStack, count: int) -> None:
         self._run, self._count = run, count
         #: The batches, and how many the loader gives. A script may make a new loader for each epoch.
         self._loaded: WeakKeyDictionary[Any, tuple[list[Any], int]] = WeakKeyDictionary()
-        self._unharmed = Unharmed()
+        self._unharmed = BatchGuard()
         if run.feed is None:  # a watched test has its own loaders
-            run.handed_out.by_a_cure = True
+            run.loader_batches.by_a_cure = True
             original = DataLoader.__iter__
             stack.callback(setattr, DataLoader, "__iter__", original)
             setattr(DataLoader, "__iter__", lambda loader: self._preloaded(loader, original))  # noqa: B010
@@ -48,7 +48,7 @@ class listener:
         """A step may pop from its batch, or write into it."""
         for index in range(count):
             batch = fresh_containers(batches[index % len(batches)])
-            self._run.handed_out.note(loader, batch)
+            self._run.loader_batches.note(loader, batch)
             try:
                 yield batch
             finally:

@@ -11,7 +11,7 @@ from ...observe.run.run import Run
 from ...tensors.batches import batch_size, map_tensors
 
 
-class listener:
+class RepeatedSample:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         run.batch_changes.append(_repeated)
 

@@ -10,7 +10,7 @@ from ...observe.run.run import Run
 from .._at_the_inputs import AtTheInputs
 
 
-class listener(AtTheInputs):
+class ScaledInputs(AtTheInputs):
     def __init__(self, run: Run, stack: ExitStack, factor: float) -> None:
         super().__init__(run, stack)
         self._factor = factor

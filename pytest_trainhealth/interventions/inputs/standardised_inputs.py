@@ -19,7 +19,7 @@ from ...tensors.batches import map_tensors
 from ..optimizer import learning_rate
 
 
-class listener(learning_rate.listener):
+class StandardisedInputs(learning_rate.LearningRate):
     """`inputs`, `targets`: the mean and spread of a feature beyond which a tensor is out of scale; None leaves them.
 
     `rate`: the learning rate is multiplied by this.

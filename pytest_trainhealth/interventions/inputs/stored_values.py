@@ -18,7 +18,7 @@ from ...tensors.batches import map_tensors
 from ...tensors.module_paths import full_path
 
 
-class listener:
+class StoredValues:
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str] = (), copies: bool = False) -> None:
         self._run, self._names = run, set(names)
         if copies:

@@ -15,7 +15,7 @@ from ...observe.run.run import Run
 from ...tensors.batches import is_input_name, map_tensors
 
 
-class listener:
+class ZeroedInputs:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._called = False

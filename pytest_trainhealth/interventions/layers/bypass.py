@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class Bypass:
     """`kernel`: how many positions in each direction it sees; 1 is what a linear layer has."""
 
     def __init__(self, run: Run, stack: ExitStack, start: str, end: str, kernel: int = 1) -> None:

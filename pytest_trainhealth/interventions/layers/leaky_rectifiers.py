@@ -14,7 +14,7 @@ from ...observe.run.run import Run
 _RECTIFIERS = {torch.relu, torch.relu_, torch.Tensor.relu, torch.Tensor.relu_, F.relu, F.relu_}
 
 
-class listener:
+class LeakyRectifiers:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         stack.enter_context(_Leaky())
 

@@ -13,7 +13,7 @@ from ...observe.run.run import Run
 from ...observe.signals.data.scales import WEIGHING
 
 
-class listener:
+class RectifiedLayers:
     """`layers`: how many there are; each call of the model goes through all of them, in their order."""
 
     def __init__(self, run: Run, stack: ExitStack, layers: int) -> None:

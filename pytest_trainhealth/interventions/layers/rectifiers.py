@@ -18,7 +18,7 @@ from . import reinitialise
 _BOUNDED = {torch.sigmoid, torch.Tensor.sigmoid, F.sigmoid, torch.tanh, torch.Tensor.tanh, F.tanh}
 
 
-class listener(reinitialise.listener):
+class Rectifiers(reinitialise.Reinitialise):
     def __init__(self, run: Run, stack: ExitStack, hidden: int) -> None:
         super().__init__(run, stack)
         self._exchange = _Exchange(hidden)

@@ -19,7 +19,7 @@ from ...observe.run.run import Run
 from ...tensors.module_paths import full_path
 
 
-class listener:
+class Reinitialise:
     """`names`: parameters that start badly; the modules that hold them are drawn anew too, whatever they are."""
 
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str] = ()) -> None:

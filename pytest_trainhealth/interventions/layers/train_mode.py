@@ -11,7 +11,7 @@ from torch import nn
 from ...observe.run.run import Run
 
 
-class listener:
+class TrainMode:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run, self._stack = run, stack
         self._met: set[int] = set()

@@ -19,7 +19,7 @@ _BOUNDED = {*_SIGMOIDS, torch.tanh, torch.tanh_, torch.Tensor.tanh, torch.Tensor
 _LARGE = 3.0
 
 
-class listener:
+class Unsaturated:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._scaled = _Scaled()
         stack.enter_context(self._scaled)

@@ -10,7 +10,7 @@ from torch import nn
 from ...observe.run.run import Run
 
 
-class listener:
+class WithoutActivation:
     def __init__(self, run: Run, stack: ExitStack, module: str) -> None:
         self._run, self._stack, self._path = run, stack, module
         run.trace.loss_cured_by = "without_activation"

@@ -11,7 +11,7 @@ from torch.distributions import Normal
 from ...observe.run.run import Run
 
 
-class listener:
+class DrawWithGraph:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         original: Any = Normal.sample
 

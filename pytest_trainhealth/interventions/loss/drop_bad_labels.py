@@ -16,7 +16,7 @@ from .._at_the_loss import AtTheLoss
 _SIGNED = {name for name in SIGNED if TARGET_AT[name] == 1}
 
 
-class listener(AtTheLoss):
+class DropBadLabels(AtTheLoss):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         super().__init__(run, stack, "drop_bad_labels")
 

@@ -14,7 +14,7 @@ from .._at_the_loss import AtTheLoss
 _FUNCTIONS = {*DIFFERENCES, "sub", "mul"}
 
 
-class listener(AtTheLoss):
+class MatchingShapes(AtTheLoss):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         super().__init__(run, stack, "matching_shapes")
 

@@ -21,7 +21,7 @@ _APPLIED: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class listener(AtTheLoss):
+class OutputActivation(AtTheLoss):
     FOLLOWS = True
 
     def __init__(self, run: Run, stack: ExitStack, functions: Sequence[str], undo: str = "", apply: str = "") -> None:

@@ -12,7 +12,7 @@ from ...observe.signals.losses.kl_term import Divergences
 from .._at_the_loss import AtTheLoss
 
 
-class listener(AtTheLoss):
+class ScaleDivergence(AtTheLoss):
     def __init__(self, run: Run, stack: ExitStack, factor: float) -> None:
         super().__init__(run, stack, "scale_divergence")
         self._factor = factor

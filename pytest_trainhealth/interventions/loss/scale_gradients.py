@@ -8,7 +8,7 @@ from ...observe.run.run import Run
 from .._scaled_backward import ScaledBackward
 
 
-class listener(ScaledBackward):
+class ScaleGradients(ScaledBackward):
     def __init__(self, run: Run, stack: ExitStack, factor: float, tells: bool = False) -> None:
         """`tells`: the loss that is told is multiplied too."""
         super().__init__(factor)

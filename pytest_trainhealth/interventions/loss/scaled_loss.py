@@ -10,7 +10,7 @@ from ...observe.run.run import Run
 from .._scaled_backward import ScaledBackward
 
 
-class listener(ScaledBackward):
+class ScaledLoss(ScaledBackward):
     def __init__(self, run: Run, stack: ExitStack, factor: float) -> None:
         super().__init__(factor)
 

@@ -9,7 +9,7 @@ import torch
 from ...observe.run.run import Run
 
 
-class listener:
+class Autocast:
     def __init__(self, run: Run, stack: ExitStack, dtype: str) -> None:
         self._run, self._dtype = run, getattr(torch, dtype)
         self._open = stack.enter_context(ExitStack())

@@ -24,7 +24,7 @@ from ...tensors.batches import map_tensors, tensors
 _TIMED = 3
 
 
-class listener:
+class CachedResult:
     def __init__(self, run: Run, stack: ExitStack, file: str, line: int, whole_line: bool = False) -> None:
         self._run = run
         self._mode = _Remembering(file, line, whole_line)

@@ -19,7 +19,7 @@ _EVERY = 4
 _FIRST_STEPS = 2
 
 
-class listener:
+class Detached:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._since: Since | None = None

@@ -16,7 +16,7 @@ from ...tensors.batches import map_tensors
 _HALVES = (torch.float16, torch.bfloat16)
 
 
-class listener:
+class Float32:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run, self._stack = run, stack
         self._models: set[int] = set()

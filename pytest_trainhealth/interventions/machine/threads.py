@@ -9,7 +9,7 @@ import torch
 from ...observe.run.run import Run
 
 
-class listener:
+class Threads:
     """When the first step begins: the training may set the number while it is being made."""
 
     def __init__(self, run: Run, stack: ExitStack, count: int = 1) -> None:

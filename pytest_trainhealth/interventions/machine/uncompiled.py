@@ -9,6 +9,6 @@ import torch
 from ...observe.run.run import Run
 
 
-class listener:
+class Uncompiled:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         stack.enter_context(torch.compiler.set_stance("force_eager"))

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class AddParameters:
     """For a watched test the optimizer is first met when it steps; then its first update goes without them."""
 
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str]) -> None:

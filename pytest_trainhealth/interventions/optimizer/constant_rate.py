@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class ConstantRate:
     def __init__(self, run: Run, stack: ExitStack, rate: float) -> None:
         self._rate = rate
         #: What each group would have: groups keep their relations.

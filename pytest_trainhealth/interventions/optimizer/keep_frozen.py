@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class KeepFrozen:
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str], zeroed: Sequence[str] = ()) -> None:
         self._run, self._stack, self._names = run, stack, set(names)
         self._zeroed = tuple(zeroed)

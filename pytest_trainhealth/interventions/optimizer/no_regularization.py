@@ -13,7 +13,7 @@ from ...observe.run.run import Run
 from ...observe.signals.numbers.regularization import DROPOUTS, PENALTIES
 
 
-class listener:
+class NoRegularization:
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run, self._stack = run, stack
         self._before: dict[int, list[Any]] = {}

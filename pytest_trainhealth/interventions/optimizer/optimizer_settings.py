@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class OptimizerSettings:
     """Put back after each step, because a scheduler (OneCycleLR) may go on from the values it finds."""
 
     def __init__(self, run: Run, stack: ExitStack, values: dict[str, Any]) -> None:

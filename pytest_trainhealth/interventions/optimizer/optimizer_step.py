@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class OptimizerStep:
     """`only`: the others step of their own, and these take theirs at the end of each step."""
 
     def __init__(self, run: Run, stack: ExitStack, only: Sequence[str] = ()) -> None:

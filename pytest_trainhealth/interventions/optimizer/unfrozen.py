@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from ...observe.run.run import Run
 
 
-class listener:
+class Unfrozen:
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str]) -> None:
         self._run, self._names = run, tuple(names)
 

@@ -63,7 +63,7 @@ def function_name(func: Any) -> str:
     return name
 
 
-class CloseSteps:
+class CallSignal:
     """Base of signals that need to see function calls at sampled steps."""
 
     def __init__(self, run: Run) -> None:

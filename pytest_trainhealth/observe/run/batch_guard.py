@@ -14,7 +14,7 @@ from torch import Tensor
 from ...tensors.batches import tensors
 
 
-class Unharmed:
+class BatchGuard:
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Tensor, int, Tensor]] = {}
 

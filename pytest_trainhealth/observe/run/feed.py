@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 from ...tensors.batches import fresh_containers, tensors, to_device
 from ...training import Training, is_one_batch
 from ..source.engine_frames import engine_frame
-from .batch_guard import Unharmed
+from .batch_guard import BatchGuard
 
 
 class NoData(ValueError):
@@ -35,7 +35,7 @@ class Feed:
         self._device = None if where is None or where.type == "cpu" else where  # batches are made on the CPU
         self._single = is_one_batch(self._data)
         self._own = self._single or isinstance(self._data, list)
-        self._unharmed = Unharmed()
+        self._unharmed = BatchGuard()
         self._ready: set[int] = set()
         self._first: Any = None
         self._iterator: Iterator[Any] | None = None

@@ -36,10 +36,10 @@ def _updates_told(run: Run) -> Iterator[None]:
 
     def begins(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         stepped.add(id(optimizer))
-        run.tell("update_begins", optimizer, _closure(args, kwargs))
+        run.emit("update_begins", optimizer, _closure(args, kwargs))
 
     def ends(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        run.tell("update_ends", optimizer, _closure(args, kwargs))
+        run.emit("update_ends", optimizer, _closure(args, kwargs))
 
     before, after = register_optimizer_step_pre_hook(begins), register_optimizer_step_post_hook(ends)
     try:
@@ -65,13 +65,13 @@ def _backward_told(run: Run) -> Iterator[None]:
         nonlocal depth
         if depth:  # the method's own call, or gradient checkpointing, which calls it from inside itself
             return backward(*args, **kwargs)
-        run.tell("backward_begins", roots)
+        run.emit("backward_begins", roots)
         depth += 1
         try:
             backward(*args, **kwargs)
         finally:
             depth -= 1
-        run.tell("backward_ends")
+        run.emit("backward_ends")
 
     def told_by_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
         told([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
@@ -97,7 +97,7 @@ def _skips_told(run: Run, stepped: set[int]) -> Iterator[None]:
         stepped.discard(id(optimizer))
         result = original(self, optimizer, *args, **kwargs)
         if self.is_enabled() and id(optimizer) not in stepped:
-            run.tell("update_skipped", optimizer)
+            run.emit("update_skipped", optimizer)
         return result
 
     GradScaler.step = told  # type: ignore[method-assign]
@@ -114,9 +114,9 @@ def _zero_grad_told(run: Run, kind: Any) -> Iterator[None]:
     def told(self: Any, *args: Any, **kwargs: Any) -> None:
         if run.refuses_clearing is not None and run.refuses_clearing(self):
             return
-        run.tell("gradients_clearing", self)
+        run.emit("gradients_clearing", self)
         original(self, *args, **kwargs)
-        run.tell("gradients_cleared", self)
+        run.emit("gradients_cleared", self)
 
     kind.zero_grad = told
     try:

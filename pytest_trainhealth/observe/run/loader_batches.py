@@ -12,7 +12,7 @@ from weakref import ref
 from ...tensors.batches import batch_size
 
 
-class HandedOut:
+class LoaderBatches:
     def __init__(self) -> None:
         #: A cure stands in for the loaders: then it notes what it hands out, and what it reads is its own business.
         self.by_a_cure = False

@@ -28,8 +28,8 @@ class Clock:
             finally:
                 self._waited += 0.0 if starting else time.perf_counter() - began
             run.trace.speed.workers = max(run.trace.speed.workers, iterator._num_workers)
-            if not run.handed_out.by_a_cure:
-                run.handed_out.note(iterator, batch)
+            if not run.loader_batches.by_a_cure:
+                run.loader_batches.note(iterator, batch)
             return batch
 
         _BaseDataLoaderIter.__next__ = timed  # type: ignore[assignment, method-assign]
@@ -37,11 +37,11 @@ class Clock:
 
     def step_begins(self, batch: object) -> None:
         now = time.perf_counter()
-        aside = self._run.aside_until(now)
-        batches, samples = self._run.handed_out.counted()
+        overhead = self._run.overhead_until(now)
+        batches, samples = self._run.loader_batches.counted()
         if self._began is not None:
             self._run.trace.speed.loader_batches.append(batches)
             self._run.trace.speed.samples.append(samples)
             self._run.trace.waits.append(self._waited)
-            self._run.trace.computes.append(now - self._began - self._waited - (aside - self._aside))
-        self._began, self._waited, self._aside = now, 0.0, aside
+            self._run.trace.computes.append(now - self._began - self._waited - (overhead - self._aside))
+        self._began, self._waited, self._aside = now, 0.0, overhead

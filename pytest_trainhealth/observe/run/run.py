@@ -18,7 +18,7 @@ from ...records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
 from ...tensors.module_paths import full_path
 from ..source.authorship import made_by
 from .hidden_layers import unregistered
-from .loader_batches import HandedOut
+from .loader_batches import LoaderBatches
 from .sampling import is_sampled
 
 #: What a listener may have a method for; others are never called.
@@ -43,60 +43,60 @@ class Run:
     For a `Training` model and optimizers are known from the start; a watched test's are added as they show up.
     """
 
-    def __init__(self, close_at: int | None = None) -> None:
+    def __init__(self, look_closely_at: int | None = None) -> None:
         self.trace = Trace()
         self.step = 0
-        self.close_at = close_at
+        self.look_closely_at = look_closely_at
         self.models: dict[str, nn.Module] = {}
         self.parameters: dict[str, nn.Parameter] = {}
         self.optimizers: dict[str, Optimizer] = {}
         #: Those that were stepped, with their records.
         self.schedulers: list[tuple[Any, SchedulerRecord]] = []
         self.feed: Any = None
-        self.made: Any = None
+        self.creation_sites: Any = None
         #: Set by the cure that keeps gradients: asked before each zero_grad().
         self.refuses_clearing: Callable[[Any], bool] | None = None
-        self.handed_out = HandedOut()
+        self.loader_batches = LoaderBatches()
         #: Set by cures that change what a step is given.
         self.batch_changes: list[Callable[[Any], Any]] = []
         self.finiteness: Any = None
         #: The step that something is wrapped around; for a watched test that begins before the step does.
-        self.wrapped = 0
+        self.wrapped_step = 0
         self._holders: dict[int, tuple[str, ...]] = {}
         self._listeners: dict[str, list[Callable[..., None]]] = {}
         #: When the outermost telling began that is still going on.
-        self._telling_since: float | None = None
+        self._emitting_since: float | None = None
 
     # -- listeners -----------------------------------------------------------------------------------
 
-    def listen(self, listener: object) -> None:
+    def subscribe(self, listener: object) -> None:
         for event in EVENTS:
             method = getattr(listener, event, None)
             if method is not None:
                 self._listeners.setdefault(event, []).append(method)
 
-    def tell(self, event: str, *facts: Any) -> None:
+    def emit(self, event: str, *facts: Any) -> None:
         """What listening takes is noted, so that it is not taken for the training's own time."""
         began = time.perf_counter()
         methods = self._listeners.get(event)
         if methods is None:
             return
-        if self._telling_since is not None:  # a listener tells something: its time is part of that
+        if self._emitting_since is not None:  # a listener tells something: its time is part of that
             for method in methods:
                 method(*facts)
             return
-        self._telling_since = began
+        self._emitting_since = began
         try:
             for method in methods:
                 method(*facts)
         finally:
-            self._telling_since = None
-            self.trace.speed.aside += time.perf_counter() - began
+            self._emitting_since = None
+            self.trace.speed.overhead += time.perf_counter() - began
 
-    def aside_until(self, now: float) -> float:
+    def overhead_until(self, now: float) -> float:
         """Seconds that listening has taken by now, what is being told right now included."""
-        since = self._telling_since
-        return self.trace.speed.aside + (0.0 if since is None else now - since)
+        since = self._emitting_since
+        return self.trace.speed.overhead + (0.0 if since is None else now - since)
 
     def end(self) -> None:
         """Each listener hears it, also where another raises: it may have hooks to take off."""
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def sampled(self) -> bool:
-        return is_sampled(self.step) or self.step == self.close_at
+        return is_sampled(self.step) or self.step == self.look_closely_at
 
     # -- what is trained -----------------------------------------------------------------------------
 
@@ -170,10 +170,10 @@ class Run:
             held = [p for group in optimizer.param_groups for p in group["params"]]
             for parameter in held:
                 holders[id(parameter)].append(label)
-            strangers = [p for p in held if id(p) not in ours]
+            foreign_tensors = [p for p in held if id(p) not in ours]
             record = self.trace.optimizers[label]
             record.parameters, record.values = len(held), sum(_size(p) for p in held)
-            record.strangers, record.stranger_values = len(strangers), sum(_size(p) for p in strangers)
+            record.foreign_tensors, record.foreign_values = len(foreign_tensors), sum(_size(p) for p in foreign_tensors)
         self._holders = {key: tuple(labels) for key, labels in holders.items()}
         for name, parameter in self.parameters.items():
             self.trace.parameters[name].held_by = self.held_by(parameter)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from ..run.run import Run
 from .data.alignment import Alignments
-from .data.batch_writes import Visits
-from .data.blanked_batch import SpoiltBatches
+from .data.batch_writes import BatchWrites
+from .data.blanked_batch import BlankedBatches
 from .data.fields import Fields
 from .data.scales import Scales
 from .data.stored_data import KeptTensors, Samples
@@ -15,7 +15,7 @@ from .data.target_pairing import Pairings
 from .losses.loss_calls import LossCalls
 from .numbers.activations import Activations
 from .numbers.batch_norms import BatchNorms
-from .numbers.half_precision import Halves
+from .numbers.half_precision import HalfPrecision
 from .numbers.operations import Operations
 from .numbers.regularization import Dropouts, Penalties
 from .probes.probes import Probes
@@ -23,13 +23,13 @@ from .speed.kept_graphs import KeptGraphs
 from .speed.loading import Loading
 from .speed.machine import Compilations, Threads
 from .speed.memory import Memory
-from .speed.phases import Split
+from .speed.phases import StepPhases
 from .speed.slow_calls import SlowCalls
 from .speed.tokens import Tokens
 from .wiring.accumulation import Accumulations
-from .wiring.adversaries import Opponents
+from .wiring.adversaries import Adversaries
 from .wiring.clipping import Clipping
-from .wiring.detached_samples import Draws
+from .wiring.detached_samples import DetachedSamples
 from .wiring.double_updates import DoubleUpdates
 from .wiring.frozen import Frozen
 from .wiring.gradients import FirstGradients, Gradients
@@ -37,10 +37,10 @@ from .wiring.graph_ends import GraphEnds
 from .wiring.modes import Modes
 from .wiring.modules import Modules
 from .wiring.optimizers import Backwards, Optimizers
-from .wiring.parameters import Moves, Parameters, Starts
+from .wiring.parameters import InitialValues, Movement, Parameters
 from .wiring.schedulers import Schedulers
 from .wiring.stale_gradients import StaleGradients
-from .wiring.weight_ties import Ties
+from .wiring.weight_ties import WeightTies
 
 #: Cheap enough to be always there.
 ALWAYS: tuple[Callable[[Run], object], ...] = (Optimizers, Backwards)
@@ -48,14 +48,14 @@ BY_NAME: dict[str, Callable[[Run], object]] = {
     "gradients": Gradients,
     "parameters": Parameters,
     "first_gradients": FirstGradients,
-    "moves": Moves,
+    "moves": Movement,
     "stale": StaleGradients,
     "modules": Modules,
     "fields": Fields,
     "activations": Activations,
     "graph_ends": GraphEnds,
-    "draws": Draws,
-    "opponents": Opponents,
+    "draws": DetachedSamples,
+    "opponents": Adversaries,
     "schedulers": Schedulers,
     "batch_norms": BatchNorms,
     "alignment": Alignments,
@@ -64,20 +64,20 @@ BY_NAME: dict[str, Callable[[Run], object]] = {
     "double_updates": DoubleUpdates,
     "modes": Modes,
     "frozen": Frozen,
-    "ties": Ties,
+    "ties": WeightTies,
     "accumulations": Accumulations,
     "samples": Samples,
-    "visits": Visits,
-    "spoilt_batches": SpoiltBatches,
+    "visits": BatchWrites,
+    "spoilt_batches": BlankedBatches,
     "kept_tensors": KeptTensors,
     "loss_calls": LossCalls,
-    "starts": Starts,
+    "starts": InitialValues,
     "scales": Scales,
     "dropouts": Dropouts,
     "penalties": Penalties,
     "operations": Operations,
-    "halves": Halves,
-    "split": Split,
+    "halves": HalfPrecision,
+    "split": StepPhases,
     "memory": Memory,
     "tokens": Tokens,
     "threads": Threads,

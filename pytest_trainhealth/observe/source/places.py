@@ -44,7 +44,7 @@ def raised_at(trace: TracebackType | None) -> Place | None:
     return None
 
 
-class MadeAt:
+class CreationSites:
     """What was made where, and in which order, while a factory ran."""
 
     def __init__(self) -> None:
@@ -69,9 +69,9 @@ class MadeAt:
 
 
 @contextmanager
-def noting_places(on_optimizer: Callable[[Optimizer], object] | None = None) -> Iterator[MadeAt]:
+def record_creation_sites(on_optimizer: Callable[[Optimizer], object] | None = None) -> Iterator[CreationSites]:
     """Sees optimizers and schedulers being made and modules being put into others."""
-    made = MadeAt()
+    made = CreationSites()
     original, scheduler_init = Optimizer.__init__, LRScheduler.__init__
 
     def noted_scheduler(self: LRScheduler, *args: Any, **kwargs: Any) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ...observe.run.feed import Feed
-from ...programs.plan import Plan, never
+from ...programs.plan import RunPlan, never
 from ...programs.training_program import TrainingProgram, recorded
 from ...records.intervention import Condition
 from ...records.numbers import Found
@@ -47,11 +47,13 @@ class Searched:
     cut_short: bool = False
 
 
-def search(program: TrainingProgram, plan: Plan, steps: int, batches: int = 4) -> Searched:
+def search(program: TrainingProgram, plan: RunPlan, steps: int, batches: int = 4) -> Searched:
     """Aims at the first step of the training and at the last of `steps`, all of which were finite."""
     searched = Searched()
-    plan = replace(plan, signals=(), cures=(), conditions=(), enough=never, keeps_crash=True, drive=None, at_step={})
-    feed = Feed(program.start.begin(plan.shift), one_batch=plan.one_batch, device=plan.device)
+    plan = replace(
+        plan, signals=(), cures=(), conditions=(), stop_when=never, catch_errors=True, timer=None, around_step={}
+    )
+    feed = Feed(program.start.begin(plan.seed_offset), one_batch=plan.one_batch, device=plan.device)
     seen = [dict(tensors(feed.take())) for _ in range(min(batches, steps))]
     feed.close()
     for before in sorted({0, steps - 1}):
@@ -75,10 +77,10 @@ class _Hit:
 
 
 def _hunt(
-    program: TrainingProgram, plan: Plan, before: int, seen: list[dict[str, Tensor]], searched: Searched
+    program: TrainingProgram, plan: RunPlan, before: int, seen: list[dict[str, Tensor]], searched: Searched
 ) -> _Hit | None:
-    training = program.start.begin(plan.shift)
-    with recorded(training, plan, program.start.made) as run:
+    training = program.start.begin(plan.seed_offset)
+    with recorded(training, plan, program.start.creation_sites) as run:
         step = AimedStep(run, training, before)
         bounds = {}
         for name, field in step.fields.items():
@@ -95,13 +97,13 @@ def _hunt(
     return _Hit(aim, before, moves, step.whole(step.fields), step.whole(values))
 
 
-def _replayed(program: TrainingProgram, plan: Plan, hit: _Hit) -> Find | None:
+def _replayed(program: TrainingProgram, plan: RunPlan, hit: _Hit) -> Find | None:
     """From the start, as the training itself would meet it."""
     moved = {name: value for name, value in hit.values.items() if not torch.equal(value, hit.before[name])}
     if not moved:  # such a step does not always end the same way
         return None
     condition = Condition("found_inputs", "", {"inputs": moved, "step": hit.step})
-    trace = program.record(replace(plan, conditions=(condition,), longest=hit.step + 1, every_step=True))
+    trace = program.record(replace(plan, conditions=(condition,), max_steps=hit.step + 1, every_step=True))
     if trace.crash is not None or trace.nonfinite is None or trace.nonfinite.step != hit.step:
         return None
     found = _told(hit, moved)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...observe.calls.torch_calls import Call, CloseSteps
+from ...observe.calls.torch_calls import Call, CallSignal
 from ...observe.run.stepper import Stepper
 from ...observe.source.places import user_place
 from ...programs.training_program import TrainingRun
@@ -58,7 +58,7 @@ class AimedStep:
         self._run = run
         self._stepper = run.stepper = Stepper(training)
         self._sight = _Sight(run)
-        run.listen(self._sight)
+        run.subscribe(self._sight)
         for _ in range(before):
             self._take(run.feed.take())
             run.step += 1
@@ -121,16 +121,16 @@ class AimedStep:
         return map_tensors(given, self._batch)
 
     def _take(self, batch: Any) -> float:
-        self._run.tell("step_begins", batch)
+        self._run.emit("step_begins", batch)
         try:
             loss = self._stepper.take(batch)
         finally:
             self._run.feed.give_back()
-            self._run.tell("step_ends")
+            self._run.emit("step_ends")
         return loss
 
 
-class _Sight(CloseSteps):
+class _Sight(CallSignal):
     """Sees the operations with a danger zone: all of them while scouting, later the one that is aimed at."""
 
     def __init__(self, run: TrainingRun) -> None:

@@ -17,8 +17,8 @@ from torch.nn import functional as F
 from pytest_trainhealth import Training
 from pytest_trainhealth.analysis.timing import step_times
 from pytest_trainhealth.checks.keeps_throughput import SIGNALS
-from pytest_trainhealth.observe.source.places import MadeAt
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.observe.source.places import CreationSites
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.training_program import _Loop as RecordedLoop
 from pytest_trainhealth.programs.training_program import recorded
 
@@ -48,8 +48,8 @@ def bare(training: Training) -> list[float]:
 
 def measured(training: Training) -> tuple[list[float], list[float]]:
     """Seconds of each step: those that the check goes by, and those that pass while it takes the step."""
-    plan = Plan(longest=_FIRST + _STEPS, signals=SIGNALS, one_batch=False)
-    with recorded(training, plan, MadeAt()) as run:
+    plan = RunPlan(max_steps=_FIRST + _STEPS, signals=SIGNALS, one_batch=False)
+    with recorded(training, plan, CreationSites()) as run:
         loop = RecordedLoop(run, training, plan)
         outside = [_timed(loop.once) for _ in range(_FIRST + _STEPS)]
     return step_times(run.trace)[_FIRST:], outside[_FIRST:]

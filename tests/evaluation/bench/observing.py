@@ -15,8 +15,8 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.checks import check as find_check
-from pytest_trainhealth.observe.source.places import MadeAt
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.observe.source.places import CreationSites
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.training_program import _Loop as RecordedLoop
 from pytest_trainhealth.programs.training_program import recorded
 
@@ -40,8 +40,8 @@ def bare(training: Training) -> list[float]:
 
 def observed(training: Training, check: str) -> list[float]:
     """Seconds of each step. Putting the training back at its start is not observing."""
-    plan = Plan(longest=STEPS, signals=find_check(check).SIGNALS)
-    with recorded(training, plan, MadeAt()) as run:
+    plan = RunPlan(max_steps=STEPS, signals=find_check(check).SIGNALS)
+    with recorded(training, plan, CreationSites()) as run:
         loop = RecordedLoop(run, training, plan)
         times = [_timed(loop.once) for _ in range(STEPS)]
     assert run.trace.steps == STEPS

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.observe.run.run import Run
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 
@@ -30,7 +30,7 @@ def test_every_listener_hears_it_in_turn() -> None:
 
     run = Run()
     for name in "abc":
-        run.listen(Listener(name))
+        run.subscribe(Listener(name))
     with pytest.raises(RuntimeError, match="b"):
         run.end()
     assert heard == ["a", "b", "c"]
@@ -64,7 +64,7 @@ def test_an_interrupted_run_reads_no_more_and_leaves_nothing() -> None:
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     start = Start(Training(model, optimizer, step=step, data=DataLoader(data, batch_size=4)), seed=0)
     before = sys.gettrace()
-    plan = Plan(longest=17, signals=("loading", "kept_graphs", "slow_calls"), one_batch=False)
+    plan = RunPlan(max_steps=17, signals=("loading", "kept_graphs", "slow_calls"), one_batch=False)
     with pytest.raises(KeyboardInterrupt):
         TrainingProgram(start).record(plan)
     start.close()

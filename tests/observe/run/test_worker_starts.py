@@ -7,7 +7,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 
@@ -17,7 +17,7 @@ def starts(workers: int) -> list[int]:
     model = nn.Linear(3, 2)
     loader = DataLoader(data, batch_size=4, num_workers=workers)
     training = Training(model, torch.optim.SGD(model.parameters(), 0.1), criterion=nn.CrossEntropyLoss(), data=loader)
-    trace = TrainingProgram(Start(training, seed=0)).record(Plan(longest=7, one_batch=False))
+    trace = TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=7, one_batch=False))
     assert trace.steps == 7
     return trace.speed.worker_starts
 

@@ -16,7 +16,7 @@ from pytest_trainhealth import Training, diagnose, replay
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.interventions.inputs import found_inputs
 from pytest_trainhealth.observe.run.run import Run
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.verdict import Verdict
@@ -80,7 +80,7 @@ def searched(make: Callable[[], Training], **plan: Any) -> Outcome:
     with undisturbed():
         seed_everything(0)
         start = Start(make(), seed=0, factory=make)
-        outcome = search(TrainingProgram(start), Plan(longest=10, one_batch=False, **plan), steps=10)
+        outcome = search(TrainingProgram(start), RunPlan(max_steps=10, one_batch=False, **plan), steps=10)
         return Outcome(outcome.find, outcome, start.begin().data)
 
 
@@ -305,7 +305,7 @@ def test_what_only_the_search_itself_brings_about_is_no_find() -> None:
 
 
 def test_what_does_not_show_in_a_replay_is_no_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(found_inputs.listener, "_field", lambda self, name, tensor: tensor)
+    monkeypatch.setattr(found_inputs.FoundInputs, "_field", lambda self, name, tensor: tensor)
     assert judged(FRAGILE["log"][0]).passed
 
 
@@ -391,7 +391,7 @@ def test_what_is_found_can_be_kept_and_replayed(tmp_path: Path) -> None:
 def test_inputs_are_given_at_one_step_only() -> None:
     run = Run()
     with ExitStack() as stack:
-        found_inputs.listener(run, stack, {"[0]": torch.ones(2)}, step=1)
+        found_inputs.FoundInputs(run, stack, {"[0]": torch.ones(2)}, step=1)
     (change,) = run.batch_changes
     batch = (torch.zeros(2), torch.zeros(2))
     assert change(batch) is batch

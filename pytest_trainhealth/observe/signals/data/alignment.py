@@ -18,7 +18,7 @@ from ....records.loss_functions import SAMPLE_BY_SAMPLE
 from ....records.verdict import Place
 from ....state.process import remember_random_numbers
 from ....tensors.batches import batch_size, tensors
-from ...calls.torch_calls import Call, CloseSteps
+from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
 from ...source.places import user_place
 from .ridge import Teller, chance
@@ -77,7 +77,7 @@ class _Names:
     seen: list[_Seen] = field(default_factory=list)
 
 
-class Alignments(CloseSteps):
+class Alignments(CallSignal):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._names = _Names()

@@ -41,7 +41,7 @@ _COMPUTES = {
 }
 
 
-class Visits:
+class BatchWrites:
     def __init__(self, run: Run) -> None:
         self._run = run
         #: The attributes by the memory that they are in.

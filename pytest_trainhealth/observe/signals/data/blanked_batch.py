@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils.hooks import RemovableHandle
 
-from ....records.data import SpoiltBatch
+from ....records.data import BlankedBatch
 from ....tensors.batches import map_tensors, tensors
 from ...run.run import Run
 from .stored_data import Writes
@@ -30,7 +30,7 @@ _CLEAR = 0.01
 _MOST_NODES = 64
 
 
-class SpoiltBatches:
+class BlankedBatches:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._handle: RemovableHandle | None = None
@@ -38,7 +38,7 @@ class SpoiltBatches:
         self._writes: Writes | None = None
         #: Name, tensor, and its values before the step.
         self._given: list[tuple[str, Tensor, Tensor]] = []
-        self._found: list[SpoiltBatch] = []
+        self._found: list[BlankedBatch] = []
         self._left: Any = None
         self._batch: Any = None
 
@@ -75,14 +75,14 @@ class SpoiltBatches:
                 places = {} if self._writes is None else self._writes.places
                 self._close()
                 if share > _CLEAR:
-                    self._note(SpoiltBatch(name, [share], next(iter(places.values()), None)), tensor)
+                    self._note(BlankedBatch(name, [share], next(iter(places.values()), None)), tensor)
                 return
 
-    def _note(self, found: SpoiltBatch, tensor: Tensor) -> None:
+    def _note(self, found: BlankedBatch, tensor: Tensor) -> None:
         if self._run.step == _STEPS:
             first = self._found[0]
             first.shares.append(found.shares[0])
-            self._run.trace.spoilt_batch = first
+            self._run.trace.blanked_batch = first
             return
         if not self._run.step:
             self._left = map_tensors(lambda _, each: each.detach().clone(), self._batch)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ....records.data import ScaleRecord
 from ....records.loss_functions import DIFFERENCES
 from ....tensors.batches import tensors
-from ...calls.torch_calls import CloseSteps
+from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 from ...source.places import user_place
 
@@ -26,7 +26,7 @@ COMPARING = {*DIFFERENCES, "gaussian_nll_loss", "sub", "__sub__", "rsub", "__rsu
 _OUTLYING = 30.0
 
 
-class Scales(CloseSteps):
+class Scales(CallSignal):
     """A tensor is known by its memory, so that a view of a batch's field still is that field."""
 
     def __init__(self, run: Run) -> None:

@@ -139,16 +139,16 @@ def _read_again(dataset: Any, changed: list[Stored], again: Callable[[], None]) 
             for _ in range(_BETWEEN):
                 dataset[0]  # goes on with other random numbers
             found.append(read())
-        guilty = sorted({stored.name for stored in before if stored.changed})
+        culprit = sorted({stored.name for stored in before if stored.changed})
     except Exception:  # a sample that cannot be read by itself tells nothing
         return None
     finally:
         put_back()
-    if not guilty or not _differ(found[0], found[-1]):
+    if not culprit or not _differ(found[0], found[-1]):
         return None
     means = tuple(float(values[0].double().mean()) for values in found)
     place = next(iter(writes.places.values()), None) or _place_of_getitem(dataset)
-    return SampleChange(type(dataset).__name__, guilty[0], 0, means, place)
+    return SampleChange(type(dataset).__name__, culprit[0], 0, means, place)
 
 
 def _as_tensors(sample: Any) -> Any:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ....records.loss_functions import RANGES
-from ....records.losses import Imitation
+from ....records.losses import GeneratorRange
 from ....records.verdict import Place
 from ....tensors.batches import tensors
 from ....tensors.storage import memory_of
@@ -78,8 +78,8 @@ class Imitations:
         low, high = RANGES[made.activation]
         width = high - low if isfinite(high - low) else float(values.abs().max())
         outside = (values < low - _FAR * width) | (values > high + _FAR * width)
-        run.trace.imitations.append(
-            Imitation(
+        run.trace.generator_ranges.append(
+            GeneratorRange(
                 run.step,
                 call.module,
                 made.activation,

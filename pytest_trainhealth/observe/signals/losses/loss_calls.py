@@ -13,7 +13,7 @@ from ....records.loss_functions import DIFFERENCES, NAMES, RANGES, SOFTMAXES, TA
 from ....records.losses import LossCall
 from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
-from ...calls.torch_calls import Call, CloseSteps
+from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
 from ...source.places import user_place
 from .generator_range import Imitations
@@ -70,7 +70,7 @@ class _Value:
         self.record.sole = isfinite(together) and abs(together - root) <= _SAME * abs(root) + _NO_LOSS
 
 
-class LossCalls(CloseSteps):
+class LossCalls(CallSignal):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._outputs = Outputs()
@@ -83,7 +83,7 @@ class LossCalls(CloseSteps):
         self._count = 0
 
     def wanted(self) -> bool:
-        return self._run.step < 2 or self._run.step == self._run.close_at
+        return self._run.step < 2 or self._run.step == self._run.look_closely_at
 
     def step_begins(self, batch: object) -> None:
         self._forget()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ....records.loss_functions import BINARY, SIGNED
-from ....records.losses import Given, LossCall
+from ....records.losses import LossCall, TensorSummary
 from ...calls.torch_calls import Call
 
 #: Values that are counted as different ones. By judgement: 1,000 tell classes from numbers.
@@ -19,14 +19,14 @@ _ROUNDING = 1e-4
 _SUM_TO_ONE = 1e-2
 
 
-def given_by(tensor: Tensor, dim: int | None = None) -> Given:
+def given_by(tensor: Tensor, dim: int | None = None) -> TensorSummary:
     values = tensor.detach()
     shape, dtype = tuple(values.shape), str(values.dtype).removeprefix("torch.")
     if not values.numel() or values.is_complex() or values.layout != torch.strided:
-        return Given(shape, dtype)
+        return TensorSummary(shape, dtype)
     low, high = float(values.min()), float(values.max())
     few = values.flatten()[:_LOOKED_AT]
-    given = Given(shape, dtype, low, high)
+    given = TensorSummary(shape, dtype, low, high)
     if values.is_floating_point() and isfinite(high - low):
         given.std = float(values.double().std(correction=0))
     given.whole = not few.is_floating_point() or bool((few == few.round()).all())

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ....records.numbers import ActivationRecord
-from ...calls.torch_calls import CloseSteps
+from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 from ...source.places import user_place
 
@@ -17,7 +17,7 @@ _RECTIFIERS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "clamp_min"}
 _ENDS = {"sigmoid": (0.01, 0.99), "sigmoid_": (0.01, 0.99), "tanh": (-0.98, 0.98), "tanh_": (-0.98, 0.98)}
 
 
-class Activations(CloseSteps):
+class Activations(CallSignal):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._counts: dict[str, int] = {}

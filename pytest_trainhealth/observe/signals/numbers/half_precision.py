@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ....records.numbers import HalfRecord
-from ...calls.torch_calls import CloseSteps
+from ...calls.torch_calls import CallSignal
 from ...source.places import user_place
 
 _HALVES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
@@ -16,7 +16,7 @@ _HALVES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
 _FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "where", "new_full", "triu", "tril"}
 
 
-class Halves(CloseSteps):
+class HalfPrecision(CallSignal):
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
         if not isinstance(result, Tensor) or result.dtype not in _HALVES or not result.numel():
             return

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ....tensors.module_paths import full_path
-from ...calls.torch_calls import CloseSteps
+from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 
 
-class Operations(CloseSteps):
+class Operations(CallSignal):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._paths: set[str] = set()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ....records.numbers import DropoutRecord
-from ...calls.torch_calls import CloseSteps
+from ...calls.torch_calls import CallSignal
 from ...source.places import user_place
 
 #: They also go by names with an underscore at the end.
@@ -20,7 +20,7 @@ PENALTIES = {"norm", "abs", "pow", "__pow__", "square", "vector_norm", "linalg_v
 _MOST = 32
 
 
-class Dropouts(CloseSteps):
+class Dropouts(CallSignal):
     def wanted(self) -> bool:
         return self._run.step == 0
 
@@ -41,7 +41,7 @@ def _dropped(given: Tensor, result: Tensor) -> float:
     return float(lost.float().mean()) if lost.numel() else 0.0
 
 
-class Penalties(CloseSteps):
+class Penalties(CallSignal):
     """Sizes of weights that go into the loss."""
 
     def wanted(self) -> bool:

@@ -21,7 +21,7 @@ from ....records.loss_functions import SAMPLE_BY_SAMPLE
 from ....records.probes import InputRecord, ProbeRecord
 from ....tensors.batches import tensors
 from ...calls import torch_calls
-from ...calls.torch_calls import CloseSteps
+from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 from .influence import influences, samples_in
 from .leakage import leak
@@ -47,7 +47,7 @@ class _Made:
     with_graph: bool
 
 
-class Probes(CloseSteps):
+class Probes(CallSignal):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._hooks: list[RemovableHandle] = []

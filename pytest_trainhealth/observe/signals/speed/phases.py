@@ -24,7 +24,7 @@ _OPEN = "open"
 _MOVES = ("to", "cuda")
 
 
-class Split:
+class StepPhases:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._phases: Phases | None = None
@@ -99,7 +99,7 @@ class Split:
         began = time.perf_counter()
         torch.accelerator.synchronize()
         ended = time.perf_counter()
-        self._run.trace.speed.aside -= ended - began  # the training's own work, though we wait for it
+        self._run.trace.speed.overhead -= ended - began  # the training's own work, though we wait for it
         return ended
 
     def _seen(self, move: Any) -> Any:

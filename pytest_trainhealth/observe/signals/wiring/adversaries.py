@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ....records.wiring import Alliance
+from ....records.wiring import HelpedCritic
 from ....tensors.module_paths import full_path
 from ....tensors.storage import memory_of
 from ...run.run import Run
@@ -24,7 +24,7 @@ _STEPS = 4
 _DATA, _DETACHED, _ATTACHED = "data", "detached", "attached"
 
 
-class Opponents:
+class Adversaries:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._handles: list[Any] = []
@@ -32,7 +32,7 @@ class Opponents:
         self._made: dict[int, tuple[Tensor, str]] = {}
         #: Signs of the gradients, by critic, by what it was given.
         self._signs: dict[str, dict[str, list[int]]] = {}
-        self._alliances: dict[str, Alliance] = {}
+        self._alliances: dict[str, HelpedCritic] = {}
 
     def step_begins(self, batch: object) -> None:
         self._close()
@@ -43,7 +43,7 @@ class Opponents:
     def step_ends(self) -> None:
         for critic, signs in self._signs.items():
             if _allied(signs) and critic in self._alliances:
-                known = self._run.trace.alliances.setdefault(critic, self._alliances[critic])
+                known = self._run.trace.helped_critics.setdefault(critic, self._alliances[critic])
                 known.steps.append(self._run.step)
         self._close()
 
@@ -87,7 +87,7 @@ class Opponents:
             return
         what = _DATA if not maker else _ATTACHED if given.requires_grad else _DETACHED
         if what == _DETACHED:
-            self._alliances[critic] = Alliance(critic, maker, user_place())
+            self._alliances[critic] = HelpedCritic(critic, maker, user_place())
         signs = self._signs.setdefault(critic, {}).setdefault(what, [])
         handle = scores.register_hook(lambda gradient: signs.append(_sign(gradient)))  # type: ignore[no-untyped-call]
         self._handles.append(handle)

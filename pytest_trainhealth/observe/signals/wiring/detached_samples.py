@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Normal
 
-from ....records.wiring import Draw
+from ....records.wiring import DetachedSample
 from ...run.run import Run
 from ...source.places import user_place
 
@@ -31,7 +31,7 @@ _PARALLEL = 0.9999
 _SAME_VALUES = ("ExpandBackward0", "ViewBackward0", "AliasBackward0", "ToCopyBackward0")
 
 
-class Draws:
+class DetachedSamples:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._original: Any = None
@@ -39,7 +39,7 @@ class Draws:
         self._handles: list[Any] = []
         #: `rsample()` was called, too: what is drawn without a graph is for something else.
         self._carried = False
-        self._drawn: list[Draw] = []
+        self._drawn: list[DetachedSample] = []
 
     def step_begins(self, batch: object) -> None:
         self._close()
@@ -51,7 +51,7 @@ class Draws:
         self._close()
         for draw in self._drawn:
             if draw.penalty_only and not self._carried:
-                known = self._run.trace.draws.setdefault(str(draw.place), draw)
+                known = self._run.trace.detached_samples.setdefault(str(draw.place), draw)
                 known.steps.append(self._run.step)
         self._drawn, self._carried = [], False
 
@@ -92,7 +92,7 @@ class Draws:
             node, index = node.next_functions[0]
         if node is None or type(node).__name__ == "AccumulateGrad" or mean.numel() < _ENOUGH:
             return  # a parameter of its own, not something that is computed from the data
-        draw, values = Draw(place=user_place()), mean.detach()
+        draw, values = DetachedSample(place=user_place()), mean.detach()
         self._drawn.append(draw)
 
         def arrived(gradients: tuple[Any, ...]) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ....records.wiring import GraphEnd
-from ...calls.torch_calls import CloseSteps
+from ...calls.torch_calls import CallSignal
 from ...source.places import user_place
 
 #: Spelt as in the user's code. Those of `item` and its like outside the model are logging.
@@ -22,7 +22,7 @@ _ENDS = {
 }  # fmt: skip
 
 
-class GraphEnds(CloseSteps):
+class GraphEnds(CallSignal):
     def wanted(self) -> bool:
         return self._run.step < 2
 

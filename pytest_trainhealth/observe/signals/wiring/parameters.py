@@ -41,7 +41,7 @@ class Parameters:
                 record.updates[run.step] = change / record.norm
 
 
-class Moves(Parameters):
+class Movement(Parameters):
     """Only whether they move: once all that are to learn have moved, nothing is left to see."""
 
     def step_begins(self, batch: object) -> None:
@@ -49,7 +49,7 @@ class Moves(Parameters):
             super().step_begins(batch)
 
 
-class Starts:
+class InitialValues:
     """The scale of each parameter at the start, and whether the units of a weight are told apart, then and later."""
 
     def __init__(self, run: Run) -> None:

@@ -19,7 +19,7 @@ from ...source.authorship import package_of
 _ENOUGH = 16
 
 
-class Ties:
+class WeightTies:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._known = 0

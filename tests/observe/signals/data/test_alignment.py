@@ -8,8 +8,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.source.places import MadeAt
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.observe.source.places import CreationSites
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.training_program import _Loop, recorded
 
 N = 256
@@ -33,8 +33,8 @@ def seen(data, outputs=4, criterion=None, step=None):
         training = Training(model, optimizer, step=lambda batch: step(model, optimizer, *batch), data=data)
     else:
         training = Training(model, optimizer, criterion=criterion or nn.CrossEntropyLoss(), data=data)
-    plan = Plan(longest=20, signals=("alignment",), one_batch=False)
-    with recorded(training, plan, MadeAt()) as run:
+    plan = RunPlan(max_steps=20, signals=("alignment",), one_batch=False)
+    with recorded(training, plan, CreationSites()) as run:
         loop = _Loop(run, training, plan)
         for _ in range(20):
             loop.once()

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.analysis import loss_calls
-from pytest_trainhealth.programs.plan import Plan
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
@@ -43,7 +43,7 @@ def record(loss: Loss, *cures: Cure) -> Trace:
         loss=lambda model, x: loss(x, *model(x)),
         data=torch.rand(N, PIXELS),
     )
-    plan = Plan(longest=5, signals=("loss_calls",), cures=cures)
+    plan = RunPlan(max_steps=5, signals=("loss_calls",), cures=cures)
     trace = TrainingProgram(Start(training, seed=0)).record(plan)
     return trace
 
@@ -126,7 +126,7 @@ def capacity(x: Tensor, output: Tensor, mean: Tensor, log_var: Tensor) -> Tensor
 def test_a_sign_turned() -> None:
     trace = record(turned)
     assert loss_calls.rewarded_divergence(trace) is not None
-    assert "KL" in loss_calls.doubts(trace)
+    assert "KL" in loss_calls.oddities(trace)
 
 
 def test_a_capacity_to_be_reached_pushes_the_divergence_up_on_purpose() -> None:

@@ -135,10 +135,10 @@ def test_a_step_that_is_interrupted_does_not_count(tmp_path: Path, clock: Clock)
 
 def test_being_told_is_not_taken_for_the_loop() -> None:
     """Three seconds of a loop and one of something else, of which two were told lines: it was one and one."""
-    loop, other, aside = ("own.py", 4), ("own.py", 9), ("", -1)
+    loop, other, overhead = ("own.py", 4), ("own.py", 9), ("", -1)
     times, whole = LineTimes(), LineTimes(traced=False)
-    times.steps, whole.steps = [{loop: 3.0, other: 1.0, aside: 7.0}], [{("", 0): 2.0, aside: 7.0}]
-    times.told.update({loop: 20_000, other: 1, aside: 50_000})
+    times.steps, whole.steps = [{loop: 3.0, other: 1.0, overhead: 7.0}], [{("", 0): 2.0, overhead: 7.0}]
+    times.told.update({loop: 20_000, other: 1, overhead: 50_000})
     assert times.own(whole) == pytest.approx({loop: 1.0, other: 1.0}, rel=1e-3)
     whole.steps = [{("", 0): 5.0}]  # interrupted: then nothing is known of it
     assert times.own(whole) == {loop: 3.0, other: 1.0}

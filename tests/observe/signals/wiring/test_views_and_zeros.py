@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from pytest_trainhealth import Training
 from pytest_trainhealth.analysis.loss_calls import cannot_imitate
 from pytest_trainhealth.examine import examine
-from pytest_trainhealth.records.losses import Imitation
+from pytest_trainhealth.records.losses import GeneratorRange
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Verdict
 
@@ -258,9 +258,9 @@ def test_actions_of_the_data_may_lie_where_an_actor_cannot() -> None:
 
 def test_it_takes_two_steps_and_a_good_part_of_the_data() -> None:
     trace = Trace()
-    trace.imitations = [Imitation(0, "d.0", "sigmoid", outside=0.5)]
+    trace.generator_ranges = [GeneratorRange(0, "d.0", "sigmoid", outside=0.5)]
     assert cannot_imitate(trace) is None
-    trace.imitations.append(Imitation(1, "d.0", "sigmoid", outside=0.05))
+    trace.generator_ranges.append(GeneratorRange(1, "d.0", "sigmoid", outside=0.05))
     assert cannot_imitate(trace) is None
-    trace.imitations.append(Imitation(1, "d.0", "sigmoid", outside=0.4))
-    assert cannot_imitate(trace) is trace.imitations[0]
+    trace.generator_ranges.append(GeneratorRange(1, "d.0", "sigmoid", outside=0.4))
+    assert cannot_imitate(trace) is trace.generator_ranges[0]
