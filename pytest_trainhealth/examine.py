@@ -50,7 +50,7 @@ def examine(
     seed: int,
     values: Mapping[str, Any],
     benchmark: Any = None,
-    asked: TestLocator | None = None,
+    locator: TestLocator | None = None,
     workers: int = 1,
     shared: SharedResults | None = None,
 ) -> Verdict:
@@ -69,7 +69,7 @@ def examine(
     capture = None if errand.folder is None else StepCapture()
     with undisturbed(threads):
         plan = replace(_plan(check, name, values, benchmark), capture=capture)
-        comparison = None if saved else compared(subject, asked, values, seed, call, plan.deadline)
+        comparison = None if saved else compared(subject, locator, values, seed, call, plan.deadline)
         with _program(subject, plan, check, seed if saved is None else saved.seed) as (program, trace):
             if saved is not None:
                 return replace(replayed(saved, program, plan), seed=saved.seed, seconds=time.perf_counter() - began)
@@ -138,11 +138,11 @@ def _program(
     yield WatchedProgram(factory, seed), trace if plan.timer is None else None
 
 
-def _threads(asked: int, workers: int) -> int:
+def _threads(locator: int, workers: int) -> int:
     """0 leaves torch its own number. Workers share: too many threads on a busy machine are ten times slower."""
-    if not asked and workers == 1:
+    if not locator and workers == 1:
         return 0
-    return max(1, (asked or torch.get_num_threads()) // workers)
+    return max(1, (locator or torch.get_num_threads()) // workers)
 
 
 def _device(name: str | None) -> torch.device | None:

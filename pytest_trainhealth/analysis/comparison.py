@@ -9,7 +9,7 @@ from ..records.symptoms import PERFORMANCE
 from ..records.verdict import Symptom
 
 
-def beside(comparison: Comparison, passed: Passed) -> Judgement:
+def judge_comparison(comparison: Comparison, passed: Passed) -> Judgement:
     """Where the check has nothing to object, the comparison decides."""
     known = {**passed.figures, **comparison_figures(comparison)}
     if comparison.outcome == "could not compare":
@@ -22,8 +22,8 @@ def beside(comparison: Comparison, passed: Passed) -> Judgement:
     if comparison.outcome == "slower":
         headline = found(comparison)
         limit = 1 + comparison.tolerance
-        said = f"{headline}, at most {limit:.2f} x wanted ({times(comparison)})"
-        return Symptom(said, PERFORMANCE, comparison.ratio, limit, "low", headline)
+        summary = f"{headline}, at most {limit:.2f} x wanted ({times(comparison)})"
+        return Symptom(summary, PERFORMANCE, comparison.ratio, limit, "low", headline)
     return Passed((*passed.notes, found(comparison)), known)
 
 

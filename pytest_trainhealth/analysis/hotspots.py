@@ -29,7 +29,7 @@ _WHOLE_PHASES = {"run_backward"}
 class Hotspot:
     """`told` goes before 'takes 45 % of a step'."""
 
-    told: str
+    text: str
     share: float
     of: str
     place: Place
@@ -45,7 +45,7 @@ def dominant_call(trace: Trace) -> CallRecord | None:
     return next((call for call in calls if call.share >= _OF_A_STEP), None)
 
 
-def told_operators(operators: Iterable[tuple[str, float]]) -> str:
+def describe_operators(operators: Iterable[tuple[str, float]]) -> str:
     """'aten::mm 40 %, aten::add 12 %'."""
     return ", ".join(f"{name} {wording.share(part)}" for name, part in operators)
 
@@ -57,9 +57,9 @@ def hotspot(trace: Trace) -> Hotspot | None:
         return Hotspot(named, call.share, "a step", call.place, f"{named} is called {often}", call.torch)
     line, loop = trace.speed.line, trace.speed.loop
     if loop is not None and loop.share >= _OF_THE_FORWARD_PASS and loop.rounds >= _ROUNDS:
-        told = f"a loop of {loop.rounds:,} rounds"
+        text = f"a loop of {loop.rounds:,} rounds"
         evidence = f"the lines of the loop, {loop.rounds:,} rounds in a step"
-        return Hotspot(told, loop.share, "the forward pass", loop.place, evidence, is_loop=True)
+        return Hotspot(text, loop.share, "the forward pass", loop.place, evidence, is_loop=True)
     if line is not None and line.share >= _OF_THE_FORWARD_PASS and _is_one_operation(trace, line):
         evidence = f"the line is run {_often(line.rounds)} in a step"
         return Hotspot("one line", line.share, "the forward pass", line.place, evidence, can_be_remembered=True)

@@ -22,15 +22,15 @@ def given_to_adversaries(trace: Trace) -> Symptom | None:
 
 def _squashed_twice(trace: Trace) -> Symptom:
     call = next(filter(loss_calls.squashed_twice, trace.loss_calls))
-    said = f"{call.function} is given what {call.activation} made, and applies {APPLIES[call.function]} itself"
-    return Symptom(said, SILENT, 2.0, 1.0, "high", said)
+    sentence = f"{call.function} is given what {call.activation} made, and applies {APPLIES[call.function]} itself"
+    return Symptom(sentence, SILENT, 2.0, 1.0, "high", sentence)
 
 
 def _cannot_imitate(unlike: GeneratorRange) -> Symptom:
-    said = f"{wording.share(unlike.outside)} of the data lie outside of what {unlike.activation} can imitate"
+    sentence = f"{wording.share(unlike.outside)} of the data lie outside of what {unlike.activation} can imitate"
     where = loss_calls.between(unlike.low, unlike.high)
-    summary = f"{said}: {unlike.layer} is given data {where}, and what {unlike.activation} made"
-    return Symptom(summary, SILENT, unlike.outside, 0.0, "high", said)
+    summary = f"{sentence}: {unlike.layer} is given data {where}, and what {unlike.activation} made"
+    return Symptom(summary, SILENT, unlike.outside, 0.0, "high", sentence)
 
 
 def below_zero(call: LossCall) -> Symptom:
@@ -43,5 +43,5 @@ def any_number_of_labels(trace: Trace) -> Symptom | None:
     most = loss_calls.any_number_of_labels(trace)
     if most is None:
         return None
-    said = f"cross_entropy is given rows of 0 to {most} labels"
-    return Symptom(f"{said} (one each is meant)", SILENT, float(most), 1.0, "high", said)
+    sentence = f"cross_entropy is given rows of 0 to {most} labels"
+    return Symptom(f"{sentence} (one each is meant)", SILENT, float(most), 1.0, "high", sentence)

@@ -34,8 +34,8 @@ def _exploded(trace: Trace) -> Symptom:
 
 
 def not_finite(found: NonFinite, course: str = "") -> Symptom:
-    said = f"{found.where} is {found.value} at step {found.step}"
-    return Symptom(f"{said}{course}", EXPLOSION, float(found.value), 0.0, "critical", said)
+    summary = f"{found.where} is {found.value} at step {found.step}"
+    return Symptom(f"{summary}{course}", EXPLOSION, float(found.value), 0.0, "critical", summary)
 
 
 def crashed(crash: Crash) -> Symptom:

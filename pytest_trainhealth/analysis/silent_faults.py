@@ -38,8 +38,10 @@ def wrong_mode(trace: Trace, before: float = inf) -> Symptom | None:
         return None
     updates = wording.plural(len(record.evaluated), "update")
     since = f", from step {record.evaluated[0]} on" if record.trained else ""
-    said = f"{updates} followed a forward pass of {record.model} in eval mode{since} (none may)"
-    return Symptom(said, SILENT, float(len(record.evaluated)), 0.0, "high", f"{record.model} is trained in eval mode")
+    summary = f"{updates} followed a forward pass of {record.model} in eval mode{since} (none may)"
+    return Symptom(
+        summary, SILENT, float(len(record.evaluated)), 0.0, "high", f"{record.model} is trained in eval mode"
+    )
 
 
 def _updated_twice(trace: Trace) -> Symptom | None:
@@ -48,8 +50,8 @@ def _updated_twice(trace: Trace) -> Symptom | None:
         return None
     names = wording.names([record.parameter for record in twice])
     steps = wording.plural(len(twice[0].steps), "step")
-    said = f"{names} {wording.was_or_were(len(twice))} updated twice with one gradient at {steps} (once is meant)"
-    return Symptom(said, SILENT, 2.0, 1.0, "high", f"{names} {wording.is_or_are(len(twice))} updated twice per step")
+    summary = f"{names} {wording.was_or_were(len(twice))} updated twice with one gradient at {steps} (once is meant)"
+    return Symptom(summary, SILENT, 2.0, 1.0, "high", f"{names} {wording.is_or_are(len(twice))} updated twice per step")
 
 
 def _frozen_moved(trace: Trace) -> Symptom | None:
@@ -59,8 +61,8 @@ def _frozen_moved(trace: Trace) -> Symptom | None:
     names, many = wording.names([record.name for record in moved]), len(moved)
     what = ("its statistics" if many == 1 else "their statistics") if moved[0].by == "statistics" else ""
     steps = wording.plural(len(moved[0].steps), "step")
-    said = f"{names} {wording.is_or_are(many)} frozen, but {what}{' ' * bool(what)}moved"
-    return Symptom(f"{said} at {steps} (never wanted)", SILENT, float(many), 0.0, "high", said)
+    summary = f"{names} {wording.is_or_are(many)} frozen, but {what}{' ' * bool(what)}moved"
+    return Symptom(f"{summary} at {steps} (never wanted)", SILENT, float(many), 0.0, "high", summary)
 
 
 def zeroed_moved(trace: Trace) -> Symptom | None:
@@ -68,9 +70,9 @@ def zeroed_moved(trace: Trace) -> Symptom | None:
     if not moved:
         return None
     names, many = wording.names([record.name for record in moved]), len(moved)
-    said = f"{names} {'gets a gradient' if many == 1 else 'get gradients'} of 0, set by hand, but moved"
+    summary = f"{names} {'gets a gradient' if many == 1 else 'get gradients'} of 0, set by hand, but moved"
     steps = wording.plural(len(moved[0].steps), "step")
-    return Symptom(f"{said} at {steps} (never wanted)", SILENT, float(many), 0.0, "high", said)
+    return Symptom(f"{summary} at {steps} (never wanted)", SILENT, float(many), 0.0, "high", summary)
 
 
 def _broken_tie(trace: Trace) -> Symptom | None:
@@ -79,29 +81,29 @@ def _broken_tie(trace: Trace) -> Symptom | None:
         return None
     pair = pairs[0]
     if pair.how == "memory":
-        said = f"{pair.first} and {pair.second} share their memory, but are two parameters (one is meant)"
+        summary = f"{pair.first} and {pair.second} share their memory, but are two parameters (one is meant)"
     else:
         how = "transposed values" if pair.how == "transposed" else "values"
-        said = f"{pair.first} and {pair.second} started with the same {how} and drifted apart (one is meant)"
-    return Symptom(said, SILENT, 2.0, 1.0, "high", f"{pair.first} and {pair.second} are not tied")
+        summary = f"{pair.first} and {pair.second} started with the same {how} and drifted apart (one is meant)"
+    return Symptom(summary, SILENT, 2.0, 1.0, "high", f"{pair.first} and {pair.second} are not tied")
 
 
 def _drawn_without_gradient(trace: Trace) -> Symptom | None:
     draw = wiring.drawn_without_gradient(trace)
     if draw is None:
         return None
-    said = "nothing but a pull to 0 reaches the mean that sample() draws from"
+    summary = "nothing but a pull to 0 reaches the mean that sample() draws from"
     steps = wording.plural(len(draw.steps), "step")
-    return Symptom(f"{said}, at {steps} (the loss of what is drawn has to)", SILENT, 0.0, 1.0, "high", said)
+    return Symptom(f"{summary}, at {steps} (the loss of what is drawn has to)", SILENT, 0.0, 1.0, "high", summary)
 
 
 def _allied(trace: Trace) -> Symptom | None:
     alliance = wiring.alliance(trace)
     if alliance is None:
         return None
-    said = f"{alliance.maker} helps {alliance.critic}: both pull its scores of what was made the same way"
+    summary = f"{alliance.maker} helps {alliance.critic}: both pull its scores of what was made the same way"
     steps = wording.plural(len(alliance.steps), "step")
-    return Symptom(f"{said}, at {steps} (against each other is meant)", SILENT, 1.0, -1.0, "high", said)
+    return Symptom(f"{summary}, at {steps} (against each other is meant)", SILENT, 1.0, -1.0, "high", summary)
 
 
 def _clipped_too_late(trace: Trace) -> Symptom | None:
@@ -109,9 +111,9 @@ def _clipped_too_late(trace: Trace) -> Symptom | None:
     late = [p for p in wiring.clipped_too_late(trace) if p.changed_later_at and "clip" in p.changed_later_at.code]
     if not late:
         return None
-    said = f"gradients are clipped after {late[0].optimizer} has stepped with them"
+    summary = f"gradients are clipped after {late[0].optimizer} has stepped with them"
     steps = wording.plural(len(late), "step")
-    return Symptom(f"{said}, at {steps} (never of use)", SILENT, float(len(late)), 0.0, "high", said)
+    return Symptom(f"{summary}, at {steps} (never of use)", SILENT, float(len(late)), 0.0, "high", summary)
 
 
 def _samples_change(trace: Trace) -> Symptom | None:
@@ -119,12 +121,14 @@ def _samples_change(trace: Trace) -> Symptom | None:
     if change is None:
         return None
     if change.by_step:
-        said = f"batch {change.index} of {change.dataset} is another one at each visit, because the step writes into it"
+        summary = (
+            f"batch {change.index} of {change.dataset} is another one at each visit, because the step writes into it"
+        )
     else:
-        said = f"sample {change.index} of {change.dataset} is another one each time that it is read"
+        summary = f"sample {change.index} of {change.dataset} is another one each time that it is read"
     means = " -> ".join(map(wording.short, change.means))
     return Symptom(
-        f"{said}: its mean goes {means} (has to stay)", SILENT, change.means[-1], change.means[0], "high", said
+        f"{summary}: its mean goes {means} (has to stay)", SILENT, change.means[-1], change.means[0], "high", summary
     )
 
 
@@ -132,6 +136,8 @@ def _batch_spoilt(trace: Trace) -> Symptom | None:
     spoilt = trace.blanked_batch
     if spoilt is None:
         return None
-    said = f"the step blanks values of batch{spoilt.name} in the data themselves"
+    summary = f"the step blanks values of batch{spoilt.name} in the data themselves"
     shares = " and ".join(f"{share:.0%}" for share in spoilt.shares)
-    return Symptom(f"{said}: {shares} at its first two visits (none may)", SILENT, spoilt.shares[-1], 0.0, "high", said)
+    return Symptom(
+        f"{summary}: {shares} at its first two visits (none may)", SILENT, spoilt.shares[-1], 0.0, "high", summary
+    )

@@ -49,13 +49,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     syncs.sort(key=lambda sync: -sync.per_step)
     worst = syncs[0]
-    told = [
+    text = [
         Evidence(f"{s.name.strip('_')}() {wording.short(s.per_step)} x in a step", s.per_step, s.place)
         for s in syncs[:3]
     ]
     return Suspicion(
         statement=f"Python waits for the {worst.device} device {wording.short(total)} times in every step",
-        evidence=tuple(told),
+        evidence=tuple(text),
         why="the device is idle while Python prepares what comes after each of these",
         places=tuple(s.place for s in reversed(syncs[:3]) if s.place is not None),
         fix=Fix("add up on the device, and read the sum now and then:", ("total += loss.detach()",)),

@@ -57,8 +57,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence=_crossed(found)
         if found.crossed
         else (
-            Evidence(f"each with the target that the loss gives it: {_told(found, found.used)}", found.used),
-            Evidence(f"each with the target of {found.order}: {_told(found, found.best)}", found.best),
+            Evidence(f"each with the target that the loss gives it: {_describe(found, found.used)}", found.used),
+            Evidence(f"each with the target of {found.order}: {_describe(found, found.best)}", found.best),
         ),
         why="each input is trained to give the answer of another one",
         places=() if found.place is None or not in_step else (found.place,),
@@ -95,7 +95,7 @@ def _repaired(found: Repaired) -> Suspicion:
     )
 
 
-def _told(found: Alignment, score: float) -> str:
+def _describe(found: Alignment, score: float) -> str:
     if found.kind == "classes":
         chance = wording.share(found.chance)
         return f"{wording.share(score)} of {wording.count(found.samples)} can be told (by chance {chance})"

@@ -72,15 +72,15 @@ def _seen(kept: KeptGraph, named: str) -> str:
 
 
 def _fix(kept: KeptGraph) -> Fix:
-    mended = _mended("" if kept.place is None else kept.place.code)
-    if mended:
-        return Fix("keep the value, not its graph:", (mended,))
+    fixed = _fixed("" if kept.place is None else kept.place.code)
+    if fixed:
+        return Fix("keep the value, not its graph:", (fixed,))
     return Fix(
         "keep the value, not its graph:", ("loss.item()  # a number", "outputs.detach()  # a tensor without graph")
     )
 
 
-def _mended(code: str) -> str:
+def _fixed(code: str) -> str:
     """The user's own line where it is of a kind that can be rewritten without understanding it."""
     try:
         (line,) = ast.parse(code).body

@@ -62,15 +62,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     compiling = median(times[step] for step in late if step < len(times))
     others = [seconds for step, seconds in enumerate(times) if step not in trace.speed.compiled]
-    beside = f", steps without {_ms(median(others))} ms" if others else ""
+    others_text = f", steps without {_ms(median(others))} ms" if others else ""
     evidence = [
         Evidence(
             f"new graphs at {len(late)} of {len(times) - timing.LEAST_WARM_UP} steps after the first "
-            f"{timing.LEAST_WARM_UP}; these take {_ms(compiling)} ms{beside}",
+            f"{timing.LEAST_WARM_UP}; these take {_ms(compiling)} ms{others_text}",
             float(len(late)),
         )
     ]
-    reason, code = _told(trace.speed.compiled_because)
+    reason, code = _describe(trace.speed.compiled_because)
     if reason:
         evidence.append(Evidence(f"the compiler's reason: {reason}{f', in: {code}' if code else ''}"))
     return Suspicion(
@@ -83,7 +83,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     )
 
 
-def _told(because: str) -> tuple[str, str]:
+def _describe(because: str) -> tuple[str, str]:
     """What has changed, and the line of code that it is used in. The compiler puts a table and hints around them."""
     reason, _, rest = because.partition("  # ")
     code = rest.partition("  # ")[0].strip()

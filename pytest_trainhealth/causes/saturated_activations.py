@@ -72,7 +72,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _evidence(activation: ActivationRecord) -> Evidence:
     share = activation.saturated[0]
     where = activation.module or "the model"
-    said = (
+    summary = (
         f"{activation.function} in {where}: {wording.share(share)} of its values are within 1 % of its ends at step 0"
     )
-    return Evidence(said, share, activation.place)
+    return Evidence(summary, share, activation.place)

@@ -31,7 +31,7 @@ from typing import Any
 
 from .. import wording
 from ..analysis import timing
-from ..analysis.hotspots import hotspot, told_operators
+from ..analysis.hotspots import describe_operators, hotspot
 from ..records.intervention import Cure
 from ..records.symptoms import PERFORMANCE
 from ..records.trace import Trace
@@ -59,13 +59,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     evidence = [Evidence(f"{slowest.evidence}: {share}", slowest.share, slowest.place)]
     large = [(name, part) for name, part in trace.speed.operators if part >= _LARGE]
     if large:
-        evidence.append(Evidence(f"operators by their own time, backward pass included: {told_operators(large)}"))
+        evidence.append(Evidence(f"operators by their own time, backward pass included: {describe_operators(large)}"))
     options: dict[str, Any] = {"file": slowest.place.file, "line": slowest.place.line}
     if slowest.of != "a step":
         options["whole_line"] = True
-    cure = Cure("cached_result", f"{slowest.told} not computed again", options)
+    cure = Cure("cached_result", f"{slowest.text} not computed again", options)
     return Suspicion(
-        statement=f"{slowest.told} takes {share}",
+        statement=f"{slowest.text} takes {share}",
         evidence=tuple(evidence),
         why=_WHY_LOOP if slowest.is_loop else "one line costs more than the rest of the step",
         places=(slowest.place,),

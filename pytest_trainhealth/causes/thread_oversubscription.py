@@ -44,14 +44,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     busy = load > max(cores, threads)
     if threads <= 1 or (threads + workers <= cores and not busy) or not timing.compares_no_revision(trace):
         return None
-    beside = f" beside {wording.plural(workers, 'worker')}" if workers else ""
-    beside = f"{beside} beside other work" if busy else beside
+    context = f" beside {wording.plural(workers, 'worker')}" if workers else ""
+    context = f"{context} beside other work" if busy else context
     has = wording.plural(cores, "processor")
-    evidence = [Evidence(f"{threads} threads{beside}, and this process may use {has}", float(threads))]
+    evidence = [Evidence(f"{threads} threads{context}, and this process may use {has}", float(threads))]
     if busy:
         evidence.append(Evidence(f"load average {load:.1f}: so many wanted a processor in the last minute", load))
     return Suspicion(
-        statement=f"torch uses {threads} threads{beside} on {has}",
+        statement=f"torch uses {threads} threads{context} on {has}",
         evidence=tuple(evidence),
         certainty="likely" if threads > cores else "possible",
         why="an operation is done when its last thread is, and that one waits for a processor",

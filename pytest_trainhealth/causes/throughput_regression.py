@@ -74,8 +74,8 @@ def _waiting(comparison: Comparison) -> tuple[Evidence, ...]:
 
 
 def _operators(grown: tuple[OperatorTime, ...]) -> str:
-    told = [f"{row.name} {wording.short(row.other)} -> {wording.short(row.current)} ms" for row in grown[:3]]
-    return f"operators that grew, own time in a step: {', '.join(told)}"
+    text = [f"{row.name} {wording.short(row.other)} -> {wording.short(row.current)} ms" for row in grown[:3]]
+    return f"operators that grew, own time in a step: {', '.join(text)}"
 
 
 def _rounds(steps: int) -> str:

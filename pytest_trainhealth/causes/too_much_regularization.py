@@ -67,12 +67,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         )
         places.append(worst.place)
     for optimizer in decays[:1]:
-        said = f"{optimizer.label} has a weight decay of {wording.short(optimizer.weight_decay)}"
+        summary = f"{optimizer.label} has a weight decay of {wording.short(optimizer.weight_decay)}"
         rate = (optimizer.first_lr or 0.0) * optimizer.weight_decay
-        statement = statement or said
+        statement = statement or summary
         evidence.append(
             Evidence(
-                f"{said} (1e-4 to 1e-2 is usual): {wording.share(rate)} of each weight, step by step",
+                f"{summary} (1e-4 to 1e-2 is usual): {wording.share(rate)} of each weight, step by step",
                 optimizer.weight_decay,
                 optimizer.place,
             )

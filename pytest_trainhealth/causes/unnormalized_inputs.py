@@ -71,8 +71,8 @@ _NOT_THIS = "a larger learning rate or more epochs: the output has a long way to
 
 def _statement(inputs: list[ScaleRecord], targets: list[ScaleRecord]) -> str:
     found = max(inputs, key=lambda s: s.largest) if inputs else targets[0]
-    said = f"values of {found.name} lie between {wording.short(found.low)} and {wording.short(found.high)}"
-    return said if inputs else f"targets: {said}"
+    summary = f"values of {found.name} lie between {wording.short(found.low)} and {wording.short(found.high)}"
+    return summary if inputs else f"targets: {summary}"
 
 
 def _evidence(scale: ScaleRecord) -> Evidence:

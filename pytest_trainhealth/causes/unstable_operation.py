@@ -76,8 +76,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     sample = "" if culprit.sample is None else f", for sample {culprit.sample}{size}"
     infinite = any(given.infinite for given in culprit.inputs)
     out_of = "infinite" if infinite else "finite"
-    said = f"{operation}{where} made {culprit.value} out of {out_of} values at step {culprit.step}{sample}"
-    evidence = [Evidence(said, place=culprit.place)]
+    summary = f"{operation}{where} made {culprit.value} out of {out_of} values at step {culprit.step}{sample}"
+    evidence = [Evidence(summary, place=culprit.place)]
     evidence.extend(
         Evidence(f"{'its input' if i == 0 else 'and'}: {_range(culprit, i)}")
         for i in range(min(2, len(culprit.inputs)))

@@ -64,5 +64,5 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _is_unused(parameter: ParameterRecord, trace: Trace) -> bool:
-    beside = any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
-    return wiring.did_not_run(parameter, trace) or beside
+    siblings_have_gradients = any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
+    return wiring.did_not_run(parameter, trace) or siblings_have_gradients

@@ -51,11 +51,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _one_output(call: LossCall) -> Suspicion:
     output = "output" if call.input.shape == call.target.shape else "output.squeeze(1)"
-    said = "" if call.value is None else f"; its value is {wording.loss(abs(call.value))}"
+    summary = "" if call.value is None else f"; its value is {wording.loss(abs(call.value))}"
     return Suspicion(
         statement=f"cross_entropy over one single output (shape {call.input.shape})",
         evidence=(
-            Evidence(f"cross_entropy got scores of shape {call.input.shape}: one class{said}", call.value, call.place),
+            Evidence(
+                f"cross_entropy got scores of shape {call.input.shape}: one class{summary}", call.value, call.place
+            ),
             Evidence(f"the targets take {wording.plural(call.target.distinct, 'different value')}"),
         ),
         why="a softmax over one value is always 1: there is nothing to learn",

@@ -75,10 +75,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _turned(trace: Trace, call: LossCall) -> Suspicion:
     by_hand = call.function == "log-likelihood"
-    said = "the log-likelihood itself, without a minus" if by_hand else f"the negative of {call.function}"
+    summary = "the log-likelihood itself, without a minus" if by_hand else f"the negative of {call.function}"
     derivative = "1" if by_hand else "-1"
     return Suspicion(
-        statement=f"backward() is called on {said}",
+        statement=f"backward() is called on {summary}",
         evidence=(
             Evidence(
                 f"the derivative of the loss by the {call.function} is {derivative}, and nothing else is in it",

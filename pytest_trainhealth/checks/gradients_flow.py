@@ -91,14 +91,14 @@ def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom 
     if not wiring.nothing_moves(trace):
         return None
     if not any(trace.backwards) and not gradients:
-        said = f"no backward pass in {wording.plural(trace.steps, 'step')}, and no parameter moved"
+        summary = f"no backward pass in {wording.plural(trace.steps, 'step')}, and no parameter moved"
     elif not trace.update_count:
-        said = f"no optimizer step in {wording.plural(trace.steps, 'step')}, and no parameter moved"
+        summary = f"no optimizer step in {wording.plural(trace.steps, 'step')}, and no parameter moved"
     elif all(rate == 0 for o in trace.optimizers.values() for rate in o.lr.values()):
-        said = f"the learning rate is 0 for {wording.plural(trace.steps, 'step')}, and no parameter moved"
+        summary = f"the learning rate is 0 for {wording.plural(trace.steps, 'step')}, and no parameter moved"
     else:
-        said = f"no parameter moved in {wording.plural(trace.update_count, 'optimizer step')}"
-    return Symptom(said, NOT_LEARNING, 0.0, float(len(trace.trainable)), "high", "no parameter moves")
+        summary = f"no parameter moved in {wording.plural(trace.update_count, 'optimizer step')}"
+    return Symptom(summary, NOT_LEARNING, 0.0, float(len(trace.trainable)), "high", "no parameter moves")
 
 
 def _one_never_steps(trace: Trace) -> Symptom | None:
@@ -107,18 +107,18 @@ def _one_never_steps(trace: Trace) -> Symptom | None:
     if not idle or trace.steps < _PATIENCE:
         return None
     others = sum(o.steps for o in trace.optimizers.values())
-    said = (
+    summary = (
         f"{idle[0].label} never stepped, beside {wording.plural(others, 'step')} of the other optimizers (all have to)"
     )
-    return Symptom(said, NOT_LEARNING, 0.0, 1.0, "high", f"{idle[0].label} never steps")
+    return Symptom(summary, NOT_LEARNING, 0.0, 1.0, "high", f"{idle[0].label} never steps")
 
 
 def _gradients_pile_up(trace: Trace) -> Symptom | None:
     for label, steps in wiring.piling_up(trace).items():
-        said = (
+        summary = (
             f"{label} stepped {len(steps)} times with gradients that still held those of the step before (never wanted)"
         )
-        return Symptom(said, INSTABILITY, float(len(steps)), 0.0, "high", "gradients add up from step to step")
+        return Symptom(summary, INSTABILITY, float(len(steps)), 0.0, "high", "gradients add up from step to step")
     return None
 
 
@@ -127,9 +127,14 @@ def _not_held(trace: Trace) -> Symptom | None:
     if not orphans:
         return None
     counted = f"{wording.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)}"
-    said = f"{counted} got gradients but never moved (all have to)"
+    summary = f"{counted} got gradients but never moved (all have to)"
     return Symptom(
-        said, NOT_LEARNING, float(len(orphans)), 0.0, "high", f"{wording.names([p.name for p in orphans])} never moved"
+        summary,
+        NOT_LEARNING,
+        float(len(orphans)),
+        0.0,
+        "high",
+        f"{wording.names([p.name for p in orphans])} never moved",
     )
 
 
@@ -140,9 +145,9 @@ def _missing(trace: Trace) -> Symptom | None:
     if missing:
         kind = "no gradient" if missing[0].never_reached else "a gradient of exactly 0"
         counted = f"{wording.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)}"
-        said = f"{counted} got {kind} in {trace.steps} steps (all need one)"
+        summary = f"{counted} got {kind} in {trace.steps} steps (all need one)"
         return Symptom(
-            said,
+            summary,
             NOT_LEARNING,
             float(len(missing)),
             0.0,
@@ -153,12 +158,12 @@ def _missing(trace: Trace) -> Symptom | None:
     if faint:
         strongest, weakest = wiring.strength(trace), faint[0]
         small = max(weakest.rms_gradients().values())
-        said = (
+        summary = (
             f"the gradient of {weakest.name} is {wording.short(small)} per value, {wording.short(small / strongest)} "
             f"of the largest (at least {VANISHED:g} is usual)"
         )
         return Symptom(
-            said,
+            summary,
             NOT_LEARNING,
             small / strongest,
             VANISHED,

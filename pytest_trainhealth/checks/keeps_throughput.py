@@ -101,21 +101,23 @@ def _first_gate(known: Mapping[str, float | None], settings: Mapping[str, Any], 
     if most is not None and growth is not None and growth > most:
         headline = _grows(growth)
         return Symptom(f"{headline}, at most {wording.short(most)} MB wanted", MEMORY, growth, most, "high", headline)
-    waiting, asked = known["data_wait"], settings.get("max_data_wait")
-    limit = _MOST_WAITING if asked is None else asked
-    if waiting is not None and waiting > limit and not (asked is None and ordinary):
+    waiting, requested = known["data_wait"], settings.get("max_data_wait")
+    limit = _MOST_WAITING if requested is None else requested
+    if waiting is not None and waiting > limit and not (requested is None and ordinary):
         headline = f"{wording.share(waiting)} of a step is waiting for data"
-        said = f"{headline}, at most {wording.share(limit)} wanted ({_told(known)})"
-        return Symptom(said, PERFORMANCE, waiting, limit, "low", headline)
+        summary = f"{headline}, at most {wording.share(limit)} wanted ({_describe(known)})"
+        return Symptom(summary, PERFORMANCE, waiting, limit, "low", headline)
     speed, wanted = known["samples_per_second"], settings.get("min_samples_per_second")
     if wanted and speed is not None and speed < wanted:
-        said = f"{wording.short(speed)} samples/s, at least {wording.short(wanted)} samples/s wanted ({_told(known)})"
-        return Symptom(said, PERFORMANCE, speed, wanted, "low", f"{wording.short(speed)} samples/s")
+        summary = (
+            f"{wording.short(speed)} samples/s, at least {wording.short(wanted)} samples/s wanted ({_describe(known)})"
+        )
+        return Symptom(summary, PERFORMANCE, speed, wanted, "low", f"{wording.short(speed)} samples/s")
     step, longest_step = known["step_seconds"], settings.get("max_step_ms")
     if longest_step and step is not None and _MILLISECONDS * step > longest_step:
         took = f"{wording.short(1e3 * step)} ms a step"
-        said = f"{took}, at most {wording.short(longest_step)} ms wanted ({_told(known)})"
-        return Symptom(said, PERFORMANCE, 1e3 * step, longest_step, "low", took)
+        summary = f"{took}, at most {wording.short(longest_step)} ms wanted ({_describe(known)})"
+        return Symptom(summary, PERFORMANCE, 1e3 * step, longest_step, "low", took)
     return None
 
 
@@ -129,8 +131,8 @@ def _growing(trace: Trace, known: Mapping[str, float | None], settings: Mapping[
     if sum(map(bool, updates)) <= _MOST_UPDATE * len(updates):
         return None
     headline = _grows(growth)
-    said = f"{headline}, at most {wording.short(limit)} MB passes without max_memory_growth="
-    return FailIfConfirmed(Symptom(said, MEMORY, growth, limit, "high", headline), Passed(figures=known))
+    summary = f"{headline}, at most {wording.short(limit)} MB passes without max_memory_growth="
+    return FailIfConfirmed(Symptom(summary, MEMORY, growth, limit, "high", headline), Passed(figures=known))
 
 
 def _grows(growth: float) -> str:
@@ -145,7 +147,7 @@ def _without_figure(known: Mapping[str, float | None], settings: Mapping[str, An
     return None
 
 
-def _told(known: Mapping[str, float | None]) -> str:
+def _describe(known: Mapping[str, float | None]) -> str:
     """'waiting 3.1 ms, computing 4.2 ms'."""
     computing = sum(known[f"{phase}_ms"] or 0.0 for phase in PHASES if phase not in ("wait", "transfer"))
     parts = {"waiting": known["wait_ms"] or 0.0, "moving": known["transfer_ms"] or 0.0, "computing": computing}
@@ -192,7 +194,7 @@ def _faster(trace: Trace, uncured: Trace) -> str:
     """'1,390 -> 22,700 samples/s, 16.3 x faster': by the quiet steps of both, which the factor goes by."""
     each = [(timing.samples_a_step(run), timing.fast_step(run) or 1e-12) for run in (uncured, trace)]
     if all(samples for samples, _ in each):
-        told = " -> ".join(wording.short((samples or 0.0) / seconds) for samples, seconds in each) + " samples/s"
+        text = " -> ".join(wording.short((samples or 0.0) / seconds) for samples, seconds in each) + " samples/s"
     else:
-        told = " -> ".join(wording.short(1e3 * seconds) for _, seconds in each) + " ms a step"
-    return f"{told}, {speed_up(trace, uncured):.1f} x faster"
+        text = " -> ".join(wording.short(1e3 * seconds) for _, seconds in each) + " ms a step"
+    return f"{text}, {speed_up(trace, uncured):.1f} x faster"

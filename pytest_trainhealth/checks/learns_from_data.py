@@ -114,8 +114,8 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         return len(losses) >= 2
     if updates >= _steps(settings) or (not updates and len(losses) >= _WITHOUT_UPDATE):
         return True
-    asked = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
-    learnt = asked and max(losses[-_ASKED_EVERY:]) < _LEARNT * losses[0]
+    looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
+    learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * losses[0]
     return learnt and trace.alignment is None and not trace.cured and not _plainly_wrong(trace)
 
 

@@ -76,47 +76,47 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
 
 
 def _mixed(record: MixingRecord) -> Symptom:
-    said = (
+    sentence = (
         f"another sample {record.sample} changes the outputs of {record.others} of {record.samples - 1} other samples, "
         f"by up to {wording.share(record.share)} of its own change (0 is right)"
     )
-    return Symptom(said, SILENT, record.share, 0.0, "high", "samples change each other's outputs")
+    return Symptom(sentence, SILENT, record.share, 0.0, "high", "samples change each other's outputs")
 
 
 def _leaked(record: LeakRecord) -> Symptom:
     if record.kind == "same":
-        said = f"each target is the element of {record.name} at its own position, which {record.model} is given"
-        return Symptom(said, SILENT, 1.0, 0.0, "high", "the target is given as input")
-    said = (
+        sentence = f"each target is the element of {record.name} at its own position, which {record.model} is given"
+        return Symptom(sentence, SILENT, 1.0, 0.0, "high", "the target is given as input")
+    sentence = (
         f"outputs up to position {record.position} of {record.length} change with the elements of {record.name} "
         f"behind it, by {wording.share(record.share)} of what those change themselves (0 is right)"
     )
-    return Symptom(said, SILENT, record.share, 0.0, "high", "the model sees what it has to predict")
+    return Symptom(sentence, SILENT, record.share, 0.0, "high", "the model sees what it has to predict")
 
 
 def _ignored(record: InputRecord) -> Symptom:
-    said = f"other samples' values for {record.name} change no output of {record.model} (any change would do)"
-    return Symptom(said, SILENT, 0.0, 0.0, "high", f"{record.name} has no influence on the output")
+    sentence = f"other samples' values for {record.name} change no output of {record.model} (any change would do)"
+    return Symptom(sentence, SILENT, 0.0, 0.0, "high", f"{record.name} has no influence on the output")
 
 
 def _ignored_in_part(record: InputRecord) -> Symptom:
     number = len(record.ignored_parts)
-    said = (
+    sentence = (
         f"{wording.plural(number, record.unit)} of {record.parts} of {record.name} "
         f"{'has' if number == 1 else 'have'} no influence on any output of {record.model} (each should have some)"
     )
     headline = f"{wording.plural(number, record.unit)} of {record.name} without influence"
-    return Symptom(said, SILENT, float(number), 0.0, "medium", headline)
+    return Symptom(sentence, SILENT, float(number), 0.0, "medium", headline)
 
 
 def _padded(record: PaddingRecord) -> Symptom:
     other = f"more padding behind {record.padded}" if record.longer else f"other padding behind {record.padded}"
-    told = "masked by" if record.told_by == "mask" else "marked by"
-    said = (
-        f"{other}, {told} {record.mask}, changes outputs at real positions by "
+    text = "masked by" if record.told_by == "mask" else "marked by"
+    sentence = (
+        f"{other}, {text} {record.mask}, changes outputs at real positions by "
         f"{wording.share(record.share)} of what another sample changes them (0 is right)"
     )
-    return Symptom(said, SILENT, record.share, 0.0, "high", "padding changes the output")
+    return Symptom(sentence, SILENT, record.share, 0.0, "high", "padding changes the output")
 
 
 def _notes(probe: ProbeRecord) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ _SHARE_OF_BUDGET = 0.6
 
 
 def compared(
-    subject: object, asked: TestLocator | None, values: Mapping[str, Any], seed: int, call: int, deadline: float
+    subject: object, locator: TestLocator | None, values: Mapping[str, Any], seed: int, call: int, deadline: float
 ) -> Comparison | None:
     """As the settings of a check ask for it; None where they do not."""
     revision = values.get("against")
@@ -48,11 +48,11 @@ def compared(
     tolerance = values.get("tolerance", setting("tolerance").default)
     now = time.monotonic()
     try:
-        asked = of_function(subject) if asked is None else replace(asked, call=call)
+        locator = of_function(subject) if locator is None else replace(locator, call=call)
     except CannotCompare as why:
         return Comparison(revision, "could not compare", tolerance, str(why))
     return compare(
-        asked,
+        locator,
         revision,
         seed=seed,
         threads=torch.get_num_threads(),
@@ -64,7 +64,7 @@ def compared(
 
 
 def compare(
-    asked: TestLocator,
+    locator: TestLocator,
     revision: str,
     *,
     seed: int,
@@ -80,10 +80,10 @@ def compare(
     """
     build = {"seed": seed, "threads": threads, "device": device, "promised": promised}
     try:
-        top = top_of(asked.file.parent)
+        top = top_of(locator.file.parent)
         commit = commit_of(top, revision)
         notes = of_files(uncommitted(top), dependencies_differ(top, commit), revision)
-        with worktree(top, commit) as made, _sides(asked, made, revision, build, deadline) as (current, other):
+        with worktree(top, commit) as made, _sides(locator, made, revision, build, deadline) as (current, other):
             pairs, threads_notes = _timed(current, other, threads, tolerance, deadline)
             notes += threads_notes
             found = pairs.found()
@@ -100,19 +100,19 @@ def compare(
 
 @contextmanager
 def _sides(
-    asked: TestLocator, other: Worktree, revision: str, build: Mapping[str, Any], deadline: float
+    locator: TestLocator, other: Worktree, revision: str, build: Mapping[str, Any], deadline: float
 ) -> Iterator[tuple[Revision, Revision]]:
     """Both are started before either is waited for: most of it is importing torch."""
     top = other.top
-    if not asked.file.resolve().is_relative_to(top):
-        raise CannotCompare(f"{asked.file.name} is not in the repository {top}")
+    if not locator.file.resolve().is_relative_to(top):
+        raise CannotCompare(f"{locator.file.name} is not in the repository {top}")
     with ExitStack() as ended:
         sides: list[Revision] = []
         for name, side in (("here", top), (f"at {revision}", other.folder)):
             folders = Folders(top, side)
             path = folders.import_path(sys.path, sys.modules)
-            order = asked.order(folders, other.around / f"cache-{len(sides)}")
-            order |= {**build, "top": str(top), "side": str(side), "worktree": other.told(), "path": path}
+            order = locator.order(folders, other.around / f"cache-{len(sides)}")
+            order |= {**build, "top": str(top), "side": str(side), "worktree": other.to_json(), "path": path}
             sides.append(ended.enter_context(Revision(name, order, deadline)))
         for each in sides:
             each.ready()

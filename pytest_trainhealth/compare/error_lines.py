@@ -43,6 +43,6 @@ def last_line(printed: str) -> str:
     return lines[-1]
 
 
-def with_hint(said: str) -> str:
+def with_hint(message: str) -> str:
     """For the far side, whose folder holds what was committed and nothing else."""
-    return f"{said}: {_HINT}" if _NOT_THERE.search(said) else said
+    return f"{message}: {_HINT}" if _NOT_THERE.search(message) else message

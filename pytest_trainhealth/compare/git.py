@@ -49,8 +49,8 @@ def git(folder: Path, *arguments: str) -> str:
     """What git answers. `CannotCompare` with the first line of what it complains about."""
     done = run(folder, *arguments)
     if done.returncode:
-        said = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0]
-        raise CannotCompare(f"git {arguments[0]}: {said.removeprefix('fatal: ')}")
+        message = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0]
+        raise CannotCompare(f"git {arguments[0]}: {message.removeprefix('fatal: ')}")
     return done.stdout.strip()
 
 
@@ -82,8 +82,8 @@ def top_of(folder: Path) -> Path:
         return Path(done.stdout.strip()).resolve()
     if "not a git repository" in done.stderr:
         raise CannotCompare(f"{folder} is not in a git repository")
-    said = (done.stderr.strip() or "no working copy").splitlines()[0]
-    raise CannotCompare(f"git: {said.removeprefix('fatal: ')}")
+    message = (done.stderr.strip() or "no working copy").splitlines()[0]
+    raise CannotCompare(f"git: {message.removeprefix('fatal: ')}")
 
 
 def commit_of(top: Path, revision: str) -> str:

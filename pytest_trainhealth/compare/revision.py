@@ -96,8 +96,8 @@ class Revision:
         except Ended:
             raise CannotCompare(f"the process {self.name} ended by itself: {self._last_words()}") from None
         if "ended" in answer:
-            said = f"pytest ended {self.name} before it looked for tests, with exit code {answer['ended']}"
-            raise CannotCompare(self._hinted(": ".join(filter(None, (said, last_line(self._printed()))))))
+            message = f"pytest ended {self.name} before it looked for tests, with exit code {answer['ended']}"
+            raise CannotCompare(self._hinted(": ".join(filter(None, (message, last_line(self._printed()))))))
         if "raised" in answer:
             raise CannotCompare(self._hinted(f"the test raises {self.name}: {answer['raised']}"))
         if "skipped" in answer:
@@ -116,8 +116,8 @@ class Revision:
         self._log.seek(0)
         return self._log.read()
 
-    def _hinted(self, said: str) -> str:
-        return with_hint(said) if self._far else said
+    def _hinted(self, message: str) -> str:
+        return with_hint(message) if self._far else message
 
     def end(self, grace: float = _SHORT_GRACE) -> None:
         """Gently, then not: the whole group, for a DataLoader's workers are in it."""

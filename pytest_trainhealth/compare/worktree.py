@@ -29,14 +29,14 @@ class Worktree:
     #: Where git keeps its notes about this one, below `.git/worktrees`; known once it is made.
     entry: Path | None = None
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """For a process that may have to remove it."""
         return {name: None if path is None else str(path) for name, path in asdict(self).items()}
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Worktree:
-        entry = None if told["entry"] is None else Path(told["entry"])
-        return cls(Path(told["top"]), Path(told["around"]), Path(told["folder"]), entry)
+    def of(cls, to_json: dict[str, Any]) -> Worktree:
+        entry = None if to_json["entry"] is None else Path(to_json["entry"])
+        return cls(Path(to_json["top"]), Path(to_json["around"]), Path(to_json["folder"]), entry)
 
     def remove(self) -> None:
         """Step by step, each also where the one before it failed. Other worktrees' entries stay, also where their
@@ -88,10 +88,10 @@ def _terminated_like_interrupted() -> Iterator[None]:
 def _entry(folder: Path) -> Path | None:
     """A worktree's `.git` is a file that says where git keeps its notes about it."""
     try:
-        said = (folder / ".git").read_text()
+        message = (folder / ".git").read_text()
     except OSError:
         return None
-    return (folder / said.removeprefix("gitdir:").strip()).resolve() if said.startswith("gitdir:") else None
+    return (folder / message.removeprefix("gitdir:").strip()).resolve() if message.startswith("gitdir:") else None
 
 
 def _points_at(entry: Path, folder: Path) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from ..analysis.comparison import beside, comparison_figures
-from ..analysis.hotspots import told_operators
+from ..analysis.comparison import comparison_figures, judge_comparison
+from ..analysis.hotspots import describe_operators
 from ..analysis.run_failures import crashed
 from ..records.comparison import Comparison
 from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passed
@@ -60,7 +60,7 @@ def conclude(
             return _failed(examination, name, symptom, found, trace, notes)
         judgement = judgement.otherwise
     if isinstance(judgement, Passed) and comparison is not None:
-        judgement, trace.comparison = beside(comparison, judgement), comparison
+        judgement, trace.comparison = judge_comparison(comparison, judgement), comparison
     if isinstance(judgement, Symptom):
         found = find_causes(examination, judgement, trace, known)
         varies = _no_longer_slow(examination, judgement) if trace.comparison is None else None
@@ -116,7 +116,7 @@ def _failed(
     if not examination.program.repeatable:
         notes = (*notes, f"no re-runs: {examination.program.why_not}")
     if not found.findings and trace.speed.operators:
-        notes = (*notes, f"dearest operators, by their own time: {told_operators(trace.speed.operators)}")
+        notes = (*notes, f"dearest operators, by their own time: {describe_operators(trace.speed.operators)}")
     return Verdict(
         examination.check_name,
         name,

@@ -44,7 +44,7 @@ class Errand:
         saved = self.replays
         return saved if saved is not None and (saved.check, saved.call) == (check, call) else None
 
-    def told(self, file: Path) -> str:
+    def describe(self, file: Path) -> str:
         try:
             shown = os.path.relpath(file, self.seen_from)
         except ValueError:  # on another drive

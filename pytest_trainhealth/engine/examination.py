@@ -90,9 +90,9 @@ class Examination:
     def _result(self, trace: Trace, failed_run: FailedRun) -> str:
         return f"raises {trace.crash.kind}" if trace.crash is not None else self.check.result(trace, failed_run)
 
-    def _all(self, asked: str, cured: Sequence[Trace], failed_run: Sequence[FailedRun]) -> bool:
+    def _all(self, requested: str, cured: Sequence[Trace], failed_run: Sequence[FailedRun]) -> bool:
         """Of re-runs: they show what was the matter, where that is one of degree."""
-        answers = getattr(self.check, asked, None)
+        answers = getattr(self.check, requested, None)
         return answers is not None and all(answers(trace, each) for trace in cured for each in failed_run)
 
 

@@ -48,7 +48,7 @@ def with_one_thread(verdict: Verdict, examination: Examination) -> Verdict:
     )
     return replace(
         found,
-        symptom=_told(found.symptom),
+        symptom=_describe(found.symptom),
         notes=(note, *found.notes),
         figures={**verdict.figures, "measured": found.symptom.measured, "limit": found.symptom.limit},
     )
@@ -78,5 +78,5 @@ def _computing(trace: Trace) -> str:
     return wording.short(sum(known[f"{phase}_ms"] or 0.0 for phase in PHASES if phase not in ("wait", "transfer")))
 
 
-def _told(symptom: Symptom) -> Symptom:
+def _describe(symptom: Symptom) -> Symptom:
     return replace(symptom, summary=f"{symptom.summary}, with one thread")

@@ -78,10 +78,10 @@ class TrainHealth:
     ) -> Verdict:
         """Loss, gradients and parameters stay finite, under the circumstances asked for too."""
         __tracebackhide__ = True
-        asked = {"seeds": seeds, "scales": scales, "batch_sizes": batch_sizes, "samples": samples,
+        requested = {"seeds": seeds, "scales": scales, "batch_sizes": batch_sizes, "samples": samples,
                  "precisions": precisions, "lr_factors": lr_factors}  # fmt: skip
         rest = {"steps": steps, "sweep": sweep, "search": search, "margin": margin, "min_margin": min_margin}
-        return self._check(TRAINS_WITHOUT_NAN, training, **asked, **rest, budget=budget)
+        return self._check(TRAINS_WITHOUT_NAN, training, **requested, **rest, budget=budget)
 
     def uses_its_input(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
         """Outputs depend on the inputs, and samples do not leak into one another."""

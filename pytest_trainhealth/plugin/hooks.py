@@ -47,8 +47,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    told = {"trainhealth": "the whole battery of training health checks", **CHECKS}
-    for marker, promise in told.items():
+    text = {"trainhealth": "the whole battery of training health checks", **CHECKS}
+    for marker, promise in text.items():
         taken = ", ".join(f"{s.name}={s.default!r}" for s in keywords(marker))
         config.addinivalue_line("markers", f"{marker}({taken}): {promise} (pytest-trainhealth)")
     try:
@@ -80,7 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     options = config.stash[OPTIONS]
-    return f"trainhealth: {options.told()}" if options["enabled"] else None
+    return f"trainhealth: {options.describe()}" if options["enabled"] else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -206,9 +206,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
         write_summary(terminalreporter, results)
     if config.stash[OPTIONS]["replay"] is not None:
-        from .replay_option import told
+        from .replay_option import describe_outcomes
 
-        for line in told(config, results):
+        for line in describe_outcomes(config, results):
             terminalreporter.write_line(line)
 
 

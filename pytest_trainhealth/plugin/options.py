@@ -34,7 +34,7 @@ class Options:
         concerned = {s.name for s in SETTINGS if check in s.checks} | set(_FOR_EVERY_CHECK)
         return {name: keywords.get(name, self.values[name]) for name in self.values if name in concerned}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """For the header: the seed in any case, and whatever else bears on verdicts and is not as it comes."""
         shown = ["seed", *(s.name for s in SETTINGS if s.name in self.given and s.name not in _NOT_IN_HEADER)]
         return ", ".join(f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})" for name in shown)

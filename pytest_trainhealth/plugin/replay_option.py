@@ -40,7 +40,7 @@ def prepare(config: pytest.Config) -> Options:
     options = read(config)
     file = options["replay"]
     try:
-        saved = config.stash[_REPLAYED] = reproducer.read(config.invocation_params.dir / file, told=file)
+        saved = config.stash[_REPLAYED] = reproducer.read(config.invocation_params.dir / file, shown_as=file)
     except WrongSetting as error:
         raise WrongSetting(f"{_FLAG}: {error}") from None
     values = {**options.values, "checks": (saved.check,), "seed": saved.run_seed}
@@ -78,7 +78,7 @@ def keep_the_test(session: pytest.Session, config: pytest.Config, items: list[py
         raise pytest.UsageError(f"{_FLAG}: {saved.file} is from {saved.test or wanted}, which is not there any more")
 
 
-def told(config: pytest.Config, results: SessionResults) -> Iterator[str]:
+def describe_outcomes(config: pytest.Config, results: SessionResults) -> Iterator[str]:
     """For the summary: a failure that does not show any more is good news that no dot can tell."""
     if _REPLAYED in config.stash:
         for checked in results.checked:

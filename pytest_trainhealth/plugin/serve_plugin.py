@@ -62,8 +62,8 @@ class ServePlugin:
             return
         crash = getattr(report.longrepr, "reprcrash", None)
         # a module that cannot be imported is told with its traceback, and the error comes last
-        said = last_line(report.longreprtext) if crash is None else first_line(crash.message)
-        self.complaint = {"raised": said or "an error"}
+        message = last_line(report.longreprtext) if crash is None else first_line(crash.message)
+        self.complaint = {"raised": message or "an error"}
 
 
 class _Registers:

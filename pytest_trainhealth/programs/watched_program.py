@@ -185,6 +185,6 @@ class WatchedProgram:
                 if not plan.cures and not plan.catch_errors:
                     raise
                 if run.trace.loss_connected:  # otherwise backward() has said that it is not
-                    said = str(error).partition("\n")[0]
-                    run.trace.crash = Crash(type(error).__name__, said, run.step, raised_at(error.__traceback__))
+                    message = str(error).partition("\n")[0]
+                    run.trace.crash = Crash(type(error).__name__, message, run.step, raised_at(error.__traceback__))
         return run.trace

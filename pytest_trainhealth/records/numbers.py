@@ -112,7 +112,7 @@ class Found:
     low: float
     high: float
 
-    def told(self) -> str:
+    def describe(self) -> str:
         at = "" if self.place is None else f" at {self.place}"
         steps = f"{self.moves} step{'' if self.moves == 1 else 's'}"
         return f"an input inside the data's bounds that the search found ({steps} towards {self.operation}{at})"

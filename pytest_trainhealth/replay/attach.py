@@ -12,7 +12,7 @@ from ..programs.plan import RunPlan
 from ..programs.program import Program
 from ..records.symptoms import EXPLOSION
 from ..records.verdict import Verdict
-from .replay import replay_plan, same, told
+from .replay import describe, replay_plan, same
 from .reproducer import Reproducer, StepCapture, file_name, one_line, read, write
 from .step_state import NotKept
 
@@ -38,7 +38,7 @@ def _kept(
         raise NotKept(capture.trouble)
     assert errand.folder is not None
     file = errand.folder / file_name(errand.test or verdict.training, verdict.check)
-    verdict = replace(verdict, reproducer=errand.told(file))
+    verdict = replace(verdict, reproducer=errand.describe(file))
     reproducer = Reproducer(
         check=verdict.check,
         training=verdict.training,
@@ -50,7 +50,7 @@ def _kept(
         seed_offset=examination.plan.seed_offset,
         step=capture.step,
         conditions=examination.plan.conditions,
-        culprit=told(capture.trace.culprit),
+        culprit=describe(capture.trace.culprit),
         verdict=verdict.to_json(),
         state=capture.state,
         why="" if capture.state is not None else "a test that trains by itself is run as a whole",
@@ -68,7 +68,7 @@ def _shows(saved: Reproducer, program: Program, plan: RunPlan) -> bool:
         trace = program.record(replay_plan(saved, plan))
     except Exception:
         return False
-    return not trace.finite and same(told(trace.culprit), saved.culprit)
+    return not trace.finite and same(describe(trace.culprit), saved.culprit)
 
 
 def _import_path(subject: Any) -> str:

@@ -62,7 +62,7 @@ def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
     if trace.finite:
         was = old.symptom.headline if old.symptom is not None else "not finite"
         return Verdict(old.check, old.training, "passed", f"{what} of {saved.file} is finite now (it was: {was})")
-    culprit = told(trace.culprit)
+    culprit = describe(trace.culprit)
     if same(culprit, saved.culprit):
         verdict = _with_line(old, saved.culprit, culprit)
         note = f"replayed: {what}, as it was kept"
@@ -73,7 +73,7 @@ def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
     return replace(verdict, notes=(*verdict.notes, note, *why), reproducer=saved.file)
 
 
-def told(culprit: FirstBadOperation | None) -> dict[str, Any] | None:
+def describe(culprit: FirstBadOperation | None) -> dict[str, Any] | None:
     if culprit is None:
         return None
     place = culprit.place

@@ -93,30 +93,32 @@ def write(reproducer: Reproducer, file: Path) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def read(file: str | os.PathLike[str], told: str = "") -> Reproducer:
+def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
     """`told` is how messages call the file. Raises `WrongSetting` in one line."""
-    path, told = Path(file), told or str(file)
+    path, shown_as = Path(file), shown_as or str(file)
     if not path.is_file():
-        raise WrongSetting(f"{told}: there is no such file")
+        raise WrongSetting(f"{shown_as}: there is no such file")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise WrongSetting(f"{told} cannot be read: {one_line(error)}") from None
+        raise WrongSetting(f"{shown_as} cannot be read: {one_line(error)}") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise WrongSetting(f"{told} is no reproducer of pytest-trainhealth")
+        raise WrongSetting(f"{shown_as} is no reproducer of pytest-trainhealth")
     if content["version"] != _VERSION:
-        raise WrongSetting(f"{told} is of version {content['version']}, and this pytest-trainhealth reads {_VERSION}")
+        raise WrongSetting(
+            f"{shown_as} is of version {content['version']}, and this pytest-trainhealth reads {_VERSION}"
+        )
     known = {f.name: content[f.name] for f in fields(Reproducer)}
     conditions = tuple(Condition(**each) for each in content["conditions"])
-    return Reproducer(**{**known, "conditions": conditions, "file": told})
+    return Reproducer(**{**known, "conditions": conditions, "file": shown_as})
 
 
 def file_name(test: str, check: str) -> str:
     """The same for the same check of the same test: an old file is overwritten. Different for different ones."""
     path, _, inside = re.sub(r"\.py(?=::|$)", "", test.partition("[")[0]).rpartition("::")
     parameters = test.partition("[")[2].removesuffix("]")
-    told = (path, inside, parameters, "" if check in parameters else check)
-    name = "-".join(filter(None, (re.sub(r"[^\w.]+", "-", part).strip("-") for part in told)))
+    shown_as = (path, inside, parameters, "" if check in parameters else check)
+    name = "-".join(filter(None, (re.sub(r"[^\w.]+", "-", part).strip("-") for part in shown_as)))
     if len(name) > _LONGEST_NAME or re.search(r"[^\w.-]", parameters):
         name = f"{name[:_LONGEST_NAME]}-{zlib.crc32(test.encode()):08x}"
     return f"{name}.pt"

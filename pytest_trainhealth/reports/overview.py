@@ -23,12 +23,12 @@ class CheckRow:
 
 def check_rows(verdicts: Sequence[Verdict]) -> list[CheckRow]:
     """Reasons for not judging may be long sentences: they stick out rather than widen every row."""
-    told = [(v.check, _word(v.outcome), explanation(v), seconds(v.seconds)) for v in verdicts]
-    widths = [max((len(row[column]) for row in told), default=0) for column in range(4)]
+    text = [(v.check, _word(v.outcome), explanation(v), seconds(v.seconds)) for v in verdicts]
+    widths = [max((len(row[column]) for row in text), default=0) for column in range(4)]
     widths[2] = max((len(explanation(v)) for v in verdicts if v.outcome != "could not judge"), default=0)
     return [
         CheckRow(verdict, (f"{a:<{widths[0]}}", f"{b:<{widths[1]}}", f"{c:<{widths[2]}}", f"{d:>{widths[3]}}"))
-        for verdict, (a, b, c, d) in zip(verdicts, told, strict=True)
+        for verdict, (a, b, c, d) in zip(verdicts, text, strict=True)
     ]
 
 

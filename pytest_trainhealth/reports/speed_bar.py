@@ -18,8 +18,8 @@ def speed_lines(measured: Sequence[tuple[str, Verdict]]) -> Iterator[str]:
     known = [(label, verdict) for label, verdict in measured if verdict.figures.get("step_seconds")]
     rows = [(label, *_row(verdict.figures)) for label, verdict in known]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
-    for (label, speed, step, bar, told), (_, verdict) in zip(rows, known, strict=True):
-        yield f"{label:<{widths[0]}}   {speed:>{widths[1]}}   {step:>{widths[2]}}   {bar}  {told}"
+    for (label, speed, step, bar, text), (_, verdict) in zip(rows, known, strict=True):
+        yield f"{label:<{widths[0]}}   {speed:>{widths[1]}}   {step:>{widths[2]}}   {bar}  {text}"
         if verdict.passed:
             yield from (f"{'':<{widths[0]}}   {note}" for note in verdict.notes)
 
@@ -27,9 +27,9 @@ def speed_lines(measured: Sequence[tuple[str, Verdict]]) -> Iterator[str]:
 def _row(figures: Mapping[str, float | None]) -> tuple[str, str, str, str]:
     samples, tokens = figures.get("samples_per_second"), figures.get("tokens_per_second")
     known = {name: figures.get(f"{name}_ms") or 0.0 for name in PHASES}
-    told = _told(known) + (f"   {short(tokens)} tokens/s" if tokens else "")
+    text = _describe(known) + (f"   {short(tokens)} tokens/s" if tokens else "")
     step = f"{short(1e3 * (figures['step_seconds'] or 0.0))} ms a step"
-    return f"{short(samples)} samples/s" if samples else "-", step, bar(known), told
+    return f"{short(samples)} samples/s" if samples else "-", step, bar(known), text
 
 
 def bar(phases: Mapping[str, float]) -> str:
@@ -42,7 +42,7 @@ def bar(phases: Mapping[str, float]) -> str:
     return f"|{drawn:<{_WIDTH}}|"
 
 
-def _told(phases: Mapping[str, float]) -> str:
+def _describe(phases: Mapping[str, float]) -> str:
     """'wait 4 %, forward 30 %, ...': what is too small to be drawn is left out."""
     total = sum(phases.values()) or 1.0
     shares = {name: 100 * value / total for name, value in phases.items()}

@@ -83,11 +83,11 @@ def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iter
 def _shared_causes(found: Sequence[CheckedItem]) -> Iterator[str]:
     """One cause, one fix, however many checks noticed it."""
     failed = [(e, Verdict.from_json(e.verdict)) for e in found if e.verdict["outcome"] == "failed"]
-    for told in told_once([verdict for _, verdict in failed]):
-        cause = main_cause(told)
+    for words in told_once([verdict for _, verdict in failed]):
+        cause = main_cause(words)
         same = [(e, verdict) for e, verdict in failed if main_cause(verdict) == cause]
         if cause is not None and len(same) > 1:
-            nodeid = next(e.nodeid for e, verdict in same if verdict is told)
+            nodeid = next(e.nodeid for e, verdict in same if verdict is words)
             yield f"1 cause explains {plural(len(same), 'failure')}: {cause}, see {nodeid.rpartition('::')[2]}"
 
 

@@ -105,8 +105,8 @@ def _cause(finding: Finding, cut: bool) -> list[str]:
     return [f"{finding.certainty}: {'; '.join(words)}", *map(_Verbatim, places)]
 
 
-def _fact(evidence: Evidence, told: Sequence[Place]) -> str:
-    if evidence.place is None or evidence.place in told or str(evidence.place) in evidence.text:
+def _fact(evidence: Evidence, places_told: Sequence[Place]) -> str:
+    if evidence.place is None or evidence.place in places_told or str(evidence.place) in evidence.text:
         return evidence.text
     return f"{evidence.text} ({evidence.place})"
 
@@ -158,8 +158,8 @@ def _laid_out(rows: Iterator[_Row], width: int) -> Iterator[str]:
     # a path or a parameter's name is never broken: it has to stay searchable
     wrapper = textwrap.TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     for label, lines in rows:
-        beside = f"{' ' * _LABEL_COLUMN}{label}".ljust(_TEXT_COLUMN)
+        label_column = f"{' ' * _LABEL_COLUMN}{label}".ljust(_TEXT_COLUMN)
         for line in lines:
-            wrapper.initial_indent = beside
-            yield from [beside + line] if isinstance(line, _Verbatim) else wrapper.wrap(line)
-            beside = indent
+            wrapper.initial_indent = label_column
+            yield from [label_column + line] if isinstance(line, _Verbatim) else wrapper.wrap(line)
+            label_column = indent

@@ -48,13 +48,13 @@ class Circumstances:
             found.append(Condition("scaled_loss", f"loss {_times(self.loss_scale)}", {"factor": self.loss_scale}))
         return tuple(found)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         seed = [f"other random numbers (seed + {self.seed})"] if self.seed else []
         return ", ".join([*(condition.label for condition in self.conditions), *seed])
 
     def marker(self) -> str:
         """Asks for these circumstances and no others."""
-        asked = {
+        requested = {
             "scales": self.scale if self.scale != 1 else None,
             "batch_sizes": self.batch_size or None,
             "samples": self.sample or None,
@@ -62,7 +62,7 @@ class Circumstances:
             "lr_factors": self.lr if self.lr != 1 else None,
             "seeds": self.seed or None,
         }
-        given = ", ".join(f"{name}=({value!r},)" for name, value in asked.items() if value is not None)
+        given = ", ".join(f"{name}=({value!r},)" for name, value in requested.items() if value is not None)
         return f"@pytest.mark.trains_without_nan({given})"
 
 

@@ -32,16 +32,16 @@ def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp
     outcome = FollowedUp(passed, trace)
     if not examination.program.repeatable or not values.get("sweep", True):
         return outcome
-    asked = RequestedSweep.by(values)
-    for precision in asked.precisions:
+    requested = RequestedSweep.by(values)
+    for precision in requested.precisions:
         why_not = usable(precision)
         if why_not:
             return replace(outcome, judgement=CouldNotJudge(why_not, passed.figures))
     found = None
     if isinstance(examination.program, TrainingProgram):  # a watched test is run as a whole: only what is asked for
         found = sweep.plausible(last_batch_size(examination.program.training.data, trace.steps))
-    if found is None and asked:
-        found = sweep.asked(asked)
+    if found is None and requested:
+        found = sweep.requested(requested)
     if found is not None:
         return _failed(examination, sweep, found)
     outcome.notes += [f"not tried: {what} ({error})" for what, error in sweep.refused.items()]
@@ -68,7 +68,7 @@ def _searched(examination: Examination, outcome: FollowedUp, trace: Trace) -> Fo
     examination.plan = replace(under(plan, Circumstances(), find.found.step + 1), conditions=(find.condition,))
     symptom = broke_down(find.trace)
     assert symptom is not None
-    return FollowedUp(_under(symptom, find.found.told()), find.trace, [_moved(find.found)])
+    return FollowedUp(_under(symptom, find.found.describe()), find.trace, [_moved(find.found)])
 
 
 def _moved(found: Found) -> str:
@@ -95,11 +95,11 @@ def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: s
     symptom = broke_down(trace)
     assert symptom is not None
     notes = [why] if why else ["these alone:", f"  {found.marker()}"]
-    return FollowedUp(_under(symptom, found.told()), trace, notes)
+    return FollowedUp(_under(symptom, found.describe()), trace, notes)
 
 
-def _under(symptom: Symptom, told: str) -> Symptom:
-    return replace(symptom, summary=f"{symptom.summary}, with {told}", headline=f"{symptom.headline}, with {told}")
+def _under(symptom: Symptom, text: str) -> Symptom:
+    return replace(symptom, summary=f"{symptom.summary}, with {text}", headline=f"{symptom.headline}, with {text}")
 
 
 def _figures(measured: list[Margin]) -> dict[str, float | None]:

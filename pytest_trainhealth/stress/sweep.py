@@ -55,7 +55,7 @@ class Sweep:
             trace = self.examination.record(under(self.examination.plan, circumstances, steps))
             self.traces[circumstances] = trace
             if trace.crash is not None:
-                self.refused.setdefault(circumstances.told(), f"{trace.crash.kind}: {trace.crash.message}")
+                self.refused.setdefault(circumstances.describe(), f"{trace.crash.kind}: {trace.crash.message}")
         return self.traces[circumstances]
 
     def fails(self, circumstances: Circumstances, steps: int) -> bool:
@@ -75,7 +75,7 @@ class Sweep:
         at_the_end = Circumstances(batch_size=last_batch or 0)
         return at_the_end if last_batch and self.fails(at_the_end, _PLAUSIBLE_STEPS) else None
 
-    def asked(self, asked: RequestedSweep) -> Circumstances | None:
+    def requested(self, requested: RequestedSweep) -> Circumstances | None:
         from hypothesis import HealthCheck, Phase, Verbosity, find, settings
         from hypothesis import strategies as st
         from hypothesis.errors import NoSuchExample
@@ -89,9 +89,9 @@ class Sweep:
             suppress_health_check=list(HealthCheck),
             verbosity=Verbosity.quiet,
         )
-        choices = {name: st.sampled_from(values) for name, values in asked.choices().items()}
+        choices = {name: st.sampled_from(values) for name, values in requested.choices().items()}
         strategy = st.builds(Circumstances, **choices)
-        for single in _one_by_one(asked):  # most weaknesses need nothing else, and then nothing needs shrinking
+        for single in _one_by_one(requested):  # most weaknesses need nothing else, and then nothing needs shrinking
             if self.fails(single, _ASKED_STEPS):
                 return single
         with _own_folder():
@@ -126,7 +126,7 @@ def _own_folder() -> Iterator[None]:
             configuration.set_hypothesis_home_dir(before)
 
 
-def _one_by_one(asked: RequestedSweep) -> Iterator[Circumstances]:
-    for name, values in asked.choices().items():
+def _one_by_one(requested: RequestedSweep) -> Iterator[Circumstances]:
+    for name, values in requested.choices().items():
         for value in values[1:]:
             yield replace(Circumstances(), **{name: value})

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_trainhealth.analysis.comparison import beside
+from pytest_trainhealth.analysis.comparison import judge_comparison
 from pytest_trainhealth.causes import cause
 from pytest_trainhealth.compare.differences import grown_operators, of_files, of_losses, of_memorising
 from pytest_trainhealth.records.comparison import Comparison, OperatorTime
@@ -75,7 +75,7 @@ PASSED = Passed((), {"step_seconds": 0.011})
 
 
 def test_slower_is_a_symptom() -> None:
-    symptom = beside(SLOWER, PASSED)
+    symptom = judge_comparison(SLOWER, PASSED)
     assert isinstance(symptom, Symptom)
     assert symptom.category == PERFORMANCE
     assert (symptom.measured, symptom.limit) == (1.21, 1.1)
@@ -83,7 +83,7 @@ def test_slower_is_a_symptom() -> None:
 
 
 def test_not_slower_is_a_note() -> None:
-    passed = beside(replace(SLOWER, outcome="not slower", ratio=1.01, low=0.98, high=1.04), PASSED)
+    passed = judge_comparison(replace(SLOWER, outcome="not slower", ratio=1.01, low=0.98, high=1.04), PASSED)
     assert isinstance(passed, Passed)
     assert passed.notes == ("1.01 x the time of origin/main [0.98, 1.04]",)
     assert passed.figures["against_ratio"] == 1.01
@@ -105,13 +105,13 @@ def test_not_slower_is_a_note() -> None:
     ],
 )
 def test_what_could_not_be_judged(changes: dict[str, object], reason: str) -> None:
-    unjudged = beside(replace(SLOWER, **changes), PASSED)
+    unjudged = judge_comparison(replace(SLOWER, **changes), PASSED)
     assert isinstance(unjudged, CouldNotJudge)
     assert unjudged.reason == reason
 
 
 def test_the_cause() -> None:
-    symptom = beside(SLOWER, PASSED)
+    symptom = judge_comparison(SLOWER, PASSED)
     assert isinstance(symptom, Symptom)
     trace = Trace.of([1.0] * 20)
     trace.comparison = SLOWER

@@ -104,7 +104,7 @@ def test_only_what_was_made_for_it_is_deleted(repository: Repository, tmp_path: 
     repository.commit()
     repository.git("worktree", "add", "--detach", str(tmp_path / "theirs"))
     entry = repository.folder / ".git" / "worktrees" / "theirs"
-    told = Worktree(repository.folder, tmp_path, tmp_path / "nowhere", entry).told()
+    told = Worktree(repository.folder, tmp_path, tmp_path / "nowhere", entry).to_json()
     Worktree.of(told).remove()
     assert (tmp_path / "theirs" / "pytest.ini").is_file()
     assert len(repository.worktrees) == 2

@@ -178,4 +178,4 @@ def test_wrong_keywords_say_what_is_possible(wrong: dict[str, Any], said: str) -
 
 def test_powers_of_ten_on_the_way() -> None:
     assert RequestedSweep(scales=(1e-3, 1e3)).choices()["scale"][:3] in ([1.0, 10.0, 0.1], [1.0, 0.1, 10.0])
-    assert Circumstances(scale=0.01, batch_size=2).told() == "batches of 2, inputs / 100"
+    assert Circumstances(scale=0.01, batch_size=2).describe() == "batches of 2, inputs / 100"

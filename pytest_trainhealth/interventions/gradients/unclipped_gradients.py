@@ -47,10 +47,10 @@ class UnclippedGradients:
 class _Unscaling(TorchFunctionMode):
     def __init__(self, unscaled: Any) -> None:
         super().__init__()
-        self._told = unscaled
+        self._describe = unscaled
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if getattr(func, "__name__", "") == UNSCALE:
-            self._told(args[0], args[2])
+            self._describe(args[0], args[2])
         return result

@@ -44,12 +44,12 @@ class _Mode(TorchFunctionMode):
             call.result = func(*args, **call.kwargs)
         except Exception as error:
             call.error = error
-            self._tell(call)
+            self._report(call)
             raise
-        self._tell(call)
+        self._report(call)
         return call.result
 
-    def _tell(self, call: Call) -> None:
+    def _report(self, call: Call) -> None:
         if call.args and isinstance(call.args[0], Tensor):
             with torch._C.DisableTorchFunction():  # what one signal computes is not for the others to see
                 self._seen(call)
@@ -87,9 +87,9 @@ class CallSignal:
             self._open = ExitStack()
             stack = ModuleStack(self._run.models)
             self._open.enter_context(stack.kept())
-            self._open.enter_context(_Mode(self._told, stack))
+            self._open.enter_context(_Mode(self._dispatch, stack))
 
-    def _told(self, call: Call) -> None:
+    def _dispatch(self, call: Call) -> None:
         # inside vmap and its like a tensor stands for many, and has no value that could be read
         if self._forward and not (isinstance(call.result, Tensor) and is_functorch_wrapped_tensor(call.result)):
             self.called(call)

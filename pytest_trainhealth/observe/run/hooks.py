@@ -61,7 +61,7 @@ def _backward_told(run: Run) -> Iterator[None]:
     function, method = torch.autograd.backward, Tensor.backward
     depth = 0
 
-    def told(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    def reporting(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         nonlocal depth
         if depth:  # the method's own call, or gradient checkpointing, which calls it from inside itself
             return backward(*args, **kwargs)
@@ -74,10 +74,10 @@ def _backward_told(run: Run) -> Iterator[None]:
         run.emit("backward_ends")
 
     def told_by_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
-        told([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
+        reporting([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
 
     def told_by_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
-        told([self], method, self, *args, **kwargs)
+        reporting([self], method, self, *args, **kwargs)
 
     torch.autograd.backward = told_by_function
     Tensor.backward = told_by_method  # type: ignore[method-assign]
@@ -93,14 +93,14 @@ def _skips_told(run: Run, stepped: set[int]) -> Iterator[None]:
     """A loss scaler does not say that it skips an update: it just does not call the optimizer."""
     original = GradScaler.step
 
-    def told(self: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+    def reporting(self: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         stepped.discard(id(optimizer))
         result = original(self, optimizer, *args, **kwargs)
         if self.is_enabled() and id(optimizer) not in stepped:
             run.emit("update_skipped", optimizer)
         return result
 
-    GradScaler.step = told  # type: ignore[method-assign]
+    GradScaler.step = reporting  # type: ignore[method-assign]
     try:
         yield
     finally:
@@ -111,14 +111,14 @@ def _skips_told(run: Run, stepped: set[int]) -> Iterator[None]:
 def _zero_grad_told(run: Run, kind: Any) -> Iterator[None]:
     original = kind.zero_grad
 
-    def told(self: Any, *args: Any, **kwargs: Any) -> None:
+    def reporting(self: Any, *args: Any, **kwargs: Any) -> None:
         if run.refuses_clearing is not None and run.refuses_clearing(self):
             return
         run.emit("gradients_clearing", self)
         original(self, *args, **kwargs)
         run.emit("gradients_cleared", self)
 
-    kind.zero_grad = told
+    kind.zero_grad = reporting
     try:
         yield
     finally:

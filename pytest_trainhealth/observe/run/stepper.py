@@ -36,7 +36,7 @@ class Stepper:
         self.scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
         self._optimizers = list(training.optimizers.values())
         #: What a loss that is none came from.
-        self._asked = (
+        self._requested = (
             "loss(model, batch)" if training.loss is not None
             else "criterion" if training.criterion is not None
             else "model(batch)"
@@ -106,9 +106,9 @@ class Stepper:
             found = self._forward(batch)
         if not isinstance(found, Tensor):
             raise BadLoss(
-                f"{self._asked} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
+                f"{self._requested} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
             )
-        value = as_number(found, self._asked)
+        value = as_number(found, self._requested)
         if not found.requires_grad:
             raise NotConnected
         return found, value
@@ -116,11 +116,11 @@ class Stepper:
     def _forward(self, batch: Any) -> Any:
         training = self._training
         if training.loss is not None:
-            return _loss_in(training.loss(training.model, batch), self._asked)
+            return _loss_in(training.loss(training.model, batch), self._requested)
         if training.criterion is not None:
             inputs, target = _pair(batch)
-            return _loss_in(training.criterion(_output(training.model, inputs), target), self._asked)
-        return _loss_in(_output(training.model, batch), self._asked, carried=True)
+            return _loss_in(training.criterion(_output(training.model, inputs), target), self._requested)
+        return _loss_in(_output(training.model, batch), self._requested, carried=True)
 
     def _schedule(self, loss: float) -> None:
         for scheduler in self._training.schedulers:
@@ -157,37 +157,39 @@ def _pair(batch: Any) -> tuple[Any, Any]:
     )
 
 
-def _loss_in(returned: Any, asked: str, *, carried: bool = False) -> Any:
+def _loss_in(returned: Any, wanted_from: str, *, carried: bool = False) -> Any:
     """A loss may come by itself, under the key 'loss', or as the attribute `.loss`."""
     if isinstance(returned, Tensor) and not carried:
         return returned
     if returned is None:
-        raise BadLoss(f"{asked} returned None: return the loss from it")
+        raise BadLoss(f"{wanted_from} returned None: return the loss from it")
     if isinstance(returned, Mapping) and "loss" in returned:
         return returned["loss"]
     if not isinstance(returned, Tensor) and getattr(returned, "loss", None) is not None:
         return returned.loss
     if carried or isinstance(returned, (Mapping, nn.Module)):
-        raise BadLoss(f"{asked} returned {_kind(returned)} without a loss in it: hand in loss=, criterion= or step=")
+        raise BadLoss(
+            f"{wanted_from} returned {_kind(returned)} without a loss in it: hand in loss=, criterion= or step="
+        )
     return returned
 
 
-def as_number(loss: Any, asked: str) -> float:
+def as_number(loss: Any, wanted_from: str) -> float:
     if isinstance(loss, Tensor):
         if loss.numel() != 1:
             raise BadLoss(
-                f"{asked} returned a tensor of shape {tuple(loss.shape)}, a scalar is needed: take its mean()"
+                f"{wanted_from} returned a tensor of shape {tuple(loss.shape)}, a scalar is needed: take its mean()"
             )
         value = loss.item()
         if isinstance(value, complex):
-            raise BadLoss(f"{asked} returned a complex number, a real one is needed")
+            raise BadLoss(f"{wanted_from} returned a complex number, a real one is needed")
         return float(value)
     if isinstance(loss, bool):
-        raise BadLoss(f"{asked} returned {loss!r}, a number is needed: return the loss from it")
+        raise BadLoss(f"{wanted_from} returned {loss!r}, a number is needed: return the loss from it")
     try:
         return float(loss)
     except (TypeError, ValueError):
-        raise BadLoss(f"{asked} returned {_kind(loss)}, a scalar tensor or a number is needed") from None
+        raise BadLoss(f"{wanted_from} returned {_kind(loss)}, a scalar tensor or a number is needed") from None
 
 
 def _kind(value: Any) -> str:

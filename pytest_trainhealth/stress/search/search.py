@@ -106,11 +106,11 @@ def _replayed(program: TrainingProgram, plan: RunPlan, hit: _Hit) -> Find | None
     trace = program.record(replace(plan, conditions=(condition,), max_steps=hit.step + 1, every_step=True))
     if trace.crash is not None or trace.nonfinite is None or trace.nonfinite.step != hit.step:
         return None
-    found = _told(hit, moved)
-    return Find(found, replace(condition, label=found.told()), trace)
+    found = _describe(hit, moved)
+    return Find(found, replace(condition, label=found.describe()), trace)
 
 
-def _told(hit: _Hit, moved: Mapping[str, Tensor]) -> Found:
+def _describe(hit: _Hit, moved: Mapping[str, Tensor]) -> Found:
     apart = {name: (value - hit.before[name]).abs() for name, value in moved.items()}
     name = max(apart, key=lambda each: float(apart[each].max()))
     rows = apart[name].flatten(1).amax(1) if apart[name].ndim > 1 else apart[name]

@@ -59,7 +59,7 @@ class Pairings:
         for name in SAMPLE_BY_SAMPLE:
             original = getattr(nn.functional, name)
             self._patched.callback(setattr, nn.functional, name, original)
-            setattr(nn.functional, name, self._told(original))
+            setattr(nn.functional, name, self._wrapped(original))
         self._hook_models()
 
     def step_begins(self, batch: object) -> None:
@@ -102,7 +102,7 @@ class Pairings:
             if holds_order((*self._inputs, output)) or not keeps_order(module):
                 self._stop()
 
-    def _told(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrapped(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
         def loss(*args: Any, **kwargs: Any) -> Any:
             if not self._noted and not self._over and not torch.compiler.is_compiling():

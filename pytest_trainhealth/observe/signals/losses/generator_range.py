@@ -36,7 +36,7 @@ class Imitations:
         self._made: dict[int, Made] = {}
         self._times: Counter[int] = Counter()
         self._real: dict[int, tuple[Tensor, Place | None]] = {}
-        self._told: set[int] = set()
+        self._describe: set[int] = set()
 
     def step_begins(self, batch: object) -> None:
         self._memory = {memory_of(t) for _, t in tensors(batch) if t.is_floating_point() and t.layout == torch.strided}
@@ -46,12 +46,12 @@ class Imitations:
         self._made.clear()
         self._times.clear()
         self._real.clear()
-        self._told.clear()
+        self._describe.clear()
 
     def note(self, call: Call) -> None:
         """After each call that gave something with a graph."""
         weight = call.args[1] if call.name in _LAYERS and len(call.args) > 1 else None
-        if not isinstance(weight, nn.Parameter) or id(weight) in self._told:
+        if not isinstance(weight, nn.Parameter) or id(weight) in self._describe:
             return
         given, key = call.args[0], id(weight)
         made = self._outputs.made(given)
@@ -64,7 +64,7 @@ class Imitations:
             elif self._outputs.holds(given):
                 self._times[key] += 1
         if key in self._made and key in self._real and self._times[key] > 1:
-            self._told.add(key)
+            self._describe.add(key)
             self._tell(call, weight, self._made[key], *self._real[key])
 
     def _tell(self, call: Call, weight: nn.Parameter, made: Made, real: Tensor, place: Place | None) -> None:

@@ -127,16 +127,16 @@ def _changes_nothing(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, ot
             return False
     except NotRepeatable:
         pass
-    told = 0
+    words = 0
     for seed in _SEEDS:
         with repeater.other_weights(seed):
             moved = repeater.run()
             if not all(bool(torch.isfinite(t).all()) for t in moved.values()):
                 continue
-            told += 1
+            words += 1
             if not all(_same(moved, repeater.run({leaf.name: other})) for other in others):
                 return False
-    return bool(told)
+    return bool(words)
 
 
 def _ignored_parts(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, dim: int) -> tuple[int, ...]:

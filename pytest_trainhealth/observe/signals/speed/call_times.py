@@ -41,7 +41,7 @@ class CallTimes:
         if self._looking:
             self._open.clear()
             self._began = time.perf_counter()
-            sys.setprofile(self._told)
+            sys.setprofile(self._on_event)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -50,7 +50,7 @@ class CallTimes:
         sys.setprofile(self._before)
         self.total += time.perf_counter() - self._began
 
-    def _told(self, frame: FrameType, event: str, function: Any) -> None:
+    def _on_event(self, frame: FrameType, event: str, function: Any) -> None:
         if event == "c_call":
             self._open.append([time.perf_counter(), 0.0, frame, function])
         elif event in ("c_return", "c_exception") and self._open:

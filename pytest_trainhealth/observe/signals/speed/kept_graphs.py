@@ -93,14 +93,14 @@ class _Growth:
 
     def start(self) -> None:
         self._before = sys.gettrace()
-        sys.settrace(self._told)
+        sys.settrace(self._on_event)
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:  # those that run already, as a watched test does
             if not is_library_file(frame.f_code.co_filename):
                 # a step may end in the middle of a line, which is then the first that can be to blame
                 self._line = self._line or (frame.f_code.co_filename, frame.f_lineno)
                 if frame.f_trace is None:
-                    frame.f_trace = self._told
+                    frame.f_trace = self._on_event
                     self._frames.append(frame)
             frame = frame.f_back
 
@@ -111,7 +111,7 @@ class _Growth:
         self._look()
         return None if self._guilty is None else place_of(*self._guilty)
 
-    def _told(self, frame: FrameType, event: str, value: Any) -> Any:
+    def _on_event(self, frame: FrameType, event: str, value: Any) -> Any:
         if is_library_file(frame.f_code.co_filename):
             return None
         self._look()
@@ -122,7 +122,7 @@ class _Growth:
             self._line = None if back is None else (back.f_code.co_filename, back.f_lineno)
         else:
             self._line = (frame.f_code.co_filename, frame.f_lineno)
-        return self._told
+        return self._on_event
 
     def _look(self) -> None:
         state = self._state()

@@ -44,7 +44,7 @@ class LineTimes:
         #: How often a line was begun.
         self.rounds: Counter[Line] = Counter()
         #: How often something was told while a line was at work: its rounds, and the functions that libraries called.
-        self.told: Counter[Line] = Counter()
+        self.events: Counter[Line] = Counter()
         #: How many modules each line called, and the modules in them.
         self.modules: Counter[Line] = Counter()
         #: Where a backward pass or an update was called from, through however many functions.
@@ -95,30 +95,30 @@ class LineTimes:
 
     def own(self, untraced: LineTimes) -> dict[Line, float]:
         """Seconds in a step of each line, and of what belongs to none, without what being told of it took."""
-        cost = max(self.total - untraced.total, 0.0) / max(self.told.total() - self.told[_ASIDE], 1)
+        cost = max(self.total - untraced.total, 0.0) / max(self.events.total() - self.events[_ASIDE], 1)
         lines = {line for step in self.steps for line in step if line != _ASIDE}
         taken = {line: median(step.get(line, 0.0) for step in self.steps) for line in lines}
-        return {line: max(seconds - cost * self.told[line], 0.0) for line, seconds in taken.items()}
+        return {line: max(seconds - cost * self.events[line], 0.0) for line, seconds in taken.items()}
 
     def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
         self._charge()
-        self.told[self._stack[-1]] += 1
+        self.events[self._stack[-1]] += 1
         file = frame.f_code.co_filename
-        told = None
+        events = None
         if not is_library_file(file):
             self._stack.append((file, frame.f_lineno))
-            told = self._went_on
+            events = self._went_on
         elif frame.f_code is _CALLS_A_MODULE:
             self.modules[self._stack[-1]] += 1
         self._since = time.perf_counter()
-        return told
+        return events
 
     def _went_on(self, frame: FrameType, event: str, argument: Any) -> Any:
         self._charge()
         if event == "line":
             line = self._stack[-1] = (frame.f_code.co_filename, frame.f_lineno)
             self.rounds[line] += 1
-            self.told[line] += 1
+            self.events[line] += 1
         elif event == "return" and len(self._stack) > 1:
             self._stack.pop()
         self._since = time.perf_counter()

@@ -163,12 +163,12 @@ def _read_many(
     reads_many: Callable[[list[Any]], Any], indices: list[Any], most: int, max_steps: float, watching: _Watching
 ) -> _Reading:
     """A whole batch: what that takes may have little to do with how many samples are in it."""
-    asked = indices[:most]
+    indices_read = indices[:most]
     with watching:
         began, computing = time.perf_counter(), time.thread_time()
-        samples = reads_many(asked)
+        samples = reads_many(indices_read)
         busy, took = time.thread_time() - computing, time.perf_counter() - began
-    return _Reading(samples, len(asked), took / len(asked), busy / max(took, 1e-9))
+    return _Reading(samples, len(indices_read), took / len(indices_read), busy / max(took, 1e-9))
 
 
 def _iterated(dataset: Any, most: int, max_steps: float, watching: _Watching) -> _Reading:

@@ -71,8 +71,8 @@ def _reason() -> str:
     """In the compiler's words, without its numbering. Not public, so it may be gone one day."""
     dynamo: Any = sys.modules.get("torch._dynamo.utils")
     known: list[Any] = getattr(dynamo, "get_compilation_metrics", list)()
-    said = str(getattr(known[-1], "recompile_reason", None) or "") if known else ""
-    return said.partition("\n")[0].partition(": ")[2]
+    message = str(getattr(known[-1], "recompile_reason", None) or "") if known else ""
+    return message.partition("\n")[0].partition(": ")[2]
 
 
 def _cores() -> int:

@@ -79,8 +79,8 @@ def _allocated() -> Callable[[], int] | None:
     mallinfo2.restype = _Mallinfo2
 
     def used() -> int:
-        told = mallinfo2()
-        return int(told.uordblks + told.hblkhd)
+        text = mallinfo2()
+        return int(text.uordblks + text.hblkhd)
 
     before = used()
     probe = torch.empty(_PROBE, dtype=torch.uint8)

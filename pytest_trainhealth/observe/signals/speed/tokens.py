@@ -40,8 +40,8 @@ class Tokens:
             if any(isinstance(module, nn.Embedding) for module in modules):
                 self._field = next(iter(self._batch))
             return
-        asked = [module for module in modules if isinstance(module, nn.Embedding) or module in models]
-        self._handles = [module.register_forward_pre_hook(self._given, with_kwargs=True) for module in asked]
+        looked_at = [module for module in modules if isinstance(module, nn.Embedding) or module in models]
+        self._handles = [module.register_forward_pre_hook(self._given, with_kwargs=True) for module in looked_at]
 
     def _given(self, module: nn.Module, args: Any, kwargs: Any = None) -> None:
         """Without keywords: the call has begun another step of a watched test, so this was just removed from it."""

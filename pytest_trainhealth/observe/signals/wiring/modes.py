@@ -36,11 +36,11 @@ class Modes:
     def run_begins(self) -> None:
         original = self._original = nn.Module.eval
 
-        def told(module: nn.Module) -> nn.Module:
+        def observed(module: nn.Module) -> nn.Module:
             self._places[id(module)] = user_place() or self._places.get(id(module))
             return original(module)
 
-        nn.Module.eval = told  # type: ignore[method-assign, assignment]
+        nn.Module.eval = observed  # type: ignore[method-assign, assignment]
 
     def run_ends(self) -> None:
         if self._original is not None:

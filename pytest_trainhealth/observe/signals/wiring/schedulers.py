@@ -31,12 +31,12 @@ class Schedulers:
     def run_begins(self) -> None:
         for kind in _KINDS:
             self._patched.callback(setattr, kind, "step", kind.step)
-            kind.step = self._told(kind.step)
+            kind.step = self._wrapped(kind.step)
 
     def run_ends(self) -> None:
         self._patched.close()
 
-    def _told(self, original: Callable[..., None]) -> Callable[..., None]:
+    def _wrapped(self, original: Callable[..., None]) -> Callable[..., None]:
         def step(scheduler: Any, *args: Any, **kwargs: Any) -> None:
             if self._inside or getattr(scheduler, "_is_initial", False):  # making one takes a step too
                 return original(scheduler, *args, **kwargs)

@@ -138,7 +138,7 @@ def test_being_told_is_not_taken_for_the_loop() -> None:
     loop, other, overhead = ("own.py", 4), ("own.py", 9), ("", -1)
     times, whole = LineTimes(), LineTimes(traced=False)
     times.steps, whole.steps = [{loop: 3.0, other: 1.0, overhead: 7.0}], [{("", 0): 2.0, overhead: 7.0}]
-    times.told.update({loop: 20_000, other: 1, overhead: 50_000})
+    times.events.update({loop: 20_000, other: 1, overhead: 50_000})
     assert times.own(whole) == pytest.approx({loop: 1.0, other: 1.0}, rel=1e-3)
     whole.steps = [{("", 0): 5.0}]  # interrupted: then nothing is known of it
     assert times.own(whole) == {loop: 3.0, other: 1.0}
@@ -156,8 +156,8 @@ def test_functions_that_a_library_calls_are_told_too(tmp_path: Path, clock: Cloc
         own.forward(nn.Sequential(nn.Linear(3, 3), nn.ReLU()), torch.ones(2, 3))
     file = str(tmp_path / "own.py")
     assert times.rounds[file, 2] == 1
-    assert times.told[file, 2] >= 1 + 3 * 3
-    assert times.told[file, 4] == times.rounds[file, 4] == 3
+    assert times.events[file, 2] >= 1 + 3 * 3
+    assert times.events[file, 4] == times.rounds[file, 4] == 3
 
 
 def test_modules_that_a_line_calls(tmp_path: Path, clock: Clock) -> None:
