@@ -16,7 +16,7 @@ The rooms, from the ground up; none imports from one below it in this list, and 
 `interventions/`                          cures and conditions: hooks on a run
 `programs/`                               what can be run again from its start
 `engine/`                                 judges, confirms, diagnoses, tries cures
-`stress/`, `replay/`, `compare/`          on top of the engine; none knows the others
+`stress/`, `reproducers/`, `compare/`     on top of the engine; none knows the others
 `examine.py`, `api.py`                    the pipeline, and what users call outside of pytest
 `reports/`                                lay out what others have found and stated
 `plugin/`                                 pytest's side; `plugin/hooks.py` is what pytest loads

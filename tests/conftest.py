@@ -42,11 +42,10 @@ _OF_THE_OUTER_RUN = (
 
 
 def _turn(item: pytest.Item) -> int:
-    path = item.path.relative_to(_TESTS)
     for place, name in enumerate(_LAST):
-        if path.is_relative_to(name):
+        if item.path.is_relative_to(_TESTS / name):
             return len(_FIRST) + 1 + place
-    return _FIRST.index(path.parts[0]) if path.parts[0] in _FIRST else len(_FIRST)
+    return next((place for place, name in enumerate(_FIRST) if item.path.is_relative_to(_TESTS / name)), len(_FIRST))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

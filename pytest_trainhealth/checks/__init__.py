@@ -1,46 +1,91 @@
-"""One file per check, named like its marker; its docstring is its page. Checks read traces only: no torch here."""
+"""One file per check, named like its marker; its docstring is its page. Checks read traces only: no torch here.
+
+A check's module defines
+
+``SIGNALS``       names of the signals that it needs (`observe/signals`)
+``ONE_BATCH``     one batch again and again, or one after the other
+``STEPS``         how many steps it takes as a rule
+``BLAMES_RATES``  whether a learning rate may be what it has found
+``max_steps``     ``(settings) -> int``: the most steps that a run may take
+``stop_when``     ``(trace, settings) -> bool``, asked after every step: is the promise kept, or clearly not?
+``judge``         ``(trace, settings, controls) -> Judgement``; `controls` are the traces asked for so far, by label
+``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
+
+and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
+``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name: ``clearly_better``, ``is_faster``, ``figures``.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from ..records.judgement import FailedRun, Judgement
 from ..records.trace import Trace
 
+Settings = Mapping[str, Any]
+Figures = Mapping[str, float | None]
 
-class Check(Protocol):
-    """What a check's module offers. `settings` are the values that apply to this item."""
 
-    #: Files of `observe/` whose signals it needs.
-    SIGNALS: tuple[str, ...]
-    #: One batch again and again, or one after the other.
-    ONE_BATCH: bool
-    #: How many steps it takes as a rule.
-    STEPS: int
-    #: Whether a learning rate may be what it has found.
-    ABOUT_HYPERPARAMETERS: bool
+@dataclass(frozen=True)
+class Check:
+    """What the engine knows of a check: all that is particular to one of them stands here, and nowhere else."""
 
-    def max_steps(self, settings: Mapping[str, Any]) -> int:
-        """The most steps that a run may take."""
+    name: str
+    signals: tuple[str, ...]
+    one_batch: bool
+    steps: int
+    blames_rates: bool
+    max_steps: Callable[[Settings], int]
+    stop_when: Callable[[Trace, Settings], bool]
+    judge: Callable[[Trace, Settings, Mapping[str, Trace]], Judgement]
+    result: Callable[[Trace, FailedRun | None], str]
+    #: Its place in a battery: what an early one finds may explain what a later one sees.
+    turn: int
+    #: It is about the time of the steps, with the user's own number of threads.
+    times_steps: bool = False
+    #: What comes after a run that passed, by its name in `examine.FOLLOW_UPS`.
+    follow_up: str | None = None
+    #: Who is asked about the verdict before it is given, by the name in `examine.SECOND_OPINIONS`.
+    second_opinion: str | None = None
+    #: A cured run that does not pass may still show what was the matter, where that is a matter of degree.
+    clearly_better: Callable[[Trace, FailedRun], bool] | None = None
+    #: And one that passes: is it better than the run without the cure at all?
+    is_faster: Callable[[Trace, FailedRun], bool] | None = None
+    #: What is worth knowing although it failed.
+    figures: Callable[[Trace], Figures] | None = None
 
-    def stop_when(self, trace: Trace, settings: Mapping[str, Any]) -> bool:
-        """Asked after every step: is the promise kept, or is it plain that it will not be?"""
 
-    def judge(self, trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = ...) -> Judgement:
-        """`controls` are the traces of those asked for so far, by the label of their cure."""
-
-    def result(self, trace: Trace, failed_run: FailedRun | None = None) -> str:
-        """A run in a few characters, for the table of re-runs: '2.303 -> 0.021'."""
+#: The turn of a check that says nothing about it: after all that do. By judgement, 99 leaves room.
+_LAST = 99
 
 
 @functools.cache
 def check(name: str) -> Check:
     module: Any = import_module(f".{name}", __name__)
-    return module  # type: ignore[no-any-return]
+    own = vars(module)
+    return Check(
+        name=name,
+        signals=module.SIGNALS,
+        one_batch=module.ONE_BATCH,
+        steps=module.STEPS,
+        blames_rates=module.BLAMES_RATES,
+        max_steps=module.max_steps,
+        stop_when=module.stop_when,
+        judge=module.judge,
+        result=module.result,
+        turn=own.get("TURN", _LAST),
+        times_steps=own.get("TIMES_STEPS", False),
+        follow_up=own.get("FOLLOW_UP"),
+        second_opinion=own.get("SECOND_OPINION"),
+        clearly_better=own.get("clearly_better"),
+        is_faster=own.get("is_faster"),
+        figures=own.get("figures"),
+    )
 
 
 def check_page(name: str) -> str:

@@ -40,7 +40,9 @@ SIGNALS = (
     "clipping",
 )
 ONE_BATCH = False
-ABOUT_HYPERPARAMETERS = False
+BLAMES_RATES = False
+#: First: a wiring fault must not be taken for a matter of learning rates. By judgement.
+TURN = 0
 #: Wiring is the same at every step; two more show gradients of the step before. By judgement.
 STEPS = 4
 #: Zero-initialised branches behind a warm-up from 0, rarely used experts: they show up within a few more steps.

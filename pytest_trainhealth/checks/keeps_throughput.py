@@ -34,7 +34,7 @@ from typing import Any
 from .. import wording
 from ..analysis import timing
 from ..analysis.run_failures import broke_down
-from ..analysis.timing import measured as measured
+from ..analysis.timing import measured
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, FailIfConfirmed, Judgement, Passed
 from ..records.speed import PHASES
 from ..records.symptoms import MEMORY, PERFORMANCE
@@ -43,7 +43,10 @@ from ..records.verdict import Symptom
 
 SIGNALS: tuple[str, ...] = ("split", "memory", "tokens", "threads", "compilations")
 ONE_BATCH = False
-ABOUT_HYPERPARAMETERS = False
+BLAMES_RATES = False
+TIMES_STEPS = True
+#: With several threads that wait for one another, a step may seem to compute while it waits for its data.
+SECOND_OPINION = "one_thread"
 #: At most 15 of them are warm-up; by judgement 15 more are enough for a median.
 STEPS = 30
 #: Longer than it computes. By judgement: the words themselves: half of the time.
@@ -152,6 +155,9 @@ def _describe(known: Mapping[str, float | None]) -> str:
     computing = sum(known[f"{phase}_ms"] or 0.0 for phase in PHASES if phase not in ("wait", "transfer"))
     parts = {"waiting": known["wait_ms"] or 0.0, "moving": known["transfer_ms"] or 0.0, "computing": computing}
     return ", ".join(f"{name} {wording.short(ms)} ms" for name, ms in parts.items() if ms or name != "moving")
+
+
+figures = measured
 
 
 def clearly_better(trace: Trace, failed_run: FailedRun) -> bool:

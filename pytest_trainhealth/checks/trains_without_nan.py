@@ -39,7 +39,9 @@ from ..records.trace import Trace
 
 SIGNALS: tuple[str, ...] = ()
 ONE_BATCH = False
-ABOUT_HYPERPARAMETERS = True
+BLAMES_RATES = True
+#: Other circumstances, how far the limits are, and a search.
+FOLLOW_UP = "stress"
 #: By judgement: long enough for a rate that is too high to show, short enough to be taken under many circumstances.
 STEPS = 50
 

@@ -32,7 +32,9 @@ from ..records.verdict import Symptom
 
 SIGNALS = ("probes",)
 ONE_BATCH = False
-ABOUT_HYPERPARAMETERS = False
+BLAMES_RATES = False
+#: After the wiring, before anything that learns. By judgement: 1.
+TURN = 1
 #: The last look of the probes is at step 8 (observe/signals/probes/probes.py).
 STEPS = 9
 

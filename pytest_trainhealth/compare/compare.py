@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 import torch
 
-from ..checks import check as find_check
+from ..engine.request import Request
+from ..programs.plan import RunPlan
 from ..records.comparison import Comparison, OperatorTime
-from ..settings import KEEPS_THROUGHPUT, WrongSetting, setting
+from ..settings import WrongSetting, setting
 from . import thread_counts
 from .decision import decide
 from .differences import grown_operators, of_files, of_losses, of_memorising
@@ -36,55 +37,61 @@ _MEMORISING, _SHARE = 200, 0.25
 _SHARE_OF_BUDGET = 0.6
 
 
-def compared(
-    subject: object, locator: TestLocator | None, values: Mapping[str, Any], seed: int, call: int, deadline: float
-) -> Comparison | None:
+@dataclass(frozen=True)
+class Terms:
+    """On which both revisions are compared."""
+
+    revision: str
+    tolerance: float
+    deadline: float
+    check: str
+    seed: int
+    #: torch's number, the same for both.
+    threads: int
+    device: str | None
+    #: Steps that the check itself takes from one start.
+    promised: int
+
+    @property
+    def build(self) -> dict[str, Any]:
+        """What a process has to know to build the training."""
+        return {name: getattr(self, name) for name in ("check", "seed", "threads", "device", "promised")}
+
+
+def with_revision(subject: object, request: Request, plan: RunPlan) -> Comparison | None:
     """As the settings of a check ask for it; None where they do not."""
-    revision = values.get("against")
+    values, revision = request.values, request.values.get("against")
     if revision is None:
         return None
     if not str(revision).strip():
         raise WrongSetting("against: the revision is empty: is a variable not set?")
-    tolerance = values.get("tolerance", setting("tolerance").default)
     now = time.monotonic()
-    try:
-        locator = of_function(subject) if locator is None else replace(locator, call=call)
-    except CannotCompare as why:
-        return Comparison(revision, "could not compare", tolerance, str(why))
-    return compare(
-        locator,
+    terms = Terms(
         revision,
-        seed=seed,
+        tolerance=values.get("tolerance", setting("tolerance").default),
+        deadline=now + _SHARE_OF_BUDGET * (plan.deadline - now),
+        check=request.check,
+        seed=request.seed,
         threads=torch.get_num_threads(),
         device=values.get("device"),
-        promised=find_check(KEEPS_THROUGHPUT).max_steps(values),
-        tolerance=tolerance,
-        deadline=now + _SHARE_OF_BUDGET * (deadline - now),
+        promised=plan.max_steps,
     )
+    locator = request.locator
+    try:
+        return compare(of_function(subject) if locator is None else replace(locator, call=request.call), terms)
+    except CannotCompare as why:
+        return Comparison(revision, "could not compare", terms.tolerance, str(why))
 
 
-def compare(
-    locator: TestLocator,
-    revision: str,
-    *,
-    seed: int,
-    threads: int,
-    device: str | None,
-    promised: int,
-    tolerance: float,
-    deadline: float,
-) -> Comparison:
-    """`threads`: torch's number, the same on both sides. `promised`: steps that the check itself takes from one start.
-
-    `WrongSetting` where there is no such revision.
-    """
-    build = {"seed": seed, "threads": threads, "device": device, "promised": promised}
+def compare(locator: TestLocator, terms: Terms) -> Comparison:
+    """`WrongSetting` where there is no such revision."""
+    revision, tolerance, deadline = terms.revision, terms.tolerance, terms.deadline
     try:
         top = top_of(locator.file.parent)
         commit = commit_of(top, revision)
         notes = of_files(uncommitted(top), dependencies_differ(top, commit), revision)
-        with worktree(top, commit) as made, _sides(locator, made, revision, build, deadline) as (current, other):
-            pairs, threads_notes = _timed(current, other, threads, tolerance, deadline)
+        with worktree(top, commit) as made, _sides(locator, made, terms) as (current, other):
+            pairs, threads_notes = _timed(current, other, terms)
             notes += threads_notes
             found = pairs.found()
             outcome = decide(found, tolerance)
@@ -99,32 +106,28 @@ def compare(
 
 
 @contextmanager
-def _sides(
-    locator: TestLocator, other: Worktree, revision: str, build: Mapping[str, Any], deadline: float
-) -> Iterator[tuple[Revision, Revision]]:
+def _sides(locator: TestLocator, other: Worktree, terms: Terms) -> Iterator[tuple[Revision, Revision]]:
     """Both are started before either is waited for: most of it is importing torch."""
     top = other.top
     if not locator.file.resolve().is_relative_to(top):
         raise CannotCompare(f"{locator.file.name} is not in the repository {top}")
     with ExitStack() as ended:
         sides: list[Revision] = []
-        for name, side in (("here", top), (f"at {revision}", other.folder)):
+        for name, side in (("here", top), (f"at {terms.revision}", other.folder)):
             folders = Folders(top, side)
             path = folders.import_path(sys.path, sys.modules)
             order = locator.order(folders, other.around / f"cache-{len(sides)}")
-            order |= {**build, "top": str(top), "side": str(side), "worktree": other.to_json(), "path": path}
-            sides.append(ended.enter_context(Revision(name, order, deadline)))
+            order |= {**terms.build, "top": str(top), "side": str(side), "worktree": other.to_json(), "path": path}
+            sides.append(ended.enter_context(Revision(name, order, terms.deadline)))
         for each in sides:
             each.ready()
         yield sides[0], sides[1]
 
 
-def _timed(
-    current: Revision, other: Revision, threads: int, tolerance: float, deadline: float
-) -> tuple[Pairs, list[str]]:
+def _timed(current: Revision, other: Revision, terms: Terms) -> tuple[Pairs, list[str]]:
     """Pairs, and why with other threads than the user's."""
-    notes = thread_counts.settle((current, other), threads)
-    return paired(current, other, tolerance, deadline), notes
+    notes = thread_counts.settle((current, other), terms.threads)
+    return paired(current, other, terms.tolerance, terms.deadline), notes
 
 
 def _grown(current: Revision, other: Revision) -> tuple[OperatorTime, ...]:

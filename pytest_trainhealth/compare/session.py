@@ -12,7 +12,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from ..checks import check as find_check
-from ..programs.plan import RunPlan
+from ..programs.plan import Look, RunPlan
 from ..programs.start import Start
 from ..programs.training_program import TrainingProgram
 from ..settings import OVERFITS_ONE_BATCH
@@ -108,10 +108,7 @@ class Served:
         if not self._start.repeatable:
             return {"steps": None}
         plan = RunPlan(
-            max_steps=most,
-            signals=check.SIGNALS,
-            stop_when=lambda trace: check.stop_when(trace, {}),
-            device=self._device,
+            most, Look(check.signals), stop_when=lambda trace: check.stop_when(trace, {}), device=self._device
         )
         trace = self._program.record(plan)
         return {"steps": trace.steps if trace.steps < most else None}

@@ -1,20 +1,23 @@
 """The closer look at a training that failed: the same run once more, with every signal.
 
-One that is slow, or whose memory grows, is looked at in one short run, and in one with joined batches.
+One that is slow, or whose memory grows, is looked at in one short run, and in one with joined batches. What comes of it
+is a trace of its own: the run that failed is a record, and stays as it was.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..analysis.timing import LEAST_WARM_UP, too_few_samples
 from ..observe.microscope import under_the_microscope
 from ..observe.signals import CLOSER_LOOK
 from ..observe.signals.speed.slow_calls import STEPS
+from ..programs.plan import Look
 from ..records.intervention import Cure
 from ..records.speed import JoinedRecord
-from ..records.symptoms import EXPLOSION, MEMORY, PERFORMANCE
+from ..records.symptoms import row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 from .examination import Examination
@@ -31,44 +34,64 @@ _AT_LEAST_JOINED = 4
 
 
 def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
-    """The failed run once more with every signal; a step that was not finite goes under the microscope."""
+    """All that is to be seen of the failed run, `trace`, where it can be run once more."""
     if not examination.program.repeatable:
         return trace
-    if symptom.category in (PERFORMANCE, MEMORY):
-        return _slow(examination, trace, symptom)
-    exploded = symptom.category == EXPLOSION
-    max_steps = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
-    at = trace.nonfinite.step if exploded and trace.nonfinite is not None else None
-    plan = replace(
-        examination.plan, max_steps=max_steps, signals=CLOSER_LOOK, every_step=exploded, timer=None, look_closely_at=at
-    )
-    closer = examination.record(plan)
-    if not exploded and closer.losses:
-        # the same run, so what was seen of the rest of it still holds
-        closer.losses, closer.updates, closer.backwards = trace.losses, trace.updates, trace.backwards
-        for label, record in trace.optimizers.items():
-            if label in closer.optimizers:
-                closer.optimizers[label].rates = record.rates
-    if exploded and closer.nonfinite is not None:
-        step = closer.nonfinite.step
-        around_step = {step: under_the_microscope if plan.capture is None else plan.capture(under_the_microscope)}
-        culprit = examination.record(replace(plan, max_steps=step + 1, signals=(), around_step=around_step)).culprit
-        closer.culprit = None if culprit is None else replace(culprit, step=step)
-    return closer
+    return _LOOK_AT[row_of(symptom).closeup](examination, symptom, trace)
 
 
-def _slow(examination: Examination, trace: Trace, symptom: Symptom) -> Trace:
+def _everything(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
+    plan = replace(examination.rerun, max_steps=min(max(trace.steps, 1), _CLOSER_STEPS))
+    closer = examination.record(plan.looking(Look(CLOSER_LOOK)))
+    if not closer.losses:
+        return closer
+    # the same run, so what was seen of the rest of it still holds
+    rates = {label: record.rates for label, record in trace.optimizers.items()}
+    optimizers = {
+        label: replace(record, rates=rates[label]) if label in rates else record
+        for label, record in closer.optimizers.items()
+    }
+    return replace(closer, losses=trace.losses, updates=trace.updates, backwards=trace.backwards, optimizers=optimizers)
+
+
+def _nonfinite(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
+    """Every step is looked at, and the one that was not finite goes under the microscope."""
+    plan = replace(examination.rerun, max_steps=max(trace.steps, 1))
+    at = None if trace.nonfinite is None else trace.nonfinite.step
+    closer = examination.record(plan.looking(Look(CLOSER_LOOK, every_step=True, closely_at=at)))
+    if closer.nonfinite is None:
+        return closer
+    step, capture = closer.nonfinite.step, plan.wrap.capture
+    microscope = under_the_microscope if capture is None else capture(under_the_microscope)
+    look = Look(every_step=True, closely_at=at)
+    culprit = examination.record(replace(plan, max_steps=step + 1).looking(look).around(step, microscope)).culprit
+    return replace(closer, culprit=None if culprit is None else replace(culprit, step=step))
+
+
+def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
     """The run as it was timed, with what the closer look showed. Nothing of that look is timed."""
-    plan = replace(examination.plan, timer=None, stop_when=lambda trace: False, catch_errors=True)
-    seen = examination.record(replace(plan, max_steps=STEPS, signals=_LOOKS, from_forward=True)).speed
-    speed = trace.speed
-    speed.load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    speed.loading, speed.kept_graphs = seen.loading, seen.kept_graphs
-    speed.calls, speed.operators, speed.syncs = seen.calls, seen.operators, seen.syncs
-    speed.line, speed.loop = seen.line, seen.loop
-    if symptom.category == PERFORMANCE and too_few_samples(symptom):
-        speed.joined = _joined(examination, trace)
-    return trace
+    plan = replace(examination.rerun.until(STEPS), catch_errors=True)
+    seen = examination.record(plan.looking(Look(_LOOKS, from_forward=True))).speed
+    speed = replace(
+        trace.speed,
+        load=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        loading=seen.loading,
+        kept_graphs=seen.kept_graphs,
+        calls=seen.calls,
+        operators=seen.operators,
+        syncs=seen.syncs,
+        line=seen.line,
+        loop=seen.loop,
+        joined=_joined(examination, trace) if too_few_samples(symptom) else trace.speed.joined,
+    )
+    return replace(trace, speed=speed)
+
+
+_LOOK_AT: dict[str, Callable[[Examination, Symptom, Trace], Trace]] = {
+    "everything": _everything,
+    "nonfinite": _nonfinite,
+    "speed": _speed,
+}
 
 
 def _joined(examination: Examination, trace: Trace) -> JoinedRecord | None:
@@ -76,10 +99,7 @@ def _joined(examination: Examination, trace: Trace) -> JoinedRecord | None:
     if count is None:
         return None
     cure = Cure("larger_batches", f"{count} batches joined into one", {"count": count})
-    plan = replace(
-        examination.plan, timer=None, stop_when=lambda trace: False, max_steps=2 * LEAST_WARM_UP, cures=(cure,)
-    )
-    wide = examination.record(plan)
+    wide = examination.record(examination.rerun.until(2 * LEAST_WARM_UP).curing(cure))
     if wide.without_effect or wide.crash is not None or len(wide.computes) <= LEAST_WARM_UP:
         return None
     # the fastest step of each: other work on the machine only ever makes them slower

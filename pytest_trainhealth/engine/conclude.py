@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..analysis.comparison import comparison_figures, judge_comparison
 from ..analysis.hotspots import describe_operators
 from ..analysis.run_failures import crashed
+from ..programs.plan import RunPlan
 from ..records.comparison import Comparison
 from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passed
-from ..records.symptoms import EXPLOSION, MEMORY, PERFORMANCE
+from ..records.symptoms import row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom, Verdict
 from .diagnosis import Diagnosis, KnownCause, explain_crash, find_causes
@@ -20,81 +21,97 @@ from .examination import Examination
 _OTHER_SEED = 7919
 
 
-@dataclass
+@dataclass(frozen=True)
 class FollowedUp:
-    """The judgement after all, with the run that decided it."""
+    """The judgement after all, with the run that decided it and the plan that makes that run again."""
 
     judgement: Judgement
     trace: Trace
-    notes: list[str] = field(default_factory=list)
+    plan: RunPlan
+    notes: tuple[str, ...] = ()
 
 
 #: What a check that passed is followed up by. Handed in, for who concludes need not know of it.
 FollowUp = Callable[[Examination, Passed, Trace], FollowedUp]
 
 
+@dataclass(frozen=True)
+class Conclusion:
+    verdict: Verdict
+    #: Makes the run again that decided.
+    plan: RunPlan
+
+
 def conclude(
     examination: Examination,
-    trace: Trace | None,
     name: str,
     known: list[KnownCause],
-    comparison: Comparison | None,
+    *,
+    trace: Trace | None = None,
+    comparison: Comparison | None = None,
     follow_up: FollowUp | None = None,
-) -> Verdict:
+) -> Conclusion:
+    """`trace` is a run that was made already. What is found is added to `known`, the causes of earlier checks."""
     try:
         trace, judgement = examination.run_and_judge(examination.plan, trace)
     except Exception as error:
-        return _explained(examination, name, error)
+        return Conclusion(_explained(examination, name, error), examination.plan)
     notes = (*examination.program.remarks, *(() if comparison is None else comparison.notes))
     if isinstance(judgement, Passed) and follow_up is not None:
         after = follow_up(examination, judgement, trace)
         trace, judgement, notes = after.trace, after.judgement, (*notes, *after.notes)
+        examination = replace(examination, plan=after.plan)
     if isinstance(judgement, Symptom):
         judgement = confirm_with_other_seed(examination, judgement)
+    symptom, found = None, Diagnosis()
     if isinstance(judgement, FailIfConfirmed):
-        symptom = judgement.symptom
-        found = find_causes(examination, symptom, trace, known, only_if_confirmed=True, rates=judgement.rates)
-        proven = any(f.confirmed for f in found.findings)
-        if proven and not isinstance(confirm_with_other_seed(examination, symptom), Passed):
-            known += found.known
-            return _failed(examination, name, symptom, found, trace, notes)
-        judgement = judgement.otherwise
-    if isinstance(judgement, Passed) and comparison is not None:
-        judgement, trace.comparison = judge_comparison(comparison, judgement), comparison
-    if isinstance(judgement, Symptom):
-        found = find_causes(examination, judgement, trace, known)
-        varies = _no_longer_slow(examination, judgement) if trace.comparison is None else None
-        if varies is None:
-            known += found.known
-            return _failed(examination, name, judgement, found, trace, notes)
-        judgement = varies
+        doubted, judgement = judgement, judgement.otherwise
+        found = find_causes(examination, doubted.symptom, trace, known, only_if_confirmed=True, rates=doubted.rates)
+        proven = any(finding.confirmed for finding in found.findings)
+        if proven and not isinstance(confirm_with_other_seed(examination, doubted.symptom), Passed):
+            symptom = doubted.symptom
+    if symptom is None and isinstance(judgement, Passed) and comparison is not None:
+        judgement, trace = judge_comparison(comparison, judgement), replace(trace, comparison=comparison)
+    if symptom is None and isinstance(judgement, Symptom):
+        symptom, found = judgement, find_causes(examination, judgement, trace, known)
+        no_longer = _no_longer_slow(examination, judgement) if trace.comparison is None else None
+        if no_longer is not None:
+            symptom, judgement = None, no_longer
+    if symptom is not None:
+        known += found.known
+        return Conclusion(_failed(examination, name, symptom, found, trace, notes), examination.plan)
+    assert isinstance(judgement, Passed | CouldNotJudge)
+    return Conclusion(_not_failed(examination, name, judgement, trace, notes), examination.plan)
+
+
+def _not_failed(
+    examination: Examination, name: str, judgement: Passed | CouldNotJudge, trace: Trace, notes: tuple[str, ...]
+) -> Verdict:
+    check, figures, steps = examination.check.name, judgement.figures, trace.steps
     if isinstance(judgement, CouldNotJudge):
-        return Verdict(examination.check_name, name, "could not judge", judgement.reason, notes=notes,
-                       figures=judgement.figures, steps=trace.steps)  # fmt: skip
-    assert isinstance(judgement, Passed)
-    return Verdict(examination.check_name, name, "passed", notes=(*judgement.notes, *notes), figures=judgement.figures,
-                   steps=trace.steps)  # fmt: skip
+        return Verdict(check, name, "could not judge", judgement.reason, notes=notes, figures=figures, steps=steps)
+    return Verdict(check, name, "passed", notes=(*judgement.notes, *notes), figures=figures, steps=steps)
 
 
 def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judgement:
-    """Before accusing: do other random numbers show the same? NaN has been seen for a fact."""
-    if symptom.category == EXPLOSION or not examination.program.repeatable:
+    """Before accusing: do other random numbers show the same?"""
+    row = row_of(symptom)
+    if not row.needs_second_run or not examination.program.repeatable:
         return symptom
-    _, judgement = examination.run_and_judge(replace(examination.plan, seed_offset=_OTHER_SEED, timer=None))
-    of_the_machine = symptom.category in (PERFORMANCE, MEMORY)
+    _, judgement = examination.run_and_judge(replace(examination.rerun, seed_offset=_OTHER_SEED))
     if isinstance(judgement, Passed):
-        seen = "in one run of two" if of_the_machine else "with one seed of two"
+        seen = "in one run of two" if row.about_machine else "with one seed of two"
         return replace(judgement, notes=(*judgement.notes, f"{seen}: {symptom.summary}"))
-    if isinstance(judgement, CouldNotJudge) and of_the_machine:
+    if isinstance(judgement, CouldNotJudge) and row.about_machine:
         return replace(judgement, reason=f"{symptom.summary}; not seen twice: {judgement.reason}")
     return judgement if isinstance(judgement, FailIfConfirmed) else symptom
 
 
 def _no_longer_slow(examination: Examination, symptom: Symptom) -> CouldNotJudge | None:
     """The machine may have been busy for a while. Some time has passed since, and it has to be slow still."""
-    if symptom.category != PERFORMANCE or not examination.program.repeatable:
+    if not row_of(symptom).comes_and_goes or not examination.program.repeatable:
         return None
-    _, again = examination.run_and_judge(replace(examination.plan, timer=None))
+    _, again = examination.run_and_judge(examination.rerun)
     if not isinstance(again, Passed):
         return None
     return CouldNotJudge(f"the speed varies: {symptom.summary}; a later run passed", again.figures)
@@ -115,10 +132,11 @@ def _failed(
 ) -> Verdict:
     if not examination.program.repeatable:
         notes = (*notes, f"no re-runs: {examination.program.why_not}")
-    if not found.findings and trace.speed.operators:
-        notes = (*notes, f"dearest operators, by their own time: {describe_operators(trace.speed.operators)}")
+    if not found.findings and found.operators:
+        notes = (*notes, f"dearest operators, by their own time: {describe_operators(found.operators)}")
+    figures = examination.check.figures
     return Verdict(
-        examination.check_name,
+        examination.check.name,
         name,
         "failed",
         symptom=symptom,
@@ -128,16 +146,10 @@ def _failed(
         untried=found.untried,
         notes=notes,
         figures={
-            **_figures(examination, trace),
+            **({} if figures is None else figures(trace)),
             **comparison_figures(trace.comparison),
             "measured": symptom.measured,
             "limit": symptom.limit,
         },
         steps=trace.steps,
     )
-
-
-def _figures(examination: Examination, trace: Trace) -> dict[str, float | None]:
-    """A check whose figures are worth knowing although it failed says what it measured."""
-    known = getattr(examination.check, "measured", None)
-    return {} if known is None else known(trace)

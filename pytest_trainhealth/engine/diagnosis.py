@@ -10,7 +10,7 @@ from ..causes import Cause, Stage, Suspicion, all_causes
 from ..causes import cause as find_cause
 from ..observe.signals import CLOSER_LOOK
 from ..records.intervention import Cure
-from ..records.symptoms import EXPLOSION, INSTABILITY, MEMORY, PERFORMANCE
+from ..records.symptoms import row_of
 from ..records.trace import Trace
 from ..records.verdict import Finding, Rerun, Symptom
 from .closeup import closer_look
@@ -31,7 +31,7 @@ class KnownCause:
     cure: Cure | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Diagnosis:
     findings: tuple[Finding, ...] = ()
     reruns: tuple[Rerun, ...] = ()
@@ -39,6 +39,8 @@ class Diagnosis:
     untried: tuple[str, ...] = ()
     #: What the next checks of the same training may build on.
     known: tuple[KnownCause, ...] = ()
+    #: Of a training that is slow: the operators that took most of a step, with their share of it.
+    operators: tuple[tuple[str, float], ...] = ()
 
 
 def find_causes(
@@ -52,23 +54,23 @@ def find_causes(
 ) -> Diagnosis:
     """`known` are causes that other checks of the same training have found: one cause may explain several.
 
-    `doubtful`: only what a cure can prove is of interest, and a learning rate only where the loss is unstable, or
-    where the check asks for `rates`.
+    `only_if_confirmed`: only what a cure can prove is of interest, and a learning rate only where the loss is unstable,
+    or where the check asks for `rates`.
     """
-    examination.steps_spent = 0  # what it took to judge is not diagnosing
-    runs = Reruns(examination, max(trace.steps, examination.check.STEPS), symptom)
-    if symptom.category in (PERFORMANCE, MEMORY):  # a training that does not learn is not slow for the same reason
+    check, row = examination.check, row_of(symptom)
+    runs = Reruns(examination, max(trace.steps, check.steps), symptom, spent_before=examination.steps_spent)
+    if row.about_machine:  # a training that does not learn is not slow for the same reason
         known = [each for each in known if symptom.category in find_cause(each.finding.cause).explains]
     for each in known:
         rerun = runs(each.cure) if each.cure is not None else None
         if rerun is not None and rerun.healthy:
-            if examination.plan.capture is not None:
+            if examination.plan.wrap.capture is not None:
                 closer_look(examination, symptom, trace)  # nothing more to find, but what shows it is to be kept
             return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
     closer = closer_look(examination, symptom, trace)
     wiring_faults = [each.finding for each in known if find_cause(each.finding.cause).stage is Stage.STRUCTURE]
-    unstable = symptom.category in (EXPLOSION, INSTABILITY) if only_if_confirmed else symptom.category == EXPLOSION
-    about_rates = rates or unstable or (examination.check.ABOUT_HYPERPARAMETERS and not only_if_confirmed)
+    unstable = row.blames_rates == "always" or (row.blames_rates == "if confirmed" and only_if_confirmed)
+    about_rates = rates or unstable or (check.blames_rates and not only_if_confirmed)
     suspicions, ruled_out = _suspicions(closer, symptom, about_rates and not wiring_faults)
     if only_if_confirmed:
         suspicions = [(cause, suspicion) for cause, suspicion in suspicions if suspicion.cures]
@@ -84,23 +86,24 @@ def find_causes(
     findings = _rule_out_rates(examination, findings, runs)
     reruns = () if findings else tuple(runs.done.values())
     sure = tuple(each for each in tried if each.finding.certainty != "possible")
-    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(runs.untried), sure)
+    operators = tuple(closer.speed.operators)
+    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(runs.untried), sure, operators)
 
 
 def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
     """An error of the user's code once more, looked at closely. None where no cause explains it."""
     if not examination.program.repeatable:
         return None
-    plan = replace(examination.plan, catch_errors=True, timer=None)
+    plan = replace(examination.rerun, catch_errors=True)
     crash = examination.record(plan).crash
     if crash is None:
         return None
-    trace = examination.record(replace(plan, signals=CLOSER_LOOK, look_closely_at=crash.step))
+    trace = examination.record(plan.looking(replace(plan.look, signals=CLOSER_LOOK, closely_at=crash.step)))
     if trace.crash is None:
         return None
     symptom = crashed(trace.crash)
     suspicions, ruled_out = _suspicions(trace, symptom, about_rates=False)
-    runs = Reruns(examination, max(trace.steps, examination.check.STEPS), symptom)
+    runs = Reruns(examination, max(trace.steps, examination.check.steps), symptom)
     findings = tuple(each.finding for each in _try_cures(suspicions, runs, symptom))
     return (trace, Diagnosis(findings, (), tuple(ruled_out), tuple(runs.untried))) if findings else None
 
@@ -189,11 +192,11 @@ def finding_of(
 
 def _rule_out_rates(examination: Examination, findings: list[Finding], runs: Reruns) -> list[Finding]:
     """Beside a confirmed cause of structure, other learning rates are shown not to help."""
-    asks_about_rates = examination.check.ABOUT_HYPERPARAMETERS and examination.check.ONE_BATCH
+    asks_about_rates = examination.check.blames_rates and examination.check.one_batch
     if not asks_about_rates or not findings or not findings[0].confirmed:
         return findings
     first = findings[0]
-    tells_nothing = first.symptom is None or first.symptom.category == EXPLOSION
+    tells_nothing = first.symptom is None or row_of(first.symptom).blames_rates == "always"
     if tells_nothing or find_cause(first.cause).stage is Stage.RATES:
         return findings
     rivals = [r for r in (runs(cure) for cure in _OTHER_RATES) if r is not None and not r.healthy]

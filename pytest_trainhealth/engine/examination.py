@@ -1,23 +1,24 @@
-"""A check on a program: record, judge, and where the trace alone cannot decide, judge beside a control."""
+"""A check on a program: record, judge, and where the trace alone cannot decide, judge against a control."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..analysis.timing import fast_step
 from ..checks import Check
-from ..checks import check as find_check
 from ..observe.source.engine_frames import engine_frame
-from ..programs.plan import RunPlan, never
+from ..programs.plan import RunPlan
 from ..programs.program import Program
 from ..records.intervention import Cure
 from ..records.judgement import UNTREATED, FailedRun, Judgement, NeedsControl, Passed
-from ..records.symptoms import PERFORMANCE
+from ..records.symptoms import row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom
+
+Better = Callable[[Trace, FailedRun], bool]
 
 
 @dataclass
@@ -25,8 +26,9 @@ class Examination:
     """One check on one program, with the steps spent on it so far."""
 
     program: Program
-    check_name: str
+    check: Check
     values: Mapping[str, Any]
+    #: How the run is made that decides. All others are made as `rerun` says.
     plan: RunPlan
     steps_spent: int = 0
     #: The run that decided, before any cure.
@@ -34,8 +36,9 @@ class Examination:
     _controls: dict[str, Trace] = field(default_factory=dict)
 
     @property
-    def check(self) -> Check:
-        return find_check(self.check_name)
+    def rerun(self) -> RunPlan:
+        """The plan of every run but the first: nobody keeps its time."""
+        return self.plan.untimed()
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
@@ -45,55 +48,55 @@ class Examination:
 
     def run_and_judge(self, plan: RunPlan, trace: Trace | None = None) -> tuple[Trace, Judgement]:
         trace = trace or self.record(plan)
-        untreated_run = self.untreated
-        self.untreated = self.untreated or trace
-        controls: dict[str, Trace] = {} if untreated_run is None or not plan.cures else {UNTREATED: untreated_run}
+        before = self.untreated
+        self.untreated = before or trace
+        cures = plan.treatment.cures
+        controls: dict[str, Trace] = {} if before is None or not cures else {UNTREATED: before}
         judgement = self.check.judge(trace, self.values, controls)
         while isinstance(judgement, NeedsControl):
             wanted = judgement.control
             if not judgement.once or wanted.label not in self._controls:
-                alone = replace(plan, cures=(*plan.cures, wanted), max_steps=trace.steps, stop_when=never, timer=None)
-                self._controls[wanted.label] = self.record(alone)
+                self._controls[wanted.label] = self.record(plan.untimed().until(trace.steps).curing(*cures, wanted))
             controls[wanted.label] = self._controls[wanted.label]
             judgement = self.check.judge(trace, self.values, controls)
         return trace, judgement
 
     def run_with(self, *cures: Cure) -> tuple[Trace, bool]:
         """The trace of a re-run with these cures, and whether it is healthy."""
-        trace, judgement = self.run_and_judge(replace(self.plan, cures=cures, timer=None))
+        trace, judgement = self.run_and_judge(self.rerun.curing(*cures))
         return trace, isinstance(judgement, Passed) and trace.crash is None
 
     def try_cures(self, cures: Sequence[Cure], symptom: Symptom) -> tuple[str, bool, bool]:
         """What comes of these cures in a few characters, whether it is healthy, and whether it confirms the cause."""
         trace, healthy = self.run_with(*cures)
         failed_run = FailedRun(self.untreated or trace, symptom)
-        confirms = healthy or self._all("clearly_better", [trace], [failed_run])
-        if confirms and symptom.category == PERFORMANCE:
+        confirms = healthy or _all(self.check.clearly_better, [trace], [failed_run])
+        if confirms and row_of(symptom).comes_and_goes:
             return self._once_more(cures, trace, healthy, failed_run)
         return self._result(trace, failed_run), healthy, confirms
 
     def _once_more(
         self, cures: Sequence[Cure], trace: Trace, healthy: bool, failed_run: FailedRun
     ) -> tuple[str, bool, bool]:
-        """The machine may have been busy until then and quiet since: without the cure it has to be slow still, and with
-        it fast again, each time against each time."""
-        untreated_run, judgement = self.run_and_judge(replace(self.plan, timer=None))
+        """The machine may have been busy before and quiet since. So the training is run once more without the cure,
+        which has to be slow again, and once more with it, which has to be fast again: each run against each."""
+        untreated, judgement = self.run_and_judge(self.rerun)
         again, healthy_again = self.run_with(*cures)
-        cured, before = [trace, again], [failed_run, replace(failed_run, trace=untreated_run)]
+        cured, before = [trace, again], [failed_run, replace(failed_run, trace=untreated)]
         both = healthy and healthy_again and not isinstance(judgement, Passed)
-        healthy = both and self._all("is_faster", cured, before)
-        confirms = healthy or self._all("clearly_better", cured, before)
-        # told is the fastest of each, or where that proves nothing, what speaks against it
+        healthy = both and _all(self.check.is_faster, cured, before)
+        confirms = healthy or _all(self.check.clearly_better, cured, before)
+        # the fastest run of each kind is shown, or where that proves nothing, the run that speaks against it
         shown = (min if confirms else max)(cured, key=_seconds)
         return self._result(shown, min(before, key=lambda each: _seconds(each.trace))), healthy, confirms
 
     def _result(self, trace: Trace, failed_run: FailedRun) -> str:
         return f"raises {trace.crash.kind}" if trace.crash is not None else self.check.result(trace, failed_run)
 
-    def _all(self, requested: str, cured: Sequence[Trace], failed_run: Sequence[FailedRun]) -> bool:
-        """Of re-runs: they show what was the matter, where that is one of degree."""
-        answers = getattr(self.check, requested, None)
-        return answers is not None and all(answers(trace, each) for trace in cured for each in failed_run)
+
+def _all(better: Better | None, cured: Sequence[Trace], failed: Sequence[FailedRun]) -> bool:
+    """Every cured run is better than every failed one, where the check can say so at all."""
+    return better is not None and all(better(trace, each) for trace in cured for each in failed)
 
 
 def _seconds(trace: Trace) -> float:

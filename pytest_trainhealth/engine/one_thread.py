@@ -34,11 +34,11 @@ def with_one_thread(verdict: Verdict, examination: Examination) -> Verdict:
     first = examination.untreated
     if first is None or not examination.program.repeatable or not _is_open(verdict, first, examination.values):
         return verdict
-    plan = examination.plan
-    plan = replace(plan, conditions=(*plan.conditions, _ONE_THREAD), timer=None)
+    plan = examination.rerun
     values = {name: value for name, value in examination.values.items() if name not in _OWN_SPEED}
-    alone = Examination(examination.program, examination.check_name, values, plan)
-    found = conclude(alone, None, verdict.training, [], None)
+    one_thread = plan.under(*plan.treatment.conditions, _ONE_THREAD)
+    alone = Examination(examination.program, examination.check, values, one_thread)
+    found = conclude(alone, verdict.training, []).verdict
     if not _waits(found) or not _is_confirmed(found) or alone.untreated is None:
         return verdict
     assert found.symptom is not None

@@ -26,6 +26,8 @@ class Reruns:
     #: What the check took.
     steps: int
     symptom: Symptom
+    #: What it took to judge is not diagnosing.
+    spent_before: int = 0
     done: dict[str, Rerun] = field(default_factory=dict)
     untried: list[str] = field(default_factory=list)
 
@@ -35,7 +37,7 @@ class Reruns:
         label = ", ".join(cure.label for cure in cures)
         if label in self.done:
             return self.done[label]
-        if not self.examination.program.repeatable or self.examination.steps_spent > budget:
+        if not self.examination.program.repeatable or self.examination.steps_spent - self.spent_before > budget:
             if label not in self.untried:
                 self.untried.append(label)
             return None

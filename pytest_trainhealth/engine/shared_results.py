@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..checks import Check
+from ..programs.program import Program
 from ..records.trace import Trace
 from .diagnosis import KnownCause
 
@@ -20,15 +21,17 @@ class SharedResults:
     known: list[KnownCause] = field(default_factory=list)
     _runs: list[tuple[Check, Trace]] = field(default_factory=list)
 
-    def add(self, check: Check, trace: Trace) -> None:
-        """Only a run that came to its end: what broke down is worth a look of its own."""
+    def add(self, program: Program, check: Check, trace: Trace | None) -> None:
+        """Only a training's run that came to its end: what broke down is worth a look of its own."""
+        if trace is None or program.start is None:
+            return
         if trace.finite and trace.loss_connected and trace.crash is None and not trace.cut_short:
             self._runs.append((check, trace))
 
     def reusable_run(self, check: Check, values: Mapping[str, Any]) -> Trace | None:
         """A run over the same batches that is long enough and has all that this check looks at."""
         for other, trace in self._runs:
-            alike = other.ONE_BATCH == check.ONE_BATCH and set(check.SIGNALS) <= set(other.SIGNALS)
+            alike = other.one_batch == check.one_batch and set(check.signals) <= set(other.signals)
             if alike and trace.steps >= check.max_steps(values):
                 return trace
         return None

@@ -46,14 +46,19 @@ def why_not(config: pytest.Config) -> str | None:
     return None
 
 
-def measured_by(benchmark: Any, steps: int) -> Callable[[Callable[[], object], int], None]:
-    """Drives a run through `benchmark.pedantic`: each step is one round. The warm-up goes before, until it is over.
+class BenchmarkTimer:
+    """Lets pytest-benchmark keep the time of a run's steps (a `Timer` of the engine's)."""
 
-    A watched test is one round as a whole until its steps are known (`note_speed`).
-    """
-    from ..analysis.timing import warm_up
+    def __init__(self, benchmark: Any, steps: int) -> None:
+        self._benchmark, self._steps = benchmark, steps
 
-    def timer(once: Callable[[], object], most: int) -> None:
+    def drive(self, once: Callable[[], object], most: int) -> None:
+        """Through `benchmark.pedantic`: each step is one round. The warm-up goes before, until it is over.
+
+        A watched test is one round as a whole until its steps are known (`finished`).
+        """
+        from ..analysis.timing import warm_up
+
         times: list[float] = []
         while len(times) + 1 < most and warm_up(times) is None:
             took = once()
@@ -69,10 +74,17 @@ def measured_by(benchmark: Any, steps: int) -> Callable[[Callable[[], object], i
                 overhead.append(time.perf_counter() - began - took)
             return took
 
-        benchmark.pedantic(noted, rounds=max(min(most - len(times), steps), 1), iterations=1)
-        _take_off(benchmark, overhead)
+        self._benchmark.pedantic(noted, rounds=max(min(most - len(times), self._steps), 1), iterations=1)
+        _take_off(self._benchmark, overhead)
 
-    return timer
+    def finished(self, trace: Trace, *, watched: bool) -> None:
+        """With the steps of a watched test as rounds: whole tests and steps in one table would compare nothing."""
+        from ..analysis.timing import measured, step_times, warm_up
+
+        self._benchmark.extra_info.update(measured(trace))
+        warm, rounds = warm_up(step_times(trace)), _rounds(self._benchmark)
+        if watched and rounds is not None and warm is not None and len(trace.computes) > warm:
+            rounds[:] = step_times(trace)[warm:]
 
 
 def _take_off(benchmark: Any, overhead: list[float]) -> None:
@@ -83,16 +95,6 @@ def _take_off(benchmark: Any, overhead: list[float]) -> None:
         rounds[:] = [max(took - ours, 0.0) for took, ours in zip(rounds, overhead, strict=False)]
     elif rounds is not None:
         del rounds[1:]
-
-
-def note_speed(benchmark: Any, trace: Trace, *, watched: bool) -> None:
-    """With the steps of a watched test as rounds: whole tests and steps in one table would compare nothing."""
-    from ..analysis.timing import measured, step_times, warm_up
-
-    benchmark.extra_info.update(measured(trace))
-    warm, rounds = warm_up(step_times(trace)), _rounds(benchmark)
-    if watched and rounds is not None and warm is not None and len(trace.computes) > warm:
-        rounds[:] = step_times(trace)[warm:]
 
 
 def _rounds(benchmark: Any) -> list[float] | None:

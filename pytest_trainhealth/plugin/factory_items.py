@@ -16,7 +16,7 @@ import pytest
 
 from .. import wording
 from ..settings import WrongSetting, near
-from .items import plan
+from .items import request_for
 from .run_check import report_outcome, run_check
 from .stash import CHECK, OPTIONS
 
@@ -73,8 +73,8 @@ class TrainingItem(pytest.Item):
 
     def runtest(self) -> None:
         __tracebackhide__ = True
-        planned = plan(self, self.stash[CHECK], keywords={})
-        report_outcome(self, run_check(self.config, planned, self.factory.make, benchmark=None))
+        request = request_for(self, self.stash[CHECK], keywords={})
+        report_outcome(self, run_check(self.config, request, self.factory.make, benchmark=None))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The factory's own line, where it can be known."""

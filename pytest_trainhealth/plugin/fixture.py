@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,12 +18,13 @@ from ..settings import (
     USES_ITS_INPUT,
     read_keywords,
 )
-from .items import plan, seed_of, test_of
+from .items import request_for, test_of
 from .outcomes import NOT_ENFORCED, NotJudged
-from .run_check import report_outcome, run_check
+from .run_check import note_verdict, report_outcome, run_check
 from .stash import OPTIONS, UNENFORCED
 
 if TYPE_CHECKING:
+    from ..engine.shared_results import SharedResults
     from ..records.trace import Trace
     from ..records.verdict import Report, Verdict
     from ..training import Training
@@ -125,11 +126,18 @@ class TrainHealth:
         """The battery, as a record for the test to make its own assertions on: nothing is raised."""
         __tracebackhide__ = True
         self._only_if_enforced()
-        from ..api import diagnose
+        from ..engine.battery import in_turn, keywords_of
 
-        test, name = test_of(self._item)
-        seed = seed_of(test, self._item.config.stash[OPTIONS]["seed"])
-        return diagnose(training, checks, **{"name": name, "seed": seed, **settings})
+        own = {name: settings.pop(name) for name in ("name", "seed") if name in settings}
+        values = keywords_of(checks, settings, "diagnose")
+
+        def judge(check: str, shared: SharedResults) -> Verdict:
+            request = replace(request_for(self._item, check, values[check]), **own)
+            verdict = run_check(self._item.config, request, training, self._benchmark, shared)
+            note_verdict(self._item, verdict)
+            return verdict
+
+        return in_turn(own.get("name") or test_of(self._item)[1], values, judge)
 
     def watch(self) -> AbstractContextManager[Trace]:
         """Records whatever is trained inside the `with` block."""
@@ -144,9 +152,11 @@ class TrainHealth:
         given = {name: value for name, value in keywords.items() if value is not None}
         values = read_keywords(check, given, f"trainhealth.{check}")
         self._only_if_enforced()
-        planned = plan(self._item, check, values)
-        benchmark = partial(self._request.getfixturevalue, "benchmark")
-        return report_outcome(self._item, run_check(self._item.config, planned, training, benchmark))
+        request = request_for(self._item, check, values)
+        return report_outcome(self._item, run_check(self._item.config, request, training, self._benchmark))
+
+    def _benchmark(self) -> Any:
+        return self._request.getfixturevalue("benchmark")
 
     def _only_if_enforced(self) -> None:
         __tracebackhide__ = True

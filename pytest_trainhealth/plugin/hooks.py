@@ -168,10 +168,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         from .items import refuse_unsplit
 
         refuse_unsplit(item)
-    from .replay_option import errand
-
-    with errand(item):
-        return (yield)
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from ..settings import CHECKS, KEEPS_THROUGHPUT, MARKERS, WrongSetting, read_keywords
+from ..checks import check as find_check
+from ..engine.request import Request
+from ..settings import CHECKS, MARKERS, WrongSetting, read_keywords
 from . import benchmark
-from .stash import CHECK, OPTIONS
+from .stash import CALLS, CHECK, OPTIONS
 
 #: Nobody asks for it by name: parametrizing it is what makes one item of each check.
 CHECK_ARGUMENT = "_trainhealth_check"
 
 Marks = Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class CheckRequest:
-    """What one item has to examine."""
-
-    check: str
-    #: The node id without the check: all checks of a test share it, and so the seed and the line in the summary.
-    test: str
-    name: str
-    seed: int
-    values: Mapping[str, Any]
 
 
 def read_marks(node: pytest.Item) -> Marks:
@@ -64,14 +54,25 @@ def check_of(item: pytest.Item) -> str | None:
     return item.stash.get(CHECK, None) if callspec is None else callspec.params.get(CHECK_ARGUMENT)
 
 
-def plan(item: pytest.Item, check: str, keywords: Mapping[str, Any] | None = None) -> CheckRequest:
-    """`keywords` are given where there is no marker that could hold them."""
+def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | None = None) -> Request:
+    """What the item wants of the engine. `keywords` are given where there is no marker that could hold them."""
     if keywords is None:
         marks = read_marks(item)
         keywords = {**marks.get("trainhealth", {}), **marks.get(check, {})}
     test, name = test_of(item)
     options = item.config.stash[OPTIONS]
-    return CheckRequest(check, test, name, seed_of(test, options["seed"]), options.for_check(check, keywords))
+    calls = item.stash.setdefault(CALLS, Counter())
+    calls[check] += 1
+    return Request(
+        check,
+        name,
+        seed_of(test, options["seed"]),
+        options.for_check(check, keywords),
+        test=test,
+        item=node_id(item),
+        call=calls[check] - 1,
+        workers=getattr(item.config, "workerinput", {}).get("workercount", 1),
+    )
 
 
 def test_of(item: pytest.Item) -> tuple[str, str]:
@@ -82,6 +83,11 @@ def test_of(item: pytest.Item) -> tuple[str, str]:
     check = check_of(item)
     name = item.name if check is None else _without(item.name, check)
     return (f"{item.parent.nodeid}::{name}" if item.parent is not None and CHECK not in item.stash else name), name
+
+
+def node_id(item: pytest.Item) -> str:
+    """With the check. Put together from the parent for the same reason."""
+    return item.name if CHECK in item.stash or item.parent is None else f"{item.parent.nodeid}::{item.name}"
 
 
 def _without(name: str, check: str) -> str:
@@ -115,7 +121,7 @@ def finish(items: list[pytest.Item]) -> None:
         if check is None or not isinstance(item, pytest.Function):
             continue
         _keep_marker(item, check)
-        if check == KEEPS_THROUGHPUT and benchmark.why_not(item.config) is None:
+        if find_check(check).times_steps and benchmark.why_not(item.config) is None:
             # By name and in time, for `--benchmark-only` looks at these names; and in a list of its own, for the one
             # that it has is shared with the items of the other checks.
             item.fixturenames = [*dict.fromkeys((*item.fixturenames, "benchmark"))]

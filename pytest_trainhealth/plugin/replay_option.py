@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ..engine.errand import Errand, sent_on
+from ..engine.request import Reproducers, Request
 from ..settings import WrongSetting
+from .items import node_id
 from .options import Options, read
-from .stash import CHECK, OPTIONS
+from .stash import OPTIONS
 
 if TYPE_CHECKING:
-    from ..replay.reproducer import Reproducer
+    from ..reproducers.reproducer import Reproducer
     from .session_results import SessionResults
 
 FOLDER = ".trainhealth"
@@ -23,18 +24,17 @@ _FLAG = "--trainhealth-replay"
 _REPLAYED: pytest.StashKey[Reproducer] = pytest.StashKey()
 
 
-def errand(item: pytest.Item) -> AbstractContextManager[None]:
-    """While the item is judged: where its reproducer goes, or what it replays."""
-    config = item.config
+def with_reproducers(request: Request, config: pytest.Config) -> Request:
+    """The request with the place where its reproducer goes, or with what it replays."""
     here, seed = config.invocation_params.dir, config.stash[OPTIONS]["seed"]
     if _REPLAYED in config.stash:
-        return sent_on(Errand(replays=config.stash[_REPLAYED], seen_from=here))
-    return sent_on(Errand(config.rootpath / FOLDER, _node_id(item), seed, seen_from=here))
+        return replace(request, replays=config.stash[_REPLAYED])
+    return replace(request, reproducers=Reproducers(config.rootpath / FOLDER, seed, seen_from=here))
 
 
 def prepare(config: pytest.Config) -> Options:
     """The settings of a run that replays. Raises `WrongSetting` in one line."""
-    from ..replay import reproducer  # imports torch, which this run needs in any case
+    from ..reproducers import reproducer  # imports torch, which this run needs in any case
 
     config.option.trainhealth = True
     options = read(config)
@@ -73,7 +73,7 @@ def keep_the_test(session: pytest.Session, config: pytest.Config, items: list[py
         return
     saved = config.stash[_REPLAYED]
     wanted = _inside(saved.test) if "::" in saved.test else f"{_spec(saved)}[{saved.check}]"
-    items[:] = [item for item in items if _inside(_node_id(item)) == wanted]
+    items[:] = [item for item in items if _inside(node_id(item)) == wanted]
     if not items and not session.testsfailed:  # a file that cannot be imported is an error of its own
         raise pytest.UsageError(f"{_FLAG}: {saved.file} is from {saved.test or wanted}, which is not there any more")
 
@@ -84,11 +84,6 @@ def describe_outcomes(config: pytest.Config, results: SessionResults) -> Iterato
         for checked in results.checked:
             if checked.verdict["outcome"] == "passed" and checked.verdict["reason"]:
                 yield f"{_FLAG}: {checked.verdict['reason']}"
-
-
-def _node_id(item: pytest.Item) -> str:
-    """Put together from the parent, because xdist adds a group's name to node ids (before pytest 9.2)."""
-    return item.name if CHECK in item.stash or item.parent is None else f"{item.parent.nodeid}::{item.name}"
 
 
 def _spec(saved: Reproducer) -> str:

@@ -7,17 +7,25 @@ import inspect
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .. import if_imported
+from ..checks import check as find_check
+from ..engine.request import Request
 from ..records.verdict import Verdict
-from ..settings import KEEPS_THROUGHPUT, WrongSetting
+from ..settings import WrongSetting
+from .benchmark import BenchmarkTimer
 from .benchmark import fixture as benchmark_fixture
-from .items import CheckRequest, check_of, plan
+from .items import check_of, request_for
 from .outcomes import NOT_ENFORCED, NotJudged, Unhealthy
+from .replay_option import with_reproducers
 from .stash import OPTIONS, VERDICTS
+
+if TYPE_CHECKING:
+    from ..engine.shared_results import SharedResults
 
 #: The widest chart; more is hard to read and wraps in CI logs. By judgement.
 _WIDEST = 100
@@ -62,10 +70,10 @@ def intercept_call(item: pytest.Function) -> Iterator[None]:
 def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> None:
     __tracebackhide__ = True
     try:
-        planned = plan(item, check)
+        request = request_for(item, check)
     except WrongSetting as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
-    report_outcome(item, run_check(item.config, planned, body, lambda: item.funcargs["benchmark"]))
+    report_outcome(item, run_check(item.config, request, body, lambda: item.funcargs["benchmark"]))
 
 
 def leave_unenforced(body: Callable[[], object]) -> None:
@@ -83,37 +91,35 @@ def leave_unenforced(body: Callable[[], object]) -> None:
 
 
 def run_check(
-    config: pytest.Config, planned: CheckRequest, subject: Any, benchmark: Callable[[], Any] | None
+    config: pytest.Config,
+    request: Request,
+    subject: Any,
+    benchmark: Callable[[], Any] | None,
+    shared: SharedResults | None = None,
 ) -> Verdict:
     """`benchmark` gives the fixture, and is called only when that is going to measure; None where there is none."""
     __tracebackhide__ = True
-    side = config.pluginmanager.get_plugin("trainhealth-side")
-    if side is not None:  # this process was started to tell another about the training, and judges nothing
-        served: Verdict = side.serve(planned, subject)
+    serving = config.pluginmanager.get_plugin("trainhealth-side")
+    if serving is not None:  # this process was started to tell another about the training, and judges nothing
+        served: Verdict = serving.serve(request, subject)
         return served
-    measure, reason = benchmark_fixture(config, benchmark) if planned.check == KEEPS_THROUGHPUT else (None, None)
+    check = find_check(request.check)
+    fixture, reason = benchmark_fixture(config, benchmark) if check.times_steps else (None, None)
     if reason is not None:
         if benchmark is not None and callable(subject):
             subject()  # a test that breaks is noticed all the same
-        return Verdict(planned.check, planned.name, "could not judge", reason, seed=planned.seed)
-    elsewhere: dict[str, Any] = {}
-    if planned.values.get("against"):
+        return Verdict(request.check, request.name, "could not judge", reason, seed=request.seed)
+    if fixture is not None:
+        timed_steps = request.values.get("steps") or check.steps
+        request = replace(request, timer=BenchmarkTimer(fixture, timed_steps))
+    if request.values.get("against"):
         from ..compare.test_locator import of_test
 
-        elsewhere["asked"] = of_test(config, planned.test)
+        request = replace(request, locator=of_test(config, request.test))
     from ..examine import NotATraining, examine  # imports torch: only for runs that have such tests
 
     try:
-        return examine(
-            subject,
-            planned.check,
-            name=planned.name,
-            seed=planned.seed,
-            values=planned.values,
-            benchmark=measure,
-            **elsewhere,
-            workers=getattr(config, "workerinput", {}).get("workercount", 1),
-        )
+        return examine(subject, with_reproducers(request, config), shared)
     except (NotATraining, WrongSetting) as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
 
@@ -121,7 +127,7 @@ def run_check(
 def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
     """Passed: returned. Failed: raised. Could not judge: skipped, or with `strict` raised as well."""
     __tracebackhide__ = True
-    item.stash.setdefault(VERDICTS, []).append(verdict)
+    note_verdict(item, verdict)
     if verdict.passed:
         return verdict
     if verdict.failed or item.config.stash[OPTIONS]["strict"]:
@@ -130,6 +136,11 @@ def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
         verbose = item.config.get_verbosity() > 1
         raise Unhealthy(verdict, verdict_text(verdict, width=chart_width(item.config), verbose=verbose))
     raise NotJudged(f"{verdict.check} could not judge: {verdict.reason}")
+
+
+def note_verdict(item: pytest.Item, verdict: Verdict) -> None:
+    """For the item's report, which takes it to the summary and into every file."""
+    item.stash.setdefault(VERDICTS, []).append(verdict)
 
 
 def chart_width(config: pytest.Config) -> int:

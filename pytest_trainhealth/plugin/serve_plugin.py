@@ -9,19 +9,18 @@ import pytest
 
 from ..compare.error_lines import first_line, last_line
 from ..compare.protocol import Message
+from ..engine.request import Request
 from ..records.verdict import Verdict
-from ..settings import KEEPS_THROUGHPUT
-from .items import CheckRequest, check_of, test_of
+from .items import check_of, test_of
 from .revision_process import Service
 
-#: How `running.judged` finds out that it is to serve rather than to judge.
+#: How `run_check` finds out that it is to serve rather than to judge.
 PLUGIN = "trainhealth-side"
 
 
 class ServePlugin:
     def __init__(self, service: Service) -> None:
-        self._service = service
-        self._calls = 0
+        self._service, self._check = service, service.order["check"]
         self.collects = False
         self.complaint: Message = {}
 
@@ -32,13 +31,13 @@ class ServePlugin:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """The marker may be new: then the other revision's test has none, and gets it here."""
         marked = {mark.name for mark in metafunc.definition.iter_markers()}
-        if KEEPS_THROUGHPUT not in marked and "trainhealth" not in metafunc.fixturenames:
-            metafunc.definition.add_marker(KEEPS_THROUGHPUT)
+        if self._check not in marked and "trainhealth" not in metafunc.fixturenames:
+            metafunc.definition.add_marker(self._check)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         wanted = self._service.order["test"]
-        items[:] = [item for item in items if test_of(item)[0] == wanted and check_of(item) in (None, KEEPS_THROUGHPUT)]
+        items[:] = [item for item in items if test_of(item)[0] == wanted and check_of(item) in (None, self._check)]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._note(report)
@@ -46,13 +45,11 @@ class ServePlugin:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._note(report)
 
-    def serve(self, planned: CheckRequest, subject: Any) -> Verdict:
+    def serve(self, request: Request, subject: Any) -> Verdict:
         """A test with the fixture may ask several times: the n-th is the one that is compared."""
-        if planned.check == KEEPS_THROUGHPUT:
-            self._calls += 1
-            if self._calls - 1 == self._service.order["call"]:
-                self._service.give(subject)
-        return Verdict(planned.check, planned.name, "passed", "served another run")
+        if (request.check, request.call) == (self._check, self._service.order["call"]):
+            self._service.give(subject)
+        return Verdict(request.check, request.name, "passed", "served another run")
 
     def _note(self, report: pytest.CollectReport | pytest.TestReport) -> None:
         if report.passed or self.complaint:

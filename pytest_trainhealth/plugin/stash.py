@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from ..records.verdict import Verdict
     from .factory_items import Factory
     from .options import Options
@@ -21,6 +23,8 @@ FACTORY: pytest.StashKey[Factory] = pytest.StashKey()
 SEEDS_FIXTURES: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: its check, where that is not a parameter.
 CHECK: pytest.StashKey[str] = pytest.StashKey()
+#: On an item: how many times each check was requested: the fixture may ask for several trainings.
+CALLS: pytest.StashKey[Counter[str]] = pytest.StashKey()
 #: On an item: verdicts and checks left out that no report has taken along yet.
 VERDICTS: pytest.StashKey[list[Verdict]] = pytest.StashKey()
 UNENFORCED: pytest.StashKey[int] = pytest.StashKey()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from torch.utils.flop_counter import FlopCounterMode
 
 from .plan import RunPlan
-from .training_program import TrainingProgram
+
+if TYPE_CHECKING:
+    from .training_program import TrainingProgram
 
 
 def count_flops(program: TrainingProgram, plan: RunPlan) -> float | None:
@@ -15,8 +18,7 @@ def count_flops(program: TrainingProgram, plan: RunPlan) -> float | None:
     if not program.repeatable:
         return None
     counter = FlopCounterMode(display=False)
-    counted = {0: lambda run: counter}
-    once = replace(plan, max_steps=1, signals=(), timer=None, capture=None, catch_errors=True, around_step=counted)
-    trace = program.record(once)
+    once = replace(plan.plain(), treatment=plan.treatment, max_steps=1, catch_errors=True)
+    trace = program.record(once.around(0, lambda run: counter))
     total = float(counter.get_total_flops())
     return total if trace.crash is None and trace.steps == 1 and total else None

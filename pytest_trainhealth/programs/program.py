@@ -6,6 +6,7 @@ from typing import Protocol
 
 from ..records.trace import Trace
 from .plan import RunPlan
+from .start import Start
 
 
 class Program(Protocol):
@@ -20,4 +21,16 @@ class Program(Protocol):
     @property
     def remarks(self) -> tuple[str, ...]: ...
 
-    def record(self, plan: RunPlan) -> Trace: ...
+    @property
+    def start(self) -> Start | None:
+        """Where a training begins. None for a watched test: it is run as a whole, and cannot be searched or resumed."""
+
+    @property
+    def first_run(self) -> Trace | None:
+        """A run that was made while the program was found: a watched test's."""
+
+    def record(self, plan: RunPlan) -> Trace:
+        """One run from the start. The trace is finished: nobody writes to it any more."""
+
+    def count_flops(self, plan: RunPlan) -> float | None:
+        """Floating point operations of the first step. None where these cannot be counted."""

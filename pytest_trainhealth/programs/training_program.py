@@ -20,6 +20,7 @@ from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..tensors.batches import batch_size
 from ..training import Training
+from .flops import count_flops
 from .plan import RunPlan
 from .start import Start
 
@@ -50,15 +51,18 @@ class TrainingProgram:
         return (self.start.remark,) if self.start.remark else ()
 
     @property
-    def training(self) -> Training:
-        return self.start.training
+    def first_run(self) -> None:
+        return None
+
+    def count_flops(self, plan: RunPlan) -> float | None:
+        return count_flops(self, plan)
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
         training = self.start.begin(plan.seed_offset)
         with recorded(training, plan, self.start.creation_sites) as run:
             loop = _Loop(run, training, plan)
-            (plan.timer or _plain_loop)(loop.once, plan.max_steps)
+            (_plain_loop if plan.wrap.timer is None else plan.wrap.timer.drive)(loop.once, plan.max_steps)
             loop.finish()
         return run.trace
 
@@ -66,24 +70,24 @@ class TrainingProgram:
 @contextmanager
 def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
     """A run with its listeners; hooks are gone and the batches as before whatever happens."""
-    run = TrainingRun(look_closely_at=plan.look_closely_at)
+    run = TrainingRun(look_closely_at=plan.look.closely_at)
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
     run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
     run.trace.batches = run.feed.count
-    run.trace.cured = bool(plan.cures)
+    run.trace.cured = bool(plan.treatment.cures)
     with ExitStack() as stack:
-        for intervention in plan.interventions:
+        for intervention in plan.treatment.interventions:
             run.subscribe(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
-        for signal in (run.finiteness, *make_signals(run, plan.signals)):
+        for signal in (run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)
         stack.callback(run.end)
         stack.callback(run.feed.close)
         stack.enter_context(listening(run))
         run.emit("run_begins")
-        if "memory" in plan.signals:  # it is about speed and memory
+        if "memory" in plan.look.signals:  # it is about speed and memory
             run.feed.keep_ahead(plan.max_steps)
         yield run
     add_places(run, creation_sites)
@@ -103,15 +107,17 @@ class _Loop:
             return None
         run, plan, trace = self._run, self._plan, self._run.trace
         began = time.perf_counter()
-        batch = run.feed.take() if plan.resume_from is None else plan.resume_from(run)
+        batch = run.feed.take() if plan.wrap.resume_from is None else plan.wrap.resume_from(run)
         moved: float = run.feed.moving
         waited = time.perf_counter() - began - moved
         trace.waits.append(waited)
         if run.feed.starting:
             trace.speed.worker_starts.append(run.step)
-        if not run.step or plan.resume_from is not None:
+        if not run.step or plan.wrap.resume_from is not None:
             trace.batch_size = batch_size(batch)
-        for change in run.batch_changes if plan.resume_from is None else ():  # what was kept has been changed already
+        for change in (
+            run.batch_changes if plan.wrap.resume_from is None else ()
+        ):  # what was kept has been changed already
             batch = change(batch)
         run.batch = batch
         took = _take(run, self._stepper, batch, plan)
@@ -119,7 +125,7 @@ class _Loop:
             self.over = True
             return None
         trace.computes.append(moved + took)
-        trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.every_step)
+        trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.look.every_step)
         if time.monotonic() > plan.deadline:
             trace.cut_short = f"the time budget was used up at step {run.step}"
         self.over = bool(trace.nonfinite or plan.stop_when(trace) or trace.cut_short or run.step + 1 >= plan.max_steps)
@@ -144,7 +150,7 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: RunPlan) -> float | None
     began, overhead = time.perf_counter(), trace.speed.overhead
     run.emit("step_begins", batch)
     try:
-        around = plan.around_step.get(run.step)
+        around = plan.wrap.around_step.get(run.step)
         if around is None:
             loss = stepper.take(batch)
         else:
@@ -157,7 +163,7 @@ def _take(run: Run, stepper: Stepper, batch: Any, plan: RunPlan) -> float | None
     except Exception as error:
         if not trace.loss_connected:  # backward() said so itself
             return None
-        if plan.cures or plan.catch_errors:
+        if plan.treatment.cures or plan.catch_errors:
             trace.crash = Crash(
                 type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
             )

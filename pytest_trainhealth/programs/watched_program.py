@@ -30,7 +30,7 @@ from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace
 from ..state.process import seed_everything
 from ..tensors.batches import batch_size
-from .plan import RunPlan
+from .plan import Look, RunPlan
 from .training_program import add_places
 
 
@@ -58,7 +58,7 @@ class _Steps:
 
     def _look_for_forward_passes(self) -> None:
         """A hook on every module call would cost too much at every step; it is needed around the sampled ones."""
-        step, always = self._run.step, self._plan.every_step or self._plan.from_forward
+        step, always = self._run.step, self._plan.look.every_step or self._plan.look.from_forward
         if always or step < 3 or is_sampled(step) or is_sampled(step + 1):
             self._handle = self._handle or register_module_forward_pre_hook(self._forward_begins)
         else:
@@ -89,9 +89,9 @@ class _Steps:
 
     def _wrap(self, step: int) -> None:
         """A step begins with the first call of a model; what its inputs and targets are made of comes before that."""
-        if self._wrapped is None and step in self._plan.around_step:
+        if self._wrapped is None and step in self._plan.wrap.around_step:
             self._wrapped = self._run.wrapped_step = step
-            self._around.enter_context(self._plan.around_step[step](self._run))
+            self._around.enter_context(self._plan.wrap.around_step[step](self._run))
 
     @property
     def _over(self) -> bool:
@@ -125,7 +125,7 @@ class _Steps:
         run.trace.losses.append(self._loss)
         run.emit("step_ends")
         if run.trace.nonfinite is None and math.isfinite(self._loss):
-            run.trace.nonfinite = run.finiteness.after_step(self._loss, closely=self._plan.every_step)
+            run.trace.nonfinite = run.finiteness.after_step(self._loss, closely=self._plan.look.every_step)
         run.step += 1
         self._look_for_forward_passes()
 
@@ -135,13 +135,13 @@ def watching(plan: RunPlan) -> Iterator[Run]:
     run = Run()
     with ExitStack() as stack:
         run.creation_sites = creation_sites = stack.enter_context(record_creation_sites(run.add_optimizer))
-        for intervention in plan.interventions:
+        for intervention in plan.treatment.interventions:
             run.subscribe(install(intervention, run, stack))
         run.subscribe(run.loader_batches)  # before a backward pass begins a step, at which batches are counted
         steps = _Steps(run, plan)
         run.subscribe(steps)
         run.finiteness = Finiteness(run)
-        for signal in (run.finiteness, *make_signals(run, plan.signals), Clock(run, stack)):
+        for signal in (run.finiteness, *make_signals(run, plan.look.signals), Clock(run, stack)):
             run.subscribe(signal)
         stack.callback(_finish, run, creation_sites)
         stack.callback(run.end)
@@ -159,32 +159,38 @@ def _finish(run: Run, creation_sites: CreationSites) -> None:
 @contextmanager
 def watch(signals: tuple[str, ...] = ("gradients", "parameters", "stale", "modules")) -> Iterator[Trace]:
     """Record whatever trains inside the block. The trace is complete when the block ends."""
-    with watching(RunPlan(max_steps=0, signals=signals)) as run:
+    with watching(RunPlan(max_steps=0, look=Look(signals))) as run:
         yield run.trace
 
 
 class WatchedProgram:
     """A test that trains by itself; a re-run is the test once more."""
 
-    def __init__(self, body: Callable[[], object], seed: int) -> None:
+    start = None
+    repeatable = True
+    why_not = ""
+    remarks: tuple[str, ...] = ()
+
+    def __init__(self, body: Callable[[], object], seed: int, first_run: Trace | None = None) -> None:
         self._body, self._seed = body, seed
-        self.remarks: tuple[str, ...] = ()
-        self.repeatable = True
-        self.why_not = ""
+        self.first_run = first_run
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
         seed_everything(self._seed + plan.seed_offset)
         with watching(plan) as run:
             try:
-                if plan.timer is None:
+                if plan.wrap.timer is None:
                     self._body()
                 else:
-                    plan.timer(self._body, 1)
+                    plan.wrap.timer.drive(self._body, 1)
             except Exception as error:
-                if not plan.cures and not plan.catch_errors:
+                if not plan.treatment.cures and not plan.catch_errors:
                     raise
                 if run.trace.loss_connected:  # otherwise backward() has said that it is not
                     message = str(error).partition("\n")[0]
                     run.trace.crash = Crash(type(error).__name__, message, run.step, raised_at(error.__traceback__))
         return run.trace
+
+    def count_flops(self, plan: RunPlan) -> None:
+        return None

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from .verdict import Severity
+from .verdict import Severity, Symptom
 
 
 @dataclass(frozen=True)
 class SymptomRow:
-    """One kind of trouble; `name` is what a `Symptom`'s category holds."""
+    """One kind of trouble; `name` is what a `Symptom`'s category holds. The last columns say how it is dealt with."""
 
     name: str
     seen: str
     severity: Severity
     usual: str
     ask: str
+    #: Other random numbers have to show it too. Not where it is a plain fact: NaN has been seen.
+    needs_second_run: bool = True
+    #: About speed or memory rather than about learning: causes of the one do not explain the other.
+    about_machine: bool = False
+    #: A busy machine may look the same, so it has to be there still when all is done, and a cure has to work twice.
+    comes_and_goes: bool = False
+    #: What the closer look is at: everything, where time and memory go, or the first value that is not finite.
+    closeup: Literal["everything", "speed", "nonfinite"] = "everything"
+    #: Whether a learning rate may be behind it whatever the check is about: always, or where only a cure that works
+    #: could accuse anybody.
+    blames_rates: Literal["as the check", "if confirmed", "always"] = "as the check"
+    #: The step that shows it is kept in a file, to be replayed.
+    keeps_reproducer: bool = False
 
 
 NOT_LEARNING = "not-learning"
@@ -54,6 +68,7 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "small",
         "How do the gradient norms of the first steps compare? Does the oscillation grow? How large is an update "
         "against its weights?",
+        blames_rates="if confirmed",
     ),
     SymptomRow(
         EXPLOSION,
@@ -61,6 +76,10 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "critical",
         "NaN in the data, an operation outside its domain, exploding gradients, a learning rate that is too high",
         "At which step? Were the inputs finite? Which operation made the first value that was not?",
+        needs_second_run=False,
+        closeup="nonfinite",
+        blames_rates="always",
+        keeps_reproducer=True,
     ),
     SymptomRow(
         OVERFITTING,
@@ -77,6 +96,9 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "than processors, a compiler that starts again and again",
         "How long does a step wait for its data, against computing? Which line takes the most? Does a step take "
         "longer with twice the samples?",
+        about_machine=True,
+        comes_and_goes=True,
+        closeup="speed",
     ),
     SymptomRow(
         MEMORY,
@@ -84,6 +106,8 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "high",
         "something keeps tensors together with their graphs: a list of losses, a running total",
         "What outlives its step? Does it have a `grad_fn`?",
+        about_machine=True,
+        closeup="speed",
     ),
     SymptomRow(
         SILENT,
@@ -102,3 +126,10 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "What was the loss given? How many samples were in the batch?",
     ),
 )
+
+_BY_NAME = {row.name: row for row in SYMPTOM_ROWS}
+
+
+def row_of(symptom: Symptom) -> SymptomRow:
+    """The row of the table that a symptom belongs to."""
+    return _BY_NAME[symptom.category]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..records.verdict import Verdict
-from ..settings import CHECKS, KEEPS_THROUGHPUT
+from ..settings import CHECKS
 from ..wording import plural
 from .overview import check_rows, main_cause, seconds, told_once, totals
 from .speed_bar import speed_lines
@@ -62,7 +62,7 @@ def _speeds(tests: dict[str, list[CheckedItem]], talkative: bool) -> Iterator[_L
         (test, Verdict.from_json(e.verdict))
         for test in tests
         for e in tests[test]
-        if e.verdict["check"] == KEEPS_THROUGHPUT
+        if e.verdict["figures"].get("step_seconds")
     ]
     labels = _labels([test for test, _ in found])
     for line in speed_lines([(labels[test], verdict) for test, verdict in found] if talkative else []):

@@ -8,7 +8,6 @@ from .. import wording
 from ..analysis.run_failures import broke_down
 from ..engine.conclude import FollowedUp
 from ..engine.examination import Examination
-from ..programs.training_program import TrainingProgram
 from ..records.judgement import CouldNotJudge, Passed
 from ..records.numbers import Found
 from ..records.trace import Trace
@@ -29,7 +28,7 @@ def follow_up(examination: Examination, passed: Passed, trace: Trace) -> Followe
 
 def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
     values, sweep = examination.values, Sweep(examination)
-    outcome = FollowedUp(passed, trace)
+    outcome = FollowedUp(passed, trace, examination.plan)
     if not examination.program.repeatable or not values.get("sweep", True):
         return outcome
     requested = RequestedSweep.by(values)
@@ -37,38 +36,38 @@ def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp
         why_not = usable(precision)
         if why_not:
             return replace(outcome, judgement=CouldNotJudge(why_not, passed.figures))
-    found = None
-    if isinstance(examination.program, TrainingProgram):  # a watched test is run as a whole: only what is asked for
-        found = sweep.plausible(last_batch_size(examination.program.training.data, trace.steps))
+    found, start = None, examination.program.start
+    if start is not None:  # a watched test is run as a whole: only what is asked for
+        found = sweep.plausible(last_batch_size(start.training.data, trace.steps))
     if found is None and requested:
         found = sweep.requested(requested)
     if found is not None:
         return _failed(examination, sweep, found)
-    outcome.notes += [f"not tried: {what} ({error})" for what, error in sweep.refused.items()]
+    notes = tuple(f"not tried: {what} ({error})" for what, error in sweep.refused.items())
     least = values.get("min_margin")
-    if least is not None or values.get("margin"):
-        measured = margins(sweep)
-        outcome.judgement = replace(passed, figures={**passed.figures, **_figures(measured)})
-        outcome.notes.append("stays finite with " + ", ".join(map(str, measured)))
-        short = next((m for m in measured if m.beyond is not None and least is not None and m.factor < least), None)
-        if short is not None and short.beyond is not None:
-            return _failed(examination, sweep, short.beyond, f"a margin of {least:g} was asked for")
-    return outcome
+    if least is None and not values.get("margin"):
+        return replace(outcome, notes=notes)
+    measured = margins(sweep)
+    short = next((m for m in measured if m.beyond is not None and least is not None and m.factor < least), None)
+    if short is not None and short.beyond is not None:
+        return _failed(examination, sweep, short.beyond, f"a margin of {least:g} was asked for")
+    known = replace(passed, figures={**passed.figures, **_figures(measured)})
+    return replace(outcome, judgement=known, notes=(*notes, "stays finite with " + ", ".join(map(str, measured))))
 
 
 def _searched(examination: Examination, outcome: FollowedUp, trace: Trace) -> FollowedUp:
     program, plan = examination.program, examination.plan
-    if not isinstance(program, TrainingProgram) or not program.repeatable:
+    if program.start is None or not program.repeatable:
         why = program.why_not if not program.repeatable else "it needs a Training, and this test is watched"
-        return replace(outcome, notes=[*outcome.notes, f"not searched: {why}"])
-    searched = search(program, plan, min(trace.steps, plan.max_steps))
+        return replace(outcome, notes=(*outcome.notes, f"not searched: {why}"))
+    searched = search(program, program.start, plan, min(trace.steps, plan.max_steps))
     find = searched.find
     if find is None:
-        return replace(outcome, notes=[*outcome.notes, _searched_in_vain(searched)])
-    examination.plan = replace(under(plan, Circumstances(), find.found.step + 1), conditions=(find.condition,))
+        return replace(outcome, notes=(*outcome.notes, _searched_in_vain(searched)))
     symptom = broke_down(find.trace)
     assert symptom is not None
-    return FollowedUp(_under(symptom, find.found.describe()), find.trace, [_moved(find.found)])
+    found_under = under(plan, Circumstances(), find.found.step + 1).under(find.condition)
+    return FollowedUp(_under(symptom, find.found.describe()), find.trace, found_under, (_moved(find.found),))
 
 
 def _moved(found: Found) -> str:
@@ -78,24 +77,24 @@ def _moved(found: Found) -> str:
 
 
 def _searched_in_vain(searched: Searched) -> str:
-    if searched.cut_short:
+    if searched.out_of_time:
         return (
             f"searched only in part: the time budget was used up after {wording.plural(searched.attempts, 'attempt')}"
         )
-    if not searched.operations:
+    if not searched.aimed_at:
         return "nothing to search for: no operation of yours with a danger zone depends on inputs that may be moved"
-    operations = wording.plural(searched.operations, "operation")
+    operations = wording.plural(searched.aimed_at, "operation")
     return f"searched: {searched.attempts} attempts towards {operations} found nothing"
 
 
 def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: str = "") -> FollowedUp:
     """From here on the training is looked at under these circumstances, cures included."""
     trace = sweep.traces[found]
-    examination.plan = under(examination.plan, found, max(trace.steps, 1))
     symptom = broke_down(trace)
     assert symptom is not None
-    notes = [why] if why else ["these alone:", f"  {found.marker()}"]
-    return FollowedUp(_under(symptom, found.describe()), trace, notes)
+    notes = (why,) if why else ("these alone:", f"  {found.marker()}")
+    plan = under(examination.plan, found, max(trace.steps, 1))
+    return FollowedUp(_under(symptom, found.describe()), trace, plan, notes)
 
 
 def _under(symptom: Symptom, text: str) -> Symptom:

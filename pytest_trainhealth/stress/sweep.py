@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from tempfile import TemporaryDirectory
 
 from ..engine.examination import Examination
-from ..programs.plan import RunPlan, never
+from ..programs.plan import RunPlan
 from ..records.trace import Trace
 from .circumstances import Circumstances, RequestedSweep
 
@@ -28,15 +28,8 @@ _MOST_RUNS = 60
 
 
 def under(plan: RunPlan, circumstances: Circumstances, steps: int) -> RunPlan:
-    return replace(
-        plan,
-        conditions=circumstances.conditions,
-        seed_offset=circumstances.seed,
-        max_steps=steps,
-        stop_when=never,
-        catch_errors=True,
-        timer=None,
-    )
+    plan = plan.untimed().until(steps).under(*circumstances.conditions)
+    return replace(plan, seed_offset=circumstances.seed, catch_errors=True)
 
 
 @dataclass

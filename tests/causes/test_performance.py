@@ -19,7 +19,7 @@ from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.analysis.timing import LEAST_WARM_UP
 from pytest_trainhealth.causes import Suspicion, cause
 from pytest_trainhealth.observe.signals.speed.slow_calls import STEPS
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.programs.watched_program import WatchedProgram
@@ -454,7 +454,9 @@ def hoarding(how: str) -> Training:
 
 def closely(training: Training) -> SpeedRecord:
     program = TrainingProgram(Start(training, seed=0))
-    return program.record(RunPlan(max_steps=STEPS, signals=("kept_graphs", "slow_calls"), one_batch=False)).speed
+    return program.record(
+        RunPlan(max_steps=STEPS, look=Look(signals=("kept_graphs", "slow_calls")), one_batch=False)
+    ).speed
 
 
 @pytest.mark.parametrize(
@@ -492,7 +494,7 @@ def test_a_local_list_of_a_watched_test() -> None:
             seen.append(loss)
 
     before = sys.gettrace(), sys.getprofile()
-    trace = WatchedProgram(watched, 0).record(RunPlan(max_steps=0, signals=("kept_graphs",)))
+    trace = WatchedProgram(watched, 0).record(RunPlan(max_steps=0, look=Look(signals=("kept_graphs",))))
     growing = [record for record in trace.speed.kept_graphs if record.grows]
     assert [f"{record.kind} {record.name}" for record in growing] == ["the list seen"]
     assert growing[0].place is not None
@@ -531,7 +533,7 @@ def test_a_remembered_result_still_lets_gradients_through() -> None:
     )
     line = loss.__code__.co_firstlineno + 2
     cure = Cure("cached_result", "", {"file": __file__, "line": line})
-    cured = program.record(RunPlan(max_steps=6, signals=("gradients",), cures=(cure,)))
+    cured = program.record(RunPlan(max_steps=6, look=Look(signals=("gradients",)), treatment=Treatment(cures=(cure,))))
     assert len(set(cured.losses[3:])) == 1
     assert len(set(cured.losses[:3])) == 3
     assert program.record(RunPlan(max_steps=6)).losses[:3] == cured.losses[:3]
@@ -582,7 +584,7 @@ def test_a_watched_test_that_is_over_soon_has_the_same_shares(steps: int, monkey
             loss.backward()
             optimizer.step()
 
-    plan = RunPlan(max_steps=STEPS, signals=("slow_calls",), one_batch=False, from_forward=True)
+    plan = RunPlan(max_steps=STEPS, look=Look(signals=("slow_calls",), from_forward=True), one_batch=False)
     seen = WatchedProgram(body, 0).record(plan).speed
     calls = [call for call in seen.calls if call.name == "extend"]
     assert [(call.calls, call.seconds, call.share) for call in calls] == [(1, 15, 0.75), (1, 5, 0.25)]

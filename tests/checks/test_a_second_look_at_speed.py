@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.checks.keeps_throughput import judge
 from pytest_trainhealth.engine.conclude import conclude, confirm_with_other_seed
 from pytest_trainhealth.engine.diagnosis import KnownCause, find_causes
 from pytest_trainhealth.engine.examination import Examination
-from pytest_trainhealth.plugin.benchmark import measured_by, note_speed
+from pytest_trainhealth.plugin.benchmark import BenchmarkTimer
 from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.records.comparison import Comparison
 from pytest_trainhealth.records.intervention import Cure
@@ -33,7 +34,7 @@ def made_up(wait: float, compute: float, growth: int = 0) -> Trace:
 class Recorded:
     """A program whose runs are known."""
 
-    repeatable, why_not, remarks = True, "", ()
+    repeatable, why_not, remarks, start, first_run = True, "", (), None, None
 
     def __init__(self, *traces: Trace) -> None:
         self._traces = list(traces)
@@ -43,7 +44,7 @@ class Recorded:
 
 
 def examination(*traces: Trace, **settings: float) -> Examination:
-    return Examination(Recorded(*traces), "keeps_throughput", settings, RunPlan(max_steps=45))
+    return Examination(Recorded(*traces), find_check("keeps_throughput"), settings, RunPlan(max_steps=45))
 
 
 SLOW, FAST = (0.02, 0.01), (0.001, 0.01)
@@ -53,13 +54,13 @@ SLOW, FAST = (0.02, 0.01), (0.001, 0.01)
 def test_a_comparison_does_not_stand_in_for_asecond_look(outcome: str) -> None:
     """The first run was interrupted, the second is as it should be."""
     comparison = Comparison("main", outcome, 0.1, "busy", 1.3, 1.2, 1.4, 40)  # type: ignore[arg-type]
-    verdict = conclude(examination(made_up(*SLOW), made_up(*FAST)), None, "it", [], comparison)
+    verdict = conclude(examination(made_up(*SLOW), made_up(*FAST)), "it", [], comparison=comparison).verdict
     assert verdict.outcome == ("failed" if outcome == "slower" else "could not judge")
     assert "waiting for data" not in verdict.headline
 
 
 def test_what_the_check_found_by_itself_comes_first() -> None:
-    verdict = conclude(examination(made_up(*SLOW)), None, "it", [], SLOWER)
+    verdict = conclude(examination(made_up(*SLOW)), "it", [], comparison=SLOWER).verdict
     assert verdict.symptom is not None
     assert "waiting for data" in verdict.symptom.summary
     assert "throughput-regression" not in [finding.cause for finding in verdict.findings]
@@ -75,7 +76,7 @@ def test_what_could_not_be_seen_twice_is_no_failure() -> None:
     """The time budget was used up in the second run."""
     short = Trace.of([1.0] * 2)
     short.cut_short = "the time budget was used up at step 2"
-    verdict = conclude(examination(made_up(*SLOW), short), None, "it", [], None)
+    verdict = conclude(examination(made_up(*SLOW), short), "it", []).verdict
     assert verdict.outcome == "could not judge"
     assert verdict.reason == (
         "67 % of a step is waiting for data, at most 50 % wanted (waiting 20 ms, computing 10 ms); "
@@ -90,14 +91,14 @@ class BusyUntilCured(Recorded):
         self._again, self._cured = again, False
 
     def record(self, plan: RunPlan) -> Trace:
-        self._cured = self._cured or bool(plan.cures)
-        return made_up(*FAST) if plan.cures else self._again if self._cured else made_up(*SLOW)
+        self._cured = self._cured or bool(plan.treatment.cures)
+        return made_up(*FAST) if plan.treatment.cures else self._again if self._cured else made_up(*SLOW)
 
 
 @pytest.mark.parametrize(("again", "outcome"), [(FAST, "could not judge"), (SLOW, "failed")])
 def test_what_has_become_fast_by_itself_was_no_cure(again: tuple[float, float], outcome: str) -> None:
-    looked_at = Examination(BusyUntilCured(made_up(*again)), "keeps_throughput", {}, RunPlan(max_steps=45))
-    verdict = conclude(looked_at, None, "it", [], None)
+    looked_at = Examination(BusyUntilCured(made_up(*again)), find_check("keeps_throughput"), {}, RunPlan(max_steps=45))
+    verdict = conclude(looked_at, "it", []).verdict
     assert verdict.outcome == outcome
     if outcome == "failed":
         assert verdict.findings[0].confirmed
@@ -112,7 +113,7 @@ class Uneven(Recorded):
         self._uncured, self._cured = uncured, list(cured)
 
     def record(self, plan: RunPlan) -> Trace:
-        return self._cured.pop(0) if plan.cures else self._uncured
+        return self._cured.pop(0) if plan.treatment.cures else self._uncured
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ class Uneven(Recorded):
 )
 def test_a_cure_has_to_work_twice(cured: list[tuple[float, float]], told: tuple[str, bool, bool]) -> None:
     program = Uneven(made_up(*SLOW), *(made_up(*each) for each in cured))
-    looked_at = Examination(program, "keeps_throughput", {}, RunPlan(max_steps=45))
+    looked_at = Examination(program, find_check("keeps_throughput"), {}, RunPlan(max_steps=45))
     symptom = looked_at.run_and_judge(looked_at.plan)[1]
     assert isinstance(symptom, Symptom)
     assert looked_at.try_cures([Cure("preloaded_batches", "preloaded", {"count": 8})], symptom) == told
@@ -173,22 +174,24 @@ class Rounds:
 def test_rounds_in_which_nothing_was_done_are_not_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time budget is used up after nine steps; pytest-benchmark goes on to the thirtieth round."""
     left, benchmark = iter([0.4] * 14), Rounds(monkeypatch)
-    measured_by(benchmark, 30)(lambda: benchmark.passes(next(left, None)), 45)
+    BenchmarkTimer(benchmark, 30).drive(lambda: benchmark.passes(next(left, None)), 45)
     assert benchmark.data == pytest.approx([0.4] * 9)
 
 
 def test_what_we_did_beside_the_steps_is_not_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look for garbage takes longer than many steps."""
     left, benchmark = iter(range(100)), Rounds(monkeypatch)
-    measured_by(benchmark, 20)(lambda: benchmark.passes(0.01, overhead=0.5 if next(left) % 5 == 0 else 0.001), 45)
+    overhead = (0.5 if number % 5 == 0 else 0.001 for number in left)
+    BenchmarkTimer(benchmark, 20).drive(lambda: benchmark.passes(0.01, overhead=next(overhead)), 45)
     assert benchmark.data == pytest.approx([0.01] * 20, abs=1e-6)
 
 
 def test_the_steps_of_a_watched_test_are_its_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark = Rounds(monkeypatch)
-    measured_by(benchmark, 30)(lambda: benchmark.passes(None, overhead=3.0), 1)
+    timer = BenchmarkTimer(benchmark, 30)
+    timer.drive(lambda: benchmark.passes(None, overhead=3.0), 1)
     assert benchmark.data == pytest.approx([3.0])
-    note_speed(benchmark, made_up(*FAST), watched=True)
+    timer.finished(made_up(*FAST), watched=True)
     assert benchmark.data == pytest.approx([sum(FAST)] * 30)
     assert benchmark.extra_info["step_seconds"] == pytest.approx(sum(FAST))
 
@@ -196,6 +199,6 @@ def test_the_steps_of_a_watched_test_are_its_rounds(monkeypatch: pytest.MonkeyPa
 def test_a_watched_test_that_was_over_too_soon_stays_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark = Rounds(monkeypatch)
     benchmark.data = [3.0]
-    note_speed(benchmark, Trace(), watched=True)
+    BenchmarkTimer(benchmark, 30).finished(Trace(), watched=True)
     assert benchmark.data == [3.0]
     assert benchmark.extra_info == {}

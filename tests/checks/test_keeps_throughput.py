@@ -16,9 +16,9 @@ from pytest_trainhealth.analysis.timing import LEAST_WARM_UP, MOST_WARM_UP, meas
 from pytest_trainhealth.causes import cause
 from pytest_trainhealth.checks.keeps_throughput import SIGNALS, clearly_better, judge, result, stop_when
 from pytest_trainhealth.observe.run.run import Run
-from pytest_trainhealth.observe.signals.speed.phases import Split
+from pytest_trainhealth.observe.signals.speed.phases import StepPhases
 from pytest_trainhealth.programs.flops import count_flops
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.judgement import CouldNotJudge, FailedRun, FailIfConfirmed, Passed
@@ -268,7 +268,7 @@ def symptom(category: str) -> Symptom:
 def recorded(training: Training, steps: int = MOST_WARM_UP + 3) -> Trace:
     """So long that there are steps that count, however long the warm-up takes."""
     program = TrainingProgram(Start(training, seed=0))
-    return program.record(RunPlan(max_steps=steps, signals=SIGNALS, one_batch=False))
+    return program.record(RunPlan(max_steps=steps, look=Look(signals=SIGNALS), one_batch=False))
 
 
 #: So long that no other work on the machine makes a phase look like it.
@@ -353,7 +353,7 @@ def test_on_an_accelerator_one_step_of_four_is_synchronised(monkeypatch: pytest.
     before = Tensor.to
     run = Run()
     run.feed = SimpleNamespace(moving=0.5)
-    split = Split(run)
+    split = StepPhases(run)
     split.run_begins()
     try:
         for run.step in range(8):
@@ -407,7 +407,7 @@ def test_whole_numbers_that_are_no_tokens_are_not_counted() -> None:
 def test_operations_are_counted_in_a_run_of_their_own() -> None:
     training = language_model([{"ids": torch.randint(20, (4, 6))}])
     program = TrainingProgram(Start(training, seed=0))
-    trace = program.record(RunPlan(max_steps=4, signals=SIGNALS, one_batch=False))
+    trace = program.record(RunPlan(max_steps=4, look=Look(signals=SIGNALS), one_batch=False))
     # a matrix product of (20, 8) x (8, 20): forward, and twice as much backward
     assert count_flops(program, RunPlan(max_steps=4)) == 3 * 2 * 20 * 8 * 20
     assert trace.steps == 4

@@ -138,6 +138,6 @@ def test_what_is_kept_until_an_update_is_none() -> None:
 
 
 def test_a_comparison_is_looked_at_beside_growth_that_is_no_fault() -> None:
-    verdict = conclude(examination(made_up(*FAST, growth=2 * 10**6)), None, "it", [], SLOWER)
+    verdict = conclude(examination(made_up(*FAST, growth=2 * 10**6)), "it", [], comparison=SLOWER).verdict
     assert verdict.failed
     assert "1.30 x the time of main" in verdict.headline

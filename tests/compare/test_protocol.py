@@ -6,6 +6,7 @@ import io
 import sys
 import time
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +17,11 @@ from pytest_trainhealth.compare import compare
 from pytest_trainhealth.compare.git import CannotCompare, OutOfTime
 from pytest_trainhealth.compare.protocol import Client, Ended, Message, Server, Silence
 from pytest_trainhealth.compare.revision import Revision
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.plugin import revision_process
 from pytest_trainhealth.plugin.revision_process import Service
-from pytest_trainhealth.plugin.serve_plugin import Revision as InPytest
+from pytest_trainhealth.plugin.serve_plugin import ServePlugin as InPytest
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.settings import WrongSetting
 
 
@@ -100,7 +103,7 @@ def test_how_long_a_process_is_waited_for(error: Exception | None, grace: float)
 
 
 def test_a_test_that_is_skipped_before_it_begins() -> None:
-    side = InPytest(Service(Heard(), {}))  # type: ignore[arg-type]
+    side = InPytest(Service(Heard(), {"check": "keeps_throughput"}))  # type: ignore[arg-type]
     side.pytest_runtest_logreport(SimpleNamespace(passed=False, longrepr=("a.py", 3, "Skipped: later")))  # type: ignore[arg-type]
     assert side.complaint == {"skipped": "later"}
 
@@ -188,7 +191,8 @@ def test_what_others_print_is_no_answer() -> None:
 
 def test_an_empty_revision_is_a_mistake() -> None:
     """As of a variable of a CI that is not set. None is what nobody asked for."""
+    nobody, plan = Request("keeps_throughput", "it", 0, {"against": None}), RunPlan(max_steps=1)
     for empty in ("", " "):
         with pytest.raises(WrongSetting, match=r"against: the revision is empty: is a variable not set\?"):
-            compare.compared(None, None, {"against": empty}, 0, 0, 0.0)
-    assert compare.compared(None, None, {"against": None}, 0, 0, 0.0) is None
+            compare.with_revision(None, replace(nobody, values={"against": empty}), plan)
+    assert compare.with_revision(None, nobody, plan) is None

@@ -6,12 +6,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_trainhealth.compare import compare as comparison
-from pytest_trainhealth.compare.compare import compare
+from pytest_trainhealth.compare.compare import Terms, compare
 from pytest_trainhealth.compare.git import CannotCompare
 from pytest_trainhealth.compare.import_paths import Folders
 from pytest_trainhealth.compare.revision import Revision
@@ -105,9 +104,13 @@ def test_steps_that_raise(start: Start) -> None:
 
 
 def compared(repository: Repository, revision: str = "HEAD", seconds: float = 120) -> Comparison:
-    asked = TestLocator(repository.folder / "train.py", repository.folder, "training")
-    limits: dict[str, Any] = {"tolerance": 0.5, "deadline": time.monotonic() + seconds}
-    return compare(asked, revision, seed=0, threads=1, device=None, promised=45, **limits)
+    locator = TestLocator(repository.folder / "train.py", repository.folder, "training")
+    return compare(locator, terms(revision, 0.5, seconds))
+
+
+def terms(revision: str, tolerance: float, seconds: float) -> Terms:
+    deadline = time.monotonic() + seconds
+    return Terms(revision, tolerance, deadline, "keeps_throughput", seed=0, threads=1, device=None, promised=45)
 
 
 def test_a_slower_revision(repository: Repository) -> None:
@@ -169,10 +172,7 @@ def test_a_wrong_revision(repository: Repository) -> None:
 
 
 def test_no_repository_at_all(tmp_path: Path) -> None:
-    asked = TestLocator(tmp_path / "train.py", tmp_path, "training")
-    found = compare(
-        asked, "HEAD", seed=0, threads=1, device=None, promised=45, tolerance=0.1, deadline=time.monotonic() + 60
-    )
+    found = compare(TestLocator(tmp_path / "train.py", tmp_path, "training"), terms("HEAD", 0.1, 60))
     assert found.reason.endswith("is not in a git repository")
 
 

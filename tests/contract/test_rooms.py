@@ -24,7 +24,7 @@ _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
 _ENGINE = {*_RUNNING, *_READERS, "checks", "causes", "engine"}
-_TOP = {*_ENGINE, "stress", "replay", "compare"}
+_TOP = {*_ENGINE, "stress", "reproducers", "compare"}
 
 #: A room, and the rooms that it may know besides itself. Lower lines come later; nothing is allowed that is not here.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -49,9 +49,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "programs": {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions"},
     "engine": _ENGINE,
     "stress": _ENGINE,
-    "replay": _ENGINE,
+    "reproducers": _ENGINE,
     "compare": _ENGINE,
-    "examine": {*_TOP, "plugin"},
+    "examine": _TOP,
     "api": {*_TOP, "examine"},
     "reports": {"wording", "records", "settings"},
     "reports.explain": {"wording", "records", "settings", "checks", "causes"},

@@ -12,6 +12,7 @@ import pytest
 import pytest_trainhealth
 from pytest_trainhealth import causes, checks, reports
 from pytest_trainhealth.causes import GROUPS, SECTIONS, Stage, all_causes, cause_names
+from pytest_trainhealth.examine import FOLLOW_UPS, SECOND_OPINIONS
 from pytest_trainhealth.plugin.fixture import TrainHealth
 from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
 from pytest_trainhealth.settings import BATTERY, CHECKS, OUTLETS, SETTINGS, Setting, keywords
@@ -28,9 +29,11 @@ def test_every_check_is_a_file_and_every_file_a_check() -> None:
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_check_has_a_page_and_its_functions(name: str) -> None:
     assert checks.check_page(name).startswith(f"{name}: ")
-    module = checks.check(name)
-    for part in ("SIGNALS", "ONE_BATCH", "max_steps", "stop_when", "judge", "result"):
-        assert hasattr(module, part)
+    check = checks.check(name)
+    assert check.name == name
+    assert check.steps <= check.max_steps({})
+    assert check.follow_up in {None, *FOLLOW_UPS}
+    assert check.second_opinion in {None, *SECOND_OPINIONS}
 
 
 @pytest.mark.parametrize("name", cause_names())

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training, Verdict, diagnose
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.settings import WrongSetting
 
@@ -27,7 +28,7 @@ def cross_entropy(model: nn.Module, batch: Any) -> torch.Tensor:
 
 
 def run(training: Training | Callable[[], object], check: str = "trains_without_nan") -> Verdict:
-    return examine(training, check, name="bad input", seed=0, values={"steps": 3})
+    return examine(training, Request(check, "bad input", 0, {"steps": 3}))
 
 
 def make(**changes: Any) -> Training:
@@ -173,7 +174,7 @@ def test_lazy_modules_in_a_step_of_ones_own() -> None:
 
 def test_a_device_that_is_not_there() -> None:
     with pytest.raises(WrongSetting, match=r"there is no 'martian' on this machine\. Here: cpu"):
-        examine(make(), "gradients_flow", name="x", seed=0, values={"device": "martian"})
+        examine(make(), Request("gradients_flow", "x", 0, {"device": "martian"}))
 
 
 def test_unknown_names_list_the_near_ones() -> None:

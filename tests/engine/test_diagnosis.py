@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
-from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth import Training, diagnose, examine
+from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.engine.reruns import Reruns
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
@@ -97,7 +99,7 @@ class FakeExamination:
         self.program = self
         self.repeatable = True
 
-    def rerun(self, cures: Sequence[Cure], symptom: Symptom) -> tuple[str, bool, bool]:
+    def try_cures(self, cures: Sequence[Cure], symptom: Symptom) -> tuple[str, bool, bool]:
         self.steps_spent += 100
         healthy = self.heals <= {cure.label for cure in cures}
         return "1 -> 0", healthy, healthy
@@ -134,11 +136,11 @@ def test_of_three_cures_the_two_that_are_needed() -> None:
 
 
 def test_a_doubt_is_an_alarm_only_with_a_confirmed_cause(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_trainhealth.checks import trains_without_nan as check
-
+    check = find_check("trains_without_nan")
     symptom = Symptom("odd", "plateau", 1.0, 0.1)
     for otherwise, outcome in ((Passed(("a note",)), "passed"), (CouldNotJudge("because"), "could not judge")):
-        monkeypatch.setattr(check, "judge", lambda *_, otherwise=otherwise: FailIfConfirmed(symptom, otherwise))
+        doubting = replace(check, judge=lambda *_, otherwise=otherwise: FailIfConfirmed(symptom, otherwise))
+        monkeypatch.setattr(examine, "find_check", lambda _, doubting=doubting: doubting)
         model = network()
         training = Training(
             model, torch.optim.Adam(model.parameters(), 1e-2), criterion=nn.CrossEntropyLoss(), data=digits()

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_trainhealth import Verdict
 from pytest_trainhealth.analysis.timing import LEAST_WARM_UP
+from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.engine.conclude import conclude
 from pytest_trainhealth.engine.examination import Examination
 from pytest_trainhealth.engine.one_thread import with_one_thread
@@ -34,21 +35,21 @@ class Steps:
     def record(self, plan: RunPlan) -> Trace:
         self.plans.append(plan)
         trace = Trace.of([1.0] * STEPS)
-        waiting = 0.0 if any(cure.kind == "preloaded_batches" for cure in plan.cures) else self.wait
-        one = any(each.kind == "threads" for each in (*plan.conditions, *plan.cures))
+        waiting = 0.0 if any(cure.kind == "preloaded_batches" for cure in plan.treatment.cures) else self.wait
+        one = any(each.kind == "threads" for each in (*plan.treatment.conditions, *plan.treatment.cures))
         trace.waits, trace.computes = [waiting] * STEPS, [self.alone if one else self.computes] * STEPS
         trace.speed = SpeedRecord(threads=1 if one else self.threads, cores=2)
         return trace
 
     @property
     def tried_one_thread(self) -> bool:
-        return any(plan.conditions for plan in self.plans)
+        return any(plan.treatment.conditions for plan in self.plans)
 
 
 def judged(program: Steps, **values: Any) -> Verdict:
     plan = RunPlan(max_steps=STEPS, deadline=time.monotonic() + 60)
-    examination = Examination(program, "keeps_throughput", {"steps": 20, **values}, plan)
-    return with_one_thread(conclude(examination, None, "it", [], None), examination)
+    examination = Examination(program, find_check("keeps_throughput"), {"steps": 20, **values}, plan)
+    return with_one_thread(conclude(examination, "it", []).verdict, examination)
 
 
 def test_threads_that_wait_for_one_another_hide_no_slow_loader() -> None:

@@ -61,17 +61,18 @@ def once(slowdown: float, tolerance: float) -> Comparison:
         repository.write("train.py", training_file(WORK, SIZE))
         repository.commit()
         repository.write("train.py", training_file(slower_work(slowdown), SIZE))
-        asked = TestLocator(file=repository.folder / "train.py", folder=repository.folder, function="training")
-        return compare.compare(
-            asked,
+        locator = TestLocator(file=repository.folder / "train.py", folder=repository.folder, function="training")
+        terms = compare.Terms(
             "HEAD",
+            tolerance,
+            deadline=time.monotonic() + 180,
+            check="keeps_throughput",
             seed=0,
             threads=torch.get_num_threads(),
             device=None,
             promised=45,
-            tolerance=tolerance,
-            deadline=time.monotonic() + 180,
         )
+        return compare.compare(locator, terms)
 
 
 def slower_work(slowdown: float) -> int:

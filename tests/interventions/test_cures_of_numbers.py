@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.programs.watched_program import watching
@@ -25,7 +25,7 @@ WHOLE = Cure("float32", "all in float32")
 
 def cured(training: Training, *cures: Cure, steps: int = 3) -> Trace:
     before = nn.Module.__call__, torch.autocast.__enter__
-    trace = TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=steps, cures=cures))
+    trace = TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=steps, treatment=Treatment(cures=cures)))
     assert (nn.Module.__call__, torch.autocast.__enter__) == before
     assert trace.crash is None
     return trace
@@ -70,7 +70,7 @@ def test_later_batches_get_the_statistics_of_the_first() -> None:
     model = Spy()
     batches = [(100 + torch.randn(32, 4), torch.randn(32, 1)), (200 + torch.randn(32, 4), torch.randn(32, 1))]
     trace = TrainingProgram(Start(training_of(model, batches), seed=0)).record(
-        RunPlan(max_steps=2, one_batch=False, cures=(STANDARDISED,))
+        RunPlan(max_steps=2, treatment=Treatment(cures=(STANDARDISED,)), one_batch=False)
     )
     assert trace.steps == 2
     assert float(model.given[1].mean()) > 50
@@ -114,7 +114,7 @@ def test_targets_are_standardised_where_they_are_compared(by_hand: bool) -> None
 
 def test_a_watched_script_is_cured_from_its_first_call_on() -> None:
     model = Spy()
-    with watching(RunPlan(max_steps=0, cures=(STANDARDISED,))):
+    with watching(RunPlan(max_steps=0, treatment=Treatment(cures=(STANDARDISED,)))):
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
         for _ in range(2):
             optimizer.zero_grad()
@@ -240,7 +240,13 @@ def test_what_a_step_freezes_is_unfrozen_in_time() -> None:
 
 
 def test_a_watched_loop_without_a_loader_gets_zeros_for_nan() -> None:
-    with watching(RunPlan(max_steps=0, signals=("fields",), cures=(Cure("drop_bad_samples", "left out"),))) as run:
+    with watching(
+        RunPlan(
+            max_steps=0,
+            look=Look(signals=("fields",)),
+            treatment=Treatment(cures=(Cure("drop_bad_samples", "left out"),)),
+        )
+    ) as run:
         model = nn.Linear(2, 1)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for value in (1.0, float("nan")):
@@ -251,7 +257,7 @@ def test_a_watched_loop_without_a_loader_gets_zeros_for_nan() -> None:
 
 
 def test_what_a_second_module_of_a_watched_step_is_given() -> None:
-    with watching(RunPlan(max_steps=0, signals=("fields",))) as run:
+    with watching(RunPlan(max_steps=0, look=Look(signals=("fields",)))) as run:
         generator, critic = nn.Linear(2, 2), nn.Linear(2, 1)
         optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
         fake = generator(torch.randn(4, 2)).detach()

@@ -15,7 +15,7 @@ from pytest_trainhealth.analysis.timing import samples_a_step
 from pytest_trainhealth.interventions.machine import detached
 from pytest_trainhealth.observe.run.run import Run
 from pytest_trainhealth.observe.signals.speed.live_graphs import nodes_of
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import RunPlan, Treatment
 from pytest_trainhealth.programs.watched_program import WatchedProgram
 from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.trace import Trace
@@ -51,7 +51,7 @@ def script(loader: Callable[[], Any], epochs: int = 1, use: Callable[[Any], Tens
 
 
 def cured(body: Callable[[], object]) -> Trace:
-    return WatchedProgram(body, 0).record(RunPlan(max_steps=0, cures=(PRELOADED,)))
+    return WatchedProgram(body, 0).record(RunPlan(max_steps=0, treatment=Treatment(cures=(PRELOADED,))))
 
 
 @pytest.mark.parametrize(("number", "steps"), [(0, 0), (2, 2), (20, 20), (None, 64)], ids=str)
@@ -95,7 +95,9 @@ def raises_at_once(batch: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    "plan", [RunPlan(max_steps=0, cures=(PRELOADED,)), RunPlan(max_steps=0, catch_errors=True)], ids=["cure", ""]
+    "plan",
+    [RunPlan(max_steps=0, treatment=Treatment(cures=(PRELOADED,))), RunPlan(max_steps=0, catch_errors=True)],
+    ids=["cure", ""],
 )
 def test_a_script_that_a_rerun_breaks_is_noted(plan: RunPlan) -> None:
     trace = WatchedProgram(script(lambda: DataLoader(Stream(3)), use=raises_at_once), 0).record(plan)
@@ -141,7 +143,7 @@ def test_opponents_of_a_watched_test_need_their_graph_until_both_have_learned() 
             sizes.append(nodes_of([total]))
 
     sizes: list[int] = []
-    trace = WatchedProgram(body, 0).record(RunPlan(max_steps=0, cures=(Cure("detached", "", {}),)))
+    trace = WatchedProgram(body, 0).record(RunPlan(max_steps=0, treatment=Treatment(cures=(Cure("detached", "", {}),))))
     assert trace.loss_connected
     assert trace.crash is None
     assert trace.update_count == 40
@@ -162,7 +164,9 @@ def samples(batches: int, accumulated: int = 1, cure: Cure | None = None) -> set
                     optimizer.step()
                     optimizer.zero_grad()
 
-    trace = WatchedProgram(body, 0).record(RunPlan(max_steps=0, cures=() if cure is None else (cure,)))
+    trace = WatchedProgram(body, 0).record(
+        RunPlan(max_steps=0, treatment=Treatment(cures=() if cure is None else (cure,)))
+    )
     assert len(trace.speed.loader_batches) > 1
     del trace.speed.loader_batches[:4], trace.speed.samples[:4]  # before an update each backward pass is a step
     return {samples_a_step(trace)} | set(trace.speed.loader_batches)

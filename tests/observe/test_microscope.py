@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.records.verdict import Finding, Verdict
 
@@ -32,7 +33,7 @@ def verdict(unstable: Callable[[torch.Tensor], torch.Tensor], data: Any = None) 
         batch = torch.randn(8, 4) if data is None else data
         return Training(model, torch.optim.SGD(model.parameters(), 1e-3), lambda m, b: (m(b) ** 2).mean(), batch)
 
-    return examine(factory, "trains_without_nan", name="unstable", seed=0, values={"steps": 5})
+    return examine(factory, Request("trains_without_nan", "unstable", 0, {"steps": 5}))
 
 
 def first(verdict: Verdict) -> Finding:
@@ -112,7 +113,7 @@ def test_nan_that_is_masked_by_the_model_is_no_alarm() -> None:
             model, torch.optim.SGD(model.parameters(), 1e-3), lambda m, b: m(b.nan_to_num()).pow(2).mean(), batch
         )
 
-    assert examine(factory, "trains_without_nan", name="masked", seed=0, values={}).passed
+    assert examine(factory, Request("trains_without_nan", "masked", 0, {})).passed
 
 
 def test_memory_that_nobody_has_written_to_is_not_blamed() -> None:

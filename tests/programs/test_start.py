@@ -11,6 +11,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.checks import check as find_check
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import _threads, examine
 from pytest_trainhealth.records.verdict import Verdict
 from pytest_trainhealth.state.snapshot import Snapshot
@@ -24,7 +26,7 @@ def too_low(model: nn.Module, **more: Any) -> Training:
 
 
 def overfit(subject: Any) -> Verdict:
-    return examine(subject, "overfits_one_batch", name="again", seed=3, values={"steps": 60})
+    return examine(subject, Request("overfits_one_batch", "again", 3, {"steps": 60}))
 
 
 def test_a_factory_that_never_gives_the_same_twice() -> None:
@@ -102,7 +104,7 @@ def test_lbfgs_through_every_form_of_ours(form: str) -> None:
         "output": {"data": {"x": X, "y": Y}},
     }
     training = Training(model, torch.optim.LBFGS(model.parameters(), max_iter=4), **forms[form])
-    assert examine(training, "gradients_flow", name="lbfgs", seed=0, values={}).passed
+    assert examine(training, Request("gradients_flow", "lbfgs", 0, {})).passed
 
 
 @pytest.mark.parametrize("precision", [torch.float16, torch.float64])
@@ -120,7 +122,7 @@ def test_autocast_and_its_loss_scaler(precision: torch.dtype) -> None:
             data=(X, Y),
             precision=precision,
         )
-    assert examine(training, "trains_without_nan", name="half", seed=0, values={}).passed
+    assert examine(training, Request("trains_without_nan", "half", 0, {})).passed
 
 
 def test_a_scheduler_warms_up_in_our_loop() -> None:
@@ -128,7 +130,7 @@ def test_a_scheduler_warms_up_in_our_loop() -> None:
     optimizer = torch.optim.SGD(model.parameters(), 0.5)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, step / 10))
     training = Training(model, optimizer, criterion=F.cross_entropy, data=(X, Y), scheduler=scheduler)
-    assert examine(training, "gradients_flow", name="warm", seed=0, values={}).passed
+    assert examine(training, Request("gradients_flow", "warm", 0, {})).passed
     assert scheduler.last_epoch == 0
 
 
@@ -164,5 +166,9 @@ _GLOBAL = {"calls": 0}
 
 @pytest.mark.parametrize(("asked", "workers", "given"), [(1, 1, 1), (1, 4, 1), (8, 4, 2), (0, 1, 0)])
 def test_threads_are_shared_among_workers(asked: int, workers: int, given: int) -> None:
-    assert _threads(asked, workers) == given
-    assert _threads(0, 1_000) == 1
+    def threads(asked: int, workers: int, check: str = "gradients_flow") -> int:
+        return _threads(find_check(check), Request(check, "it", 0, {"threads": asked}, workers=workers))
+
+    assert threads(asked, workers) == given
+    assert threads(0, 1_000) == 1
+    assert threads(asked, workers, "keeps_throughput") == 0  # the speed is that of the user's own number

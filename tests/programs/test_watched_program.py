@@ -11,9 +11,10 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import NotATraining, examine
 from pytest_trainhealth.observe.signals.speed.memory import Memory
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.watched_program import WatchedProgram, watch
 from pytest_trainhealth.records.verdict import Verdict
 
@@ -35,7 +36,7 @@ def script(*, zero: bool = True, step: bool = True, steps: int = 12, accumulate:
 
 
 def examined(body: Callable[[], object], check: str) -> Verdict:
-    return examine(body, check, name="script", seed=0, values={})
+    return examine(body, Request(check, "script", 0, {}))
 
 
 def test_the_trace_of_a_block() -> None:
@@ -137,7 +138,7 @@ def test_what_a_step_computes_before_it_calls_the_model_goes_under_the_microscop
             loss.backward()
             optimizer.step()
 
-    verdict = examine(trains, "trains_without_nan", name="early", seed=0, values={})
+    verdict = examine(trains, Request("trains_without_nan", "early", 0, {}))
     assert verdict.failed
     finding = verdict.findings[0]
     assert finding.statement == "log makes inf"
@@ -201,7 +202,7 @@ def test_steps_that_all_begin_with_the_forward_pass_are_of_one_length(monkeypatc
     def lengths(plan: RunPlan) -> list[int]:
         return [round(seconds) for seconds in WatchedProgram(body, 0).record(plan).computes]
 
-    assert set(lengths(RunPlan(max_steps=20, from_forward=True))) == {100}
+    assert set(lengths(RunPlan(max_steps=20, look=Look(from_forward=True)))) == {100}
     assert set(lengths(RunPlan(max_steps=20))) == {0, 100, 200}  # around sampled steps
 
 
@@ -221,4 +222,4 @@ def test_what_listeners_take_between_two_steps_is_no_steps_time(monkeypatch: pyt
             ticks.extend([None] * 100)
             optimizer.step()
 
-    assert WatchedProgram(body, 0).record(RunPlan(max_steps=20, signals=("memory",))).computes == [100] * 19
+    assert WatchedProgram(body, 0).record(RunPlan(max_steps=20, look=Look(signals=("memory",)))).computes == [100] * 19

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.settings import BATTERY
 
@@ -173,10 +174,10 @@ def test_everything_is_bit_identical_afterwards(
     bench = Bench(model, optimizer, form, stop, at, warm)
     before = bench.state()
     if stop == "never":
-        examine(bench.training, check, name="generated", seed=1, values={"steps": 6})
+        examine(bench.training, Request(check, "generated", 1, {"steps": 6}))
     else:
         with pytest.raises((Interrupt, RuntimeError)):
-            examine(bench.training, check, name="generated", seed=1, values={"steps": 20})
+            examine(bench.training, Request(check, "generated", 1, {"steps": 20}))
     after = bench.state()
     for part, value in before.items():
         assert after[part] == value, f"{part} changed"
@@ -194,7 +195,7 @@ def test_a_factory_that_shares_its_model_leaves_it_as_it_was() -> None:
         return Training(model, torch.optim.SGD(model.parameters(), 1e-5), criterion=F.cross_entropy,
                         data=(torch.randn(8, 4), torch.randint(0, 3, (8,))))  # fmt: skip
 
-    verdict = examine(factory, "overfits_one_batch", name="shared", seed=1, values={"steps": 20})
+    verdict = examine(factory, Request("overfits_one_batch", "shared", 1, {"steps": 20}))
     assert verdict.failed
     assert len(seen) > 3
     assert set(seen) == {before}
@@ -207,9 +208,9 @@ def test_runs_of_the_same_seed_are_the_same() -> None:
         return Training(model, torch.optim.Adam(model.parameters(), 1e-3), criterion=F.cross_entropy,
                         data=(torch.randn(8, 4), torch.randint(0, 3, (8,))))  # fmt: skip
 
-    first, second = (examine(factory, "trains_without_nan", name="twice", seed=9, values={}) for _ in range(2))
+    first, second = (examine(factory, Request("trains_without_nan", "twice", 9, {})) for _ in range(2))
     assert first.figures == second.figures
-    other = examine(factory, "trains_without_nan", name="twice", seed=10, values={})
+    other = examine(factory, Request("trains_without_nan", "twice", 10, {}))
     assert other.figures != first.figures
 
 
@@ -221,6 +222,6 @@ def test_the_batches_of_a_shuffling_loader_are_the_same_in_every_run() -> None:
     model = nn.Linear(4, 3)
     loader = DataLoader(data, 4, shuffle=True, generator=generator)
     training = Training(model, torch.optim.SGD(model.parameters(), 0.1), criterion=F.cross_entropy, data=loader)
-    one, other = (examine(training, "trains_without_nan", name="shuffled", seed=1, values={}) for _ in range(2))
+    one, other = (examine(training, Request("trains_without_nan", "shuffled", 1, {})) for _ in range(2))
     assert one.figures == other.figures
     assert generator.get_state().tolist() == before

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.records.verdict import Verdict
 from pytest_trainhealth.settings import WrongSetting, read_keywords
@@ -45,7 +46,7 @@ def training(before: Callable[[Tensor], Tensor] = same, after: Callable[[Tensor]
 
 def judged(make: Any, **values: Any) -> Verdict:
     parsed = read_keywords("trains_without_nan", values, "the test")
-    return examine(make, "trains_without_nan", name="swept", seed=0, values=parsed)
+    return examine(make, Request("trains_without_nan", "swept", 0, parsed))
 
 
 def of_unit_length(x: Tensor) -> Tensor:

@@ -15,8 +15,10 @@ import torch
 from torch import Tensor
 
 from ...observe.run.feed import Feed
-from ...programs.plan import RunPlan, never
-from ...programs.training_program import TrainingProgram, recorded
+from ...programs.plan import Look, RunPlan, never
+from ...programs.program import Program
+from ...programs.start import Start
+from ...programs.training_program import recorded
 from ...records.intervention import Condition
 from ...records.numbers import Found
 from ...records.trace import Trace
@@ -41,26 +43,25 @@ class Searched:
     """What came of it, and what was done for it."""
 
     find: Find | None = None
-    operations: int = 0
+    #: Operations.
+    aimed_at: int = 0
     attempts: int = 0
     #: The time budget was used up.
-    cut_short: bool = False
+    out_of_time: bool = False
 
 
-def search(program: TrainingProgram, plan: RunPlan, steps: int, batches: int = 4) -> Searched:
+def search(program: Program, start: Start, plan: RunPlan, steps: int, batches: int = 4) -> Searched:
     """Aims at the first step of the training and at the last of `steps`, all of which were finite."""
     searched = Searched()
-    plan = replace(
-        plan, signals=(), cures=(), conditions=(), stop_when=never, catch_errors=True, timer=None, around_step={}
-    )
-    feed = Feed(program.start.begin(plan.seed_offset), one_batch=plan.one_batch, device=plan.device)
+    plan = replace(plan.plain(), stop_when=never, catch_errors=True)
+    feed = Feed(start.begin(plan.seed_offset), one_batch=plan.one_batch, device=plan.device)
     seen = [dict(tensors(feed.take())) for _ in range(min(batches, steps))]
     feed.close()
     for before in sorted({0, steps - 1}):
-        hit = _hunt(program, plan, before, seen, searched)
+        hit = _hunt(start, plan, before, seen, searched)
         searched.find = None if hit is None else _replayed(program, plan, hit)
-        searched.cut_short = searched.find is None and time.monotonic() > plan.deadline
-        if searched.find is not None or searched.cut_short:
+        searched.out_of_time = searched.find is None and time.monotonic() > plan.deadline
+        if searched.find is not None or searched.out_of_time:
             break
     return searched
 
@@ -76,11 +77,9 @@ class _Hit:
     values: Mapping[str, Tensor]
 
 
-def _hunt(
-    program: TrainingProgram, plan: RunPlan, before: int, seen: list[dict[str, Tensor]], searched: Searched
-) -> _Hit | None:
-    training = program.start.begin(plan.seed_offset)
-    with recorded(training, plan, program.start.creation_sites) as run:
+def _hunt(start: Start, plan: RunPlan, before: int, seen: list[dict[str, Tensor]], searched: Searched) -> _Hit | None:
+    training = start.begin(plan.seed_offset)
+    with recorded(training, plan, start.creation_sites) as run:
         step = AimedStep(run, training, before)
         bounds = {}
         for name, field in step.fields.items():
@@ -89,7 +88,7 @@ def _hunt(
         hunt = Hunt(step, {name: each for name, each in bounds.items() if each.movable}, plan.deadline)
         hits = ((aim, hunt.towards(aim)) for aim in step.aims)
         aim, hit = next(((aim, hit) for aim, hit in hits if hit is not None), (None, None))
-    searched.operations = max(searched.operations, hunt.operations)
+    searched.aimed_at = max(searched.aimed_at, hunt.operations)
     searched.attempts += hunt.attempts
     if aim is None or hit is None:
         return None
@@ -97,13 +96,13 @@ def _hunt(
     return _Hit(aim, before, moves, step.whole(step.fields), step.whole(values))
 
 
-def _replayed(program: TrainingProgram, plan: RunPlan, hit: _Hit) -> Find | None:
+def _replayed(program: Program, plan: RunPlan, hit: _Hit) -> Find | None:
     """From the start, as the training itself would meet it."""
     moved = {name: value for name, value in hit.values.items() if not torch.equal(value, hit.before[name])}
     if not moved:  # such a step does not always end the same way
         return None
     condition = Condition("found_inputs", "", {"inputs": moved, "step": hit.step})
-    trace = program.record(replace(plan, conditions=(condition,), max_steps=hit.step + 1, every_step=True))
+    trace = program.record(plan.until(hit.step + 1).under(condition).looking(Look(every_step=True)))
     if trace.crash is not None or trace.nonfinite is None or trace.nonfinite.step != hit.step:
         return None
     found = _describe(hit, moved)

@@ -18,7 +18,7 @@ from pytest_trainhealth import Training
 from pytest_trainhealth.analysis.timing import step_times
 from pytest_trainhealth.checks.keeps_throughput import SIGNALS
 from pytest_trainhealth.observe.source.places import CreationSites
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.training_program import _Loop as RecordedLoop
 from pytest_trainhealth.programs.training_program import recorded
 
@@ -48,7 +48,7 @@ def bare(training: Training) -> list[float]:
 
 def measured(training: Training) -> tuple[list[float], list[float]]:
     """Seconds of each step: those that the check goes by, and those that pass while it takes the step."""
-    plan = RunPlan(max_steps=_FIRST + _STEPS, signals=SIGNALS, one_batch=False)
+    plan = RunPlan(max_steps=_FIRST + _STEPS, look=Look(signals=SIGNALS), one_batch=False)
     with recorded(training, plan, CreationSites()) as run:
         loop = RecordedLoop(run, training, plan)
         outside = [_timed(loop.once) for _ in range(_FIRST + _STEPS)]

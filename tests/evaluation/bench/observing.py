@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from pytest_trainhealth import Training
 from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.observe.source.places import CreationSites
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.training_program import _Loop as RecordedLoop
 from pytest_trainhealth.programs.training_program import recorded
 
@@ -40,7 +40,7 @@ def bare(training: Training) -> list[float]:
 
 def observed(training: Training, check: str) -> list[float]:
     """Seconds of each step. Putting the training back at its start is not observing."""
-    plan = RunPlan(max_steps=STEPS, signals=find_check(check).SIGNALS)
+    plan = RunPlan(max_steps=STEPS, look=Look(signals=find_check(check).signals))
     with recorded(training, plan, CreationSites()) as run:
         loop = RecordedLoop(run, training, plan)
         times = [_timed(loop.once) for _ in range(STEPS)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 
 from ..corpus.faults import Fault, faults
@@ -37,7 +38,7 @@ def asked(job: tuple[str, int]) -> Answer:
     fault = numeric()[name]
     began = time.perf_counter()
     with quiet():
-        verdict = examine(fault.broken, "trains_without_nan", name=name, seed=seed, values={})
+        verdict = examine(fault.broken, Request("trains_without_nan", name, seed, {}))
     seconds = time.perf_counter() - began
     first = verdict.findings[0] if verdict.findings else None
     statements = [f.statement for f in verdict.findings[:1]]

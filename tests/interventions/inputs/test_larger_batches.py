@@ -8,7 +8,7 @@ from torch import nn
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.observe.source.places import CreationSites
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.training_program import _Loop, recorded
 from pytest_trainhealth.records.intervention import Cure
 
@@ -18,7 +18,12 @@ CURE = Cure("larger_batches", "4 batches joined into one", {"count": 4})
 def values_per_channel(data, cures=(), one_batch=False, steps=3):
     model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
     training = Training(model, torch.optim.SGD(model.parameters(), lr=0.1), criterion=nn.MSELoss(), data=data)
-    plan = RunPlan(max_steps=steps, signals=("batch_norms",), one_batch=one_batch, cures=tuple(cures))
+    plan = RunPlan(
+        max_steps=steps,
+        look=Look(signals=("batch_norms",)),
+        treatment=Treatment(cures=tuple(cures)),
+        one_batch=one_batch,
+    )
     with recorded(training, plan, CreationSites()) as run:
         loop = _Loop(run, training, plan)
         for _ in range(steps):
@@ -59,7 +64,7 @@ def test_eval_mode_is_not_counted():
         return loss
 
     training = Training(model, optimizer, step=step, data=batches(2, 2))
-    plan = RunPlan(max_steps=1, signals=("batch_norms",), one_batch=False)
+    plan = RunPlan(max_steps=1, look=Look(signals=("batch_norms",)), one_batch=False)
     with recorded(training, plan, CreationSites()) as run:
         _Loop(run, training, plan).once()
     assert run.trace.values_per_channel == {}

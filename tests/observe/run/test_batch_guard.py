@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.observe.run.feed import Feed
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram, recorded
 from pytest_trainhealth.records.intervention import Cure
@@ -73,7 +73,7 @@ def noting_copies(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
 @pytest.mark.parametrize("data", [torch.randn(6, 4), [torch.randn(6, 4) for _ in range(50)]], ids=["one", "list"])
 def test_a_timed_run_copies_before_its_first_step(monkeypatch: pytest.MonkeyPatch, data: Any) -> None:
     copied = noting_copies(monkeypatch)
-    plan = RunPlan(max_steps=9, signals=("memory",), one_batch=False)
+    plan = RunPlan(max_steps=9, look=Look(signals=("memory",)), one_batch=False)
     begun = Start(training(data), seed=0, factory=None)
     with recorded(begun.begin(), plan, begun.made) as run:
         assert len({id(tensor) for tensor in copied if tensor.shape == (6, 4)}) <= 9
@@ -86,7 +86,9 @@ def test_a_timed_run_copies_before_its_first_step(monkeypatch: pytest.MonkeyPatc
 
 
 def test_preloaded_batches_are_protected_like_all_that_come_again() -> None:
-    plan = RunPlan(max_steps=12, one_batch=False, cures=(Cure("preloaded_batches", "", {"count": 2}),))
+    plan = RunPlan(
+        max_steps=12, treatment=Treatment(cures=(Cure("preloaded_batches", "", {"count": 2}),)), one_batch=False
+    )
     notes: SimpleQueue[float] = SimpleQueue()
 
     def noted(model: nn.Module, batch: Any) -> Tensor:
@@ -104,7 +106,7 @@ def test_preloaded_batches_are_protected_like_all_that_come_again() -> None:
 
 def test_preloading_copies_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
     cure = Cure("preloaded_batches", "", {"count": 2})
-    plan = RunPlan(max_steps=12, signals=("memory",), one_batch=False, cures=(cure,))
+    plan = RunPlan(max_steps=12, look=Look(signals=("memory",)), treatment=Treatment(cures=(cure,)), one_batch=False)
     begun = Start(training(DataLoader(Labelled(), batch_size=4), pops), seed=0, factory=None)
     with recorded(begun.begin(), plan, begun.made) as run:
         copied = noting_copies(monkeypatch)

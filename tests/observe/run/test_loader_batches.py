@@ -11,13 +11,13 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth.analysis.timing import makes_its_own_batches, samples_a_step
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.watched_program import WatchedProgram
 from pytest_trainhealth.records.trace import Trace
 
 
 def watched(body: Callable[[], object]) -> Trace:
-    return WatchedProgram(body, 0).record(RunPlan(max_steps=0, signals=("tokens", "threads")))
+    return WatchedProgram(body, 0).record(RunPlan(max_steps=0, look=Look(signals=("tokens", "threads"))))
 
 
 def loader(size: int, batches: int = 20, **options: Any) -> DataLoader[Any]:

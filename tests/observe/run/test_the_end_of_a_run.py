@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.observe.run.run import Run
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 
@@ -64,7 +64,7 @@ def test_an_interrupted_run_reads_no_more_and_leaves_nothing() -> None:
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     start = Start(Training(model, optimizer, step=step, data=DataLoader(data, batch_size=4)), seed=0)
     before = sys.gettrace()
-    plan = RunPlan(max_steps=17, signals=("loading", "kept_graphs", "slow_calls"), one_batch=False)
+    plan = RunPlan(max_steps=17, look=Look(signals=("loading", "kept_graphs", "slow_calls")), one_batch=False)
     with pytest.raises(KeyboardInterrupt):
         TrainingProgram(start).record(plan)
     start.close()

@@ -23,7 +23,7 @@ def test_probes_come_last() -> None:
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_probes_come_last_in_every_check(name: str) -> None:
-    assert "probes" not in check(name).SIGNALS[:-1]
+    assert "probes" not in check(name).signals[:-1]
 
 
 def test_signals_are_made_in_the_order_in_which_they_are_asked_for() -> None:

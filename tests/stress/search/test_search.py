@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training, diagnose, replay
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.interventions.inputs import found_inputs
 from pytest_trainhealth.observe.run.run import Run
@@ -67,7 +68,7 @@ def training(
 
 def judged(make: Any, **values: Any) -> Verdict:
     parsed = read_keywords("trains_without_nan", {"search": True, "steps": 10, **values}, "the test")
-    return examine(make, "trains_without_nan", name="searched", seed=0, values=parsed)
+    return examine(make, Request("trains_without_nan", "searched", 0, parsed))
 
 
 class Outcome(NamedTuple):
@@ -80,7 +81,7 @@ def searched(make: Callable[[], Training], **plan: Any) -> Outcome:
     with undisturbed():
         seed_everything(0)
         start = Start(make(), seed=0, factory=make)
-        outcome = search(TrainingProgram(start), RunPlan(max_steps=10, one_batch=False, **plan), steps=10)
+        outcome = search(TrainingProgram(start), start, RunPlan(max_steps=10, one_batch=False, **plan), steps=10)
         return Outcome(outcome.find, outcome, start.begin().data)
 
 
@@ -367,7 +368,7 @@ def test_no_attempt_after_the_deadline() -> None:
     outcome = searched(FRAGILE["log"][0], deadline=0.0)
     assert outcome.find is None
     assert outcome.searched.attempts == 0
-    assert outcome.searched.cut_short
+    assert outcome.searched.out_of_time
 
 
 def test_a_watched_test_is_not_searched_and_says_so() -> None:

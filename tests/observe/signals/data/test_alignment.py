@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.observe.source.places import CreationSites
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.training_program import _Loop, recorded
 
 N = 256
@@ -33,7 +33,7 @@ def seen(data, outputs=4, criterion=None, step=None):
         training = Training(model, optimizer, step=lambda batch: step(model, optimizer, *batch), data=data)
     else:
         training = Training(model, optimizer, criterion=criterion or nn.CrossEntropyLoss(), data=data)
-    plan = RunPlan(max_steps=20, signals=("alignment",), one_batch=False)
+    plan = RunPlan(max_steps=20, look=Look(signals=("alignment",)), one_batch=False)
     with recorded(training, plan, CreationSites()) as run:
         loop = _Loop(run, training, plan)
         for _ in range(20):

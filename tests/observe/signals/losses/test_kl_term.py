@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.analysis import loss_calls
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
@@ -43,7 +43,7 @@ def record(loss: Loss, *cures: Cure) -> Trace:
         loss=lambda model, x: loss(x, *model(x)),
         data=torch.rand(N, PIXELS),
     )
-    plan = RunPlan(max_steps=5, signals=("loss_calls",), cures=cures)
+    plan = RunPlan(max_steps=5, look=Look(signals=("loss_calls",)), treatment=Treatment(cures=cures))
     trace = TrainingProgram(Start(training, seed=0)).record(plan)
     return trace
 

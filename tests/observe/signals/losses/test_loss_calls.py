@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
@@ -33,7 +33,7 @@ def record(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor], target: T
         loss=lambda model, batch: loss(model(batch[0]), batch[1]),
         data=(torch.randn(N, 4), target),
     )
-    plan = RunPlan(max_steps=5, signals=("loss_calls",), catch_errors=True, cures=cures)
+    plan = RunPlan(max_steps=5, look=Look(signals=("loss_calls",)), treatment=Treatment(cures=cures), catch_errors=True)
     return TrainingProgram(Start(training, seed=0)).record(plan)
 
 

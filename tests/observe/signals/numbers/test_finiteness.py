@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.records.verdict import Verdict
 
@@ -16,7 +17,7 @@ X, Y = torch.randn(16, 4), torch.randn(16, 1)
 
 
 def nan(make: Any, **values: Any) -> Verdict:
-    return examine(make, "trains_without_nan", name="finite", seed=0, values={"sweep": False, **values})
+    return examine(make, Request("trains_without_nan", "finite", 0, {"sweep": False, **values}))
 
 
 class Counts(nn.Module):

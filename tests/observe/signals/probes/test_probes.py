@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.programs.watched_program import watch
@@ -39,7 +39,9 @@ def train(model: nn.Module, *inputs: Tensor, target: Tensor | None = None, **kwa
 
 
 def probe(training: Training, steps: int = 9) -> ProbeRecord:
-    found = TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=steps, signals=("probes",))).probe
+    found = (
+        TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=steps, look=Look(signals=("probes",)))).probe
+    )
     assert found is not None
     return found
 
@@ -145,7 +147,9 @@ class Stateful(nn.Module):
 def left_behind(*signals: str) -> tuple[list[Any], list[Tensor]]:
     torch.manual_seed(0)
     model = Stateful()
-    trace = TrainingProgram(Start(train(model, table()), seed=0)).record(RunPlan(max_steps=10, signals=signals))
+    trace = TrainingProgram(Start(train(model, table()), seed=0)).record(
+        RunPlan(max_steps=10, look=Look(signals=signals))
+    )
     assert (trace.probe is not None) == bool(signals)
     return [trace.losses, model.calls, list(model.seen), model.last, model.training], [*model.state_dict().values()]
 

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.observe.signals.speed.machine import Compilations
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 
-PLAN = RunPlan(max_steps=3, signals=("compilations",))
+PLAN = RunPlan(max_steps=3, look=Look(signals=("compilations",)))
 
 
 def as_it_is(graph: Any, inputs: Any) -> Any:

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 
 
@@ -62,7 +63,7 @@ FAULTY = {
 
 
 def flow(make: Any) -> Any:
-    return examine(make, "gradients_flow", name="gan", seed=1, values={})
+    return examine(make, Request("gradients_flow", "gan", 1, {}))
 
 
 @pytest.mark.parametrize("kind", HEALTHY)

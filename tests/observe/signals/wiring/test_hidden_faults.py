@@ -13,12 +13,13 @@ from torch.distributions import Normal
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.records.verdict import Verdict
 
 
 def flow(make: Callable[[], Training], check: str = "gradients_flow") -> Verdict:
-    return examine(make, check, name="loop", seed=0, values={})
+    return examine(make, Request(check, "loop", 0, {}))
 
 
 def found(make: Callable[[], Training], check: str = "gradients_flow") -> list[tuple[str, str]]:

@@ -13,9 +13,10 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.observe.signals import CLOSER_LOOK
-from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.trace import Trace
@@ -23,7 +24,7 @@ from pytest_trainhealth.records.verdict import Verdict
 
 
 def flow(make: Callable[[], Training]) -> Verdict:
-    return examine(make, "gradients_flow", name="loop", seed=0, values={})
+    return examine(make, Request("gradients_flow", "loop", 0, {}))
 
 
 def found(make: Callable[[], Training]) -> list[tuple[str, str]]:
@@ -32,7 +33,7 @@ def found(make: Callable[[], Training]) -> list[tuple[str, str]]:
 
 def closely(make: Callable[[], Training], steps: int = 5) -> Trace:
     torch.manual_seed(0)
-    return TrainingProgram(Start(make(), seed=0)).record(RunPlan(max_steps=steps, signals=CLOSER_LOOK))
+    return TrainingProgram(Start(make(), seed=0)).record(RunPlan(max_steps=steps, look=Look(signals=CLOSER_LOOK)))
 
 
 def batches() -> list[tuple[Tensor, Tensor]]:
@@ -443,5 +444,7 @@ def test_looking_leaves_the_store_as_it_was() -> None:
         data=DataLoader(dataset, batch_size=8),
     )
     before = dataset.inputs.clone()
-    TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=4, signals=("samples",), one_batch=False))
+    TrainingProgram(Start(training, seed=0)).record(
+        RunPlan(max_steps=4, look=Look(signals=("samples",)), one_batch=False)
+    )
     assert torch.allclose(dataset.inputs, before - 1.0)  # the one reading of the run, and no other

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.records.verdict import Verdict
 
@@ -17,7 +18,7 @@ X, Y = torch.randn(8, 4), torch.randint(0, 3, (8,))
 
 
 def flow(make: Callable[[], Training]) -> Verdict:
-    return examine(make, "gradients_flow", name="stale", seed=0, values={})
+    return examine(make, Request("gradients_flow", "stale", 0, {}))
 
 
 def test_a_generator_pass_that_reaches_the_discriminator() -> None:

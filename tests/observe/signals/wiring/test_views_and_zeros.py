@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.analysis.loss_calls import cannot_imitate
+from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.records.losses import GeneratorRange
 from pytest_trainhealth.records.trace import Trace
@@ -19,7 +20,7 @@ from pytest_trainhealth.records.verdict import Verdict
 
 
 def examined(make: Callable[[], Training], check: str = "gradients_flow") -> Verdict:
-    return examine(make, check, name="loop", seed=0, values={})
+    return examine(make, Request(check, "loop", 0, {}))
 
 
 def found(make: Callable[[], Training], check: str = "gradients_flow") -> list[tuple[str, str]]:

@@ -3,53 +3,63 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..engine.errand import Errand
-from ..engine.examination import Examination
+from ..engine.request import Request
 from ..programs.plan import RunPlan
 from ..programs.program import Program
-from ..records.symptoms import EXPLOSION
+from ..records.symptoms import row_of
 from ..records.verdict import Verdict
 from .replay import describe, replay_plan, same
 from .reproducer import Reproducer, StepCapture, file_name, one_line, read, write
 from .step_state import NotKept
 
 
+@dataclass(frozen=True)
+class _Failure:
+    """What a reproducer is made of, besides the step itself."""
+
+    verdict: Verdict
+    program: Program
+    #: Makes the run again that failed.
+    plan: RunPlan
+    subject: Any
+    request: Request
+
+
 def attach_reproducer(
-    verdict: Verdict, capture: StepCapture, examination: Examination, subject: Any, errand: Errand, call: int
+    verdict: Verdict, capture: StepCapture, program: Program, plan: RunPlan, subject: Any, request: Request
 ) -> Verdict:
     """The verdict with its reproducer, or with a note that says why there is none; never an error."""
-    if not verdict.failed or verdict.symptom is None or verdict.symptom.category != EXPLOSION:
+    if not verdict.failed or verdict.symptom is None or not row_of(verdict.symptom).keeps_reproducer:
         return verdict
     try:
-        return _kept(verdict, capture, examination, subject, errand, call)
+        return _attached(_Failure(verdict, program, plan, subject, request), capture)
     except Exception as error:
         return replace(verdict, notes=(*verdict.notes, f"no reproducer: {one_line(error)}"))
 
 
-def _kept(
-    verdict: Verdict, capture: StepCapture, examination: Examination, subject: Any, errand: Errand, call: int
-) -> Verdict:
+def _attached(failure: _Failure, capture: StepCapture) -> Verdict:
     if capture.trace is None:
         raise NotKept("the step could not be reached a second time")
     if capture.trouble:
         raise NotKept(capture.trouble)
-    assert errand.folder is not None
-    file = errand.folder / file_name(errand.test or verdict.training, verdict.check)
-    verdict = replace(verdict, reproducer=errand.describe(file))
+    verdict, plan, request = failure.verdict, failure.plan, failure.request
+    assert request.reproducers is not None
+    file = request.reproducers.folder / file_name(request.item or verdict.training, verdict.check)
+    verdict = replace(verdict, reproducer=request.reproducers.shown(file))
     reproducer = Reproducer(
         check=verdict.check,
         training=verdict.training,
-        test=errand.test,
-        factory=_import_path(subject),
+        test=request.item,
+        factory=_import_path(failure.subject),
         seed=verdict.seed,
-        run_seed=errand.run_seed,
-        call=call,
-        seed_offset=examination.plan.seed_offset,
+        run_seed=request.reproducers.run_seed,
+        call=request.call,
+        seed_offset=plan.seed_offset,
         step=capture.step,
-        conditions=examination.plan.conditions,
+        conditions=plan.treatment.conditions,
         culprit=describe(capture.trace.culprit),
         verdict=verdict.to_json(),
         state=capture.state,
@@ -57,7 +67,7 @@ def _kept(
     )
     write(reproducer, file)
     # A step may hang on what only the user's code remembers. A file that does not show the failure is worth nothing.
-    if capture.state is not None and not _shows(read(file), examination.program, examination.plan):
+    if capture.state is not None and not _shows(read(file), failure.program, plan):
         why = "the step alone does not show it: something else than batch, parameters and optimizers bears on it"
         write(replace(reproducer, state=None, why=why), file)
     return verdict

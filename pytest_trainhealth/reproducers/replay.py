@@ -10,9 +10,9 @@ from ..analysis.run_failures import not_finite
 from ..causes import cause as find_cause
 from ..engine.diagnosis import finding_of
 from ..observe.microscope import under_the_microscope
-from ..programs.plan import RunPlan
+from ..programs.plan import Look, RunPlan, Treatment, Wrap
 from ..programs.program import Program
-from ..programs.training_program import TrainingProgram, TrainingRun
+from ..programs.training_program import TrainingRun
 from ..records.numbers import FirstBadOperation, NonFinite
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Finding, Place, Verdict
@@ -31,25 +31,21 @@ def replay_plan(saved: Reproducer, plan: RunPlan) -> RunPlan:
         assert saved.state is not None
         return put_back(run, saved.state)
 
+    resume_from = None if saved.state is None else resume
     return replace(
-        plan,
+        plan.plain(),
         max_steps=saved.step + 1,
-        signals=(),
-        every_step=True,
-        timer=None,
-        capture=None,
-        cures=(),
-        conditions=saved.conditions,
+        look=Look(every_step=True),
+        treatment=Treatment(conditions=saved.conditions),
+        wrap=Wrap(around_step={saved.step: under_the_microscope}, resume_from=resume_from),
         seed_offset=saved.seed_offset,
-        around_step={saved.step: under_the_microscope},
-        resume_from=None if saved.state is None else resume,
         purpose=f"the replay of {saved.file}",
     )
 
 
 def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
     """Raises `DoesNotFit` in one line."""
-    if saved.state is not None and not isinstance(program, TrainingProgram):
+    if saved.state is not None and program.start is None:
         raise DoesNotFit(f"{saved.file} does not fit: {saved.training} returned a Training, and returns nothing now")
     try:
         trace = program.record(replay_plan(saved, plan))

@@ -16,8 +16,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, Verdict, diagnose, replay
-from pytest_trainhealth.replay import step_state
-from pytest_trainhealth.replay.reproducer import file_name
+from pytest_trainhealth.reproducers import step_state
+from pytest_trainhealth.reproducers.reproducer import file_name
 
 GUILTY_STEP = 3
 

@@ -1,0 +1,37 @@
+"""Several checks of one training: which, with which settings, and in which order.
+
+What an early check finds may explain what a later one sees, so they have turns, whatever the order they were asked in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..checks import check as find_check
+from ..records.verdict import Report, Verdict
+from ..settings import BATTERY, CHECKS, WrongSetting, check_names, keywords, near, read_keywords
+from .shared_results import SharedResults
+
+
+def keywords_of(
+    checks: Iterable[str] | str | None, settings: Mapping[str, Any], given: str
+) -> dict[str, dict[str, Any]]:
+    """The checks that are wanted, each with those of the settings that it takes. `given` says where, for messages."""
+    wanted = BATTERY if checks is None else tuple(CHECKS) if checks == "all" else checks
+    wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, f"{given}(checks=)")
+    takes = {check: {setting.name for setting in keywords(check)} for check in wanted}
+    for name in settings:
+        if not any(name in names for names in takes.values()):
+            raise WrongSetting(f"{given}() takes no {name!r}{near(name, sorted(set().union(*takes.values())))}")
+    return {
+        check: read_keywords(check, {name: settings[name] for name in settings if name in takes[check]}, f"{given}()")
+        for check in wanted
+    }
+
+
+def in_turn(name: str, wanted: Iterable[str], judge: Callable[[str, SharedResults], Verdict]) -> Report:
+    """The verdicts in the order that was wanted, made in the order that explains most."""
+    wanted, shared = tuple(wanted), SharedResults()
+    verdicts = {check: judge(check, shared) for check in sorted(wanted, key=lambda check: find_check(check).turn)}
+    return Report(name, tuple(verdicts[check] for check in wanted))
