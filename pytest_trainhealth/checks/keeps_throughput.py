@@ -41,7 +41,7 @@ from ..records.symptoms import MEMORY, PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 
-SIGNALS: tuple[str, ...] = ("split", "memory", "tokens", "threads", "compilations")
+SIGNALS: tuple[str, ...] = ("phases", "memory", "tokens", "threads", "compilations")
 ONE_BATCH = False
 ABOUT_HYPERPARAMETERS = False
 #: At most 15 of them are warm-up; by judgement 15 more are enough for a median.

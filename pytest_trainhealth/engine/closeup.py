@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from ..analysis.timing import LEAST_WARM_UP, too_few_samples
 from ..observe.microscope import under_the_microscope
-from ..observe.signals import CLOSER_LOOK
-from ..observe.signals.speed.slow_calls import STEPS
+from ..observe.signals import close_signals
 from ..records.intervention import Cure
 from ..records.speed import JoinedRecord
 from ..records.symptoms import EXPLOSION, MEMORY, PERFORMANCE
@@ -40,7 +39,12 @@ def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
     max_steps = max(trace.steps, 1) if exploded else min(max(trace.steps, 1), _CLOSER_STEPS)
     at = trace.nonfinite.step if exploded and trace.nonfinite is not None else None
     plan = replace(
-        examination.plan, max_steps=max_steps, signals=CLOSER_LOOK, every_step=exploded, timer=None, look_closely_at=at
+        examination.plan,
+        max_steps=max_steps,
+        signals=close_signals(),
+        every_step=exploded,
+        timer=None,
+        look_closely_at=at,
     )
     closer = examination.record(plan)
     if not exploded and closer.losses:
@@ -59,6 +63,8 @@ def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
 
 def _slow(examination: Examination, trace: Trace, symptom: Symptom) -> Trace:
     """The run as it was timed, with what the closer look showed. Nothing of that look is timed."""
+    from ..observe.signals.speed.slow_calls import STEPS  # signals are imported by the runs that ask for them
+
     plan = replace(examination.plan, timer=None, stop_when=lambda trace: False, catch_errors=True)
     seen = examination.record(replace(plan, max_steps=STEPS, signals=_LOOKS, from_forward=True)).speed
     speed = trace.speed
