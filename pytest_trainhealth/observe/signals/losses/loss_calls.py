@@ -91,7 +91,7 @@ class LossCalls(CallSignal):
     def step_begins(self, batch: object) -> None:
         self._forget()
         super().step_begins(batch)
-        self._imitations.step_begins(batch)
+        self._imitations.know_data(batch)
         if self._open is not None:
             self._inside = {
                 full_path(prefix, path)
