@@ -35,9 +35,8 @@ from ..records.verdict import Symptom
 from ..records.wiring import VANISHED, ParameterRecord
 
 SIGNALS = (
-    *("first_gradients", "moves", "stale", "modules"),
-    *("double_updates", "modes", "frozen", "ties", "samples", "visits", "spoilt_batches", "draws", "opponents"),
-    "clipping",
+    *("first_gradients", "movement", "stale_gradients", "modules", "double_updates", "modes", "frozen", "weight_ties"),
+    *("samples", "batch_writes", "blanked_batches", "detached_samples", "adversaries", "clipping"),
 )
 ONE_BATCH = False
 BLAMES_RATES = False

@@ -41,7 +41,7 @@ from ..records.symptoms import MEMORY, PERFORMANCE
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 
-SIGNALS: tuple[str, ...] = ("split", "memory", "tokens", "threads", "compilations")
+SIGNALS: tuple[str, ...] = ("phases", "memory", "tokens", "threads", "compilations")
 ONE_BATCH = False
 BLAMES_RATES = False
 TIMES_STEPS = True

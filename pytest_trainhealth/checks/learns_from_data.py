@@ -41,7 +41,7 @@ SIGNALS: tuple[str, ...] = (
     "batch_norms",
     "activations",
     "alignment",
-    "pairings",
+    "target_pairing",
     "parameters",
     "modes",
     "frozen",

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from ..analysis.timing import LEAST_WARM_UP, too_few_samples
 from ..observe.microscope import under_the_microscope
-from ..observe.signals import CLOSER_LOOK
-from ..observe.signals.speed.slow_calls import STEPS
+from ..observe.signals import close_signals
 from ..programs.plan import Look
 from ..records.intervention import Cure
 from ..records.speed import JoinedRecord
@@ -42,7 +41,7 @@ def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
 
 def _everything(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
     plan = replace(examination.rerun, max_steps=min(max(trace.steps, 1), _CLOSER_STEPS))
-    closer = examination.record(plan.looking(Look(CLOSER_LOOK)))
+    closer = examination.record(plan.looking(Look(close_signals())))
     if not closer.losses:
         return closer
     # the same run, so what was seen of the rest of it still holds
@@ -58,7 +57,7 @@ def _nonfinite(examination: Examination, symptom: Symptom, trace: Trace) -> Trac
     """Every step is looked at, and the one that was not finite goes under the microscope."""
     plan = replace(examination.rerun, max_steps=max(trace.steps, 1))
     at = None if trace.nonfinite is None else trace.nonfinite.step
-    closer = examination.record(plan.looking(Look(CLOSER_LOOK, every_step=True, closely_at=at)))
+    closer = examination.record(plan.looking(Look(close_signals(), every_step=True, closely_at=at)))
     if closer.nonfinite is None:
         return closer
     step, capture = closer.nonfinite.step, plan.wrap.capture
@@ -70,6 +69,8 @@ def _nonfinite(examination: Examination, symptom: Symptom, trace: Trace) -> Trac
 
 def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
     """The run as it was timed, with what the closer look showed. Nothing of that look is timed."""
+    from ..observe.signals.speed.slow_calls import STEPS  # signals are imported by the runs that ask for them
+
     plan = replace(examination.rerun.until(STEPS), catch_errors=True)
     seen = examination.record(plan.looking(Look(_LOOKS, from_forward=True))).speed
     speed = replace(

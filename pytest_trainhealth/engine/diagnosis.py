@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..analysis.run_failures import crashed
 from ..causes import Cause, Stage, Suspicion, all_causes
 from ..causes import cause as find_cause
-from ..observe.signals import CLOSER_LOOK
+from ..observe.signals import close_signals
 from ..records.intervention import Cure
 from ..records.symptoms import row_of
 from ..records.trace import Trace
@@ -98,7 +98,7 @@ def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
     crash = examination.record(plan).crash
     if crash is None:
         return None
-    trace = examination.record(plan.looking(replace(plan.look, signals=CLOSER_LOOK, closely_at=crash.step)))
+    trace = examination.record(plan.looking(replace(plan.look, signals=close_signals(), closely_at=crash.step)))
     if trace.crash is None:
         return None
     symptom = crashed(trace.crash)

@@ -5,7 +5,8 @@ inputs, smaller batches or a lower precision are what a training may meet one da
 hooks, so they work on any loop, and the same file may serve for either reason.
 
 A kind is known by the name of its file, in whichever folder it lies: there is no list to edit. The file has a class of
-the same name in CamelCase, made as ``ZeroGradients(run, stack, **options)``, with methods for the run's events. What it
+the same name in CamelCase, made as ``ZeroGradients(run, stack, **options)``, which overrides the events that it needs
+(observe/run/events.py). What it
 changes outside of the run's own objects it undoes through the `ExitStack`; the run's objects are rebuilt or restored
 anyway.
 """
@@ -21,12 +22,13 @@ from typing import TYPE_CHECKING
 from ..records.intervention import Condition, Cure
 
 if TYPE_CHECKING:
+    from ..observe.run.events import Listener
     from ..observe.run.run import Run
 
 
-def install(intervention: Cure | Condition, run: Run, stack: ExitStack) -> object:
+def install(intervention: Cure | Condition, run: Run, stack: ExitStack) -> Listener:
     kind = intervention.kind
-    listener: object = getattr(import_module(_homes()[kind]), class_name(kind))(run, stack, **intervention.options)
+    listener: Listener = getattr(import_module(_homes()[kind]), class_name(kind))(run, stack, **intervention.options)
     return listener
 
 

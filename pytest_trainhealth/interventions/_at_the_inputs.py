@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..observe.run.events import Listener
 from ..observe.run.run import Run
 from ..tensors.batches import is_input_name, map_tensors
 
 
-class AtTheInputs:
+class AtTheInputs(Listener):
     """Base of such conditions: `changed` is asked for each floating-point input of the outermost model."""
 
     def __init__(self, run: Run, stack: ExitStack) -> None:

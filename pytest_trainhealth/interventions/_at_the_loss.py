@@ -11,11 +11,12 @@ from torch.overrides import TorchFunctionMode
 
 from ..observe.calls.activation_origin import Outputs
 from ..observe.calls.torch_calls import Call, function_name
+from ..observe.run.events import Listener
 from ..observe.run.run import Run
 from ..records.loss_functions import RANGES
 
 
-class AtTheLoss(TorchFunctionMode):
+class AtTheLoss(TorchFunctionMode, Listener):
     """Base of such cures; also the listener. Subclasses change a call's `args` and `kwargs` in `before`."""
 
     #: Activation functions are followed only where the cure asks for it: this takes time at every call.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
+from ..observe.run.events import Listener
 
-class ScaledBackward:
+
+class ScaledBackward(Listener):
     def __init__(self, factor: float) -> None:
         self.factor = factor
         self._handles: list[RemovableHandle] = []

@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..records.numbers import FirstBadOperation, Range
 from ..records.verdict import Place
+from .run.events import Listener
 from .run.run import Run
 from .source.authorship import is_library_file
 from .source.module_stack import ModuleStack
@@ -45,7 +46,7 @@ def under_the_microscope(run: Run) -> Iterator[None]:
     run.trace.culprit = mode.culprit
 
 
-class _Microscope(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
     def __init__(self, run: Run, modules: ModuleStack) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._run, self._modules = run, modules

@@ -29,6 +29,7 @@ class TrainingRun(Run):
     """A run of a `Training` knows besides who takes its steps, and what the current one was given."""
 
     stepper: Stepper
+    feed: Feed
     batch: Any = None
 
 
@@ -141,7 +142,7 @@ def _plain_loop(once: Callable[[], object], most: int) -> None:
         once()
 
 
-def _take(run: Run, stepper: Stepper, batch: Any, plan: RunPlan) -> float | None:
+def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> float | None:
     """One step, and the seconds of it that are its own: neither listening nor putting batches right is.
 
     None when the run ends here: the loss reaches no parameter, or a cure does not agree with the code.

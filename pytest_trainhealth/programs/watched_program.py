@@ -18,6 +18,7 @@ from torch.optim import Optimizer
 from torch.utils.hooks import RemovableHandle
 
 from ..interventions import install
+from ..observe.run.events import Listener
 from ..observe.run.hooks import listening
 from ..observe.run.loader_clock import Clock
 from ..observe.run.run import Run
@@ -34,7 +35,7 @@ from .plan import Look, RunPlan
 from .training_program import add_places
 
 
-class _Steps:
+class _Steps(Listener):
     """Turns backward passes and updates into the steps that signals know."""
 
     def __init__(self, run: Run, plan: RunPlan) -> None:
@@ -157,7 +158,7 @@ def _finish(run: Run, creation_sites: CreationSites) -> None:
 
 
 @contextmanager
-def watch(signals: tuple[str, ...] = ("gradients", "parameters", "stale", "modules")) -> Iterator[Trace]:
+def watch(signals: tuple[str, ...] = ("gradients", "parameters", "stale_gradients", "modules")) -> Iterator[Trace]:
     """Record whatever trains inside the block. The trace is complete when the block ends."""
     with watching(RunPlan(max_steps=0, look=Look(signals))) as run:
         yield run.trace

@@ -10,7 +10,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.signals import CLOSER_LOOK
+from pytest_trainhealth.observe.signals import close_signals
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
@@ -34,6 +34,6 @@ def test_gradients_of_single_samples_by_vmap() -> None:
 
     batch = (torch.randn(8, 4), torch.randint(0, 3, (8,)))
     program = TrainingProgram(Start(Training(model, optimizer, data=batch, step=step), seed=0))
-    trace = program.record(RunPlan(max_steps=3, look=Look(signals=CLOSER_LOOK)))
+    trace = program.record(RunPlan(max_steps=3, look=Look(signals=close_signals())))
     assert trace.steps == 3
     assert [a.function for a in trace.activations.values()] == ["relu"]

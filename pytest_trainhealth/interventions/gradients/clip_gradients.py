@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class ClipGradients:
+class ClipGradients(Listener):
     def __init__(self, run: Run, stack: ExitStack, max_norm: float = 1.0) -> None:
         self._max_norm = max_norm
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class KeepGradients:
+class KeepGradients(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._fresh = False
         run.refuses_clearing = self._refuses

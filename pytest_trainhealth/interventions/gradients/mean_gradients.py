@@ -7,10 +7,11 @@ from contextlib import ExitStack
 import torch
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class MeanGradients:
+class MeanGradients(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._passes = 0
 

@@ -10,11 +10,12 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.signals.wiring.clipping import UNSCALE
 
 
-class UnclippedGradients:
+class UnclippedGradients(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._kept: dict[int, Tensor] = {}

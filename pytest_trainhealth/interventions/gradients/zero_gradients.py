@@ -6,10 +6,11 @@ from contextlib import ExitStack
 
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class ZeroGradients:
+class ZeroGradients(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._used: dict[int, Optimizer] = {}
 

@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import batch_size, map_tensors
 
 
-class BatchSize:
+class BatchSize(Listener):
     def __init__(self, run: Run, stack: ExitStack, size: int) -> None:
         self._run, self._size = run, size
         run.batch_changes.append(self._resized)

@@ -10,12 +10,13 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.signals.data.scales import is_plain, sample_sizes
 from ...tensors.batches import batch_size, map_tensors, tensors
 
 
-class DropBadSamples:
+class DropBadSamples(Listener):
     """`beyond`: how many times as large as the median sample is too large."""
 
     def __init__(self, run: Run, stack: ExitStack, beyond: float | None = None) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 from torch import Tensor
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import map_tensors
 
 
-class FoundInputs:
+class FoundInputs(Listener):
     def __init__(self, run: Run, stack: ExitStack, inputs: Mapping[str, Tensor], step: int = 0) -> None:
         """`inputs`: by the name of the field, as `batches.tensors` has it."""
         self._run, self._inputs, self._step = run, inputs, step

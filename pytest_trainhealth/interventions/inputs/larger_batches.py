@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import batch_size, map_tensors, tensors
 
 
-class LargerBatches:
+class LargerBatches(Listener):
     """Batches that do not fit together stay as they are, and the cure reports that it had no effect."""
 
     def __init__(self, run: Run, stack: ExitStack, count: int = 8) -> None:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from torch.utils.data import DataLoader
 
 from ...observe.run.batch_guard import BatchGuard
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import fresh_containers
 
@@ -19,7 +20,7 @@ from ...tensors.batches import fresh_containers
 _MOST = 64
 
 
-class PreloadedBatches:
+class PreloadedBatches(Listener):
     def __init__(self, run: Run, stack: ExitStack, count: int) -> None:
         self._run, self._count = run, count
         #: The batches, and how many the loader gives. A script may make a new loader for each epoch.

@@ -7,11 +7,12 @@ from typing import Any
 
 from torch import Tensor
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import batch_size, map_tensors
 
 
-class RepeatedSample:
+class RepeatedSample(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         run.batch_changes.append(_repeated)
 

@@ -12,13 +12,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
-from ...observe.signals.data.stored_data import Stored, dataset_of, kept_by, stored_in
+from ...observe.signals.data.kept_tensors import kept_by
+from ...observe.signals.data.stored_data import Stored, dataset_of, stored_in
 from ...tensors.batches import map_tensors
 from ...tensors.module_paths import full_path
 
 
-class StoredValues:
+class StoredValues(Listener):
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str] = (), copies: bool = False) -> None:
         self._run, self._names = run, set(names)
         if copies:

@@ -11,11 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import is_input_name, map_tensors
 
 
-class ZeroedInputs:
+class ZeroedInputs(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._called = False

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class Bypass:
+class Bypass(Listener):
     """`kernel`: how many positions in each direction it sees; 1 is what a linear layer has."""
 
     def __init__(self, run: Run, stack: ExitStack, start: str, end: str, kernel: int = 1) -> None:

@@ -9,12 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 _RECTIFIERS = {torch.relu, torch.relu_, torch.Tensor.relu, torch.Tensor.relu_, F.relu, F.relu_}
 
 
-class LeakyRectifiers:
+class LeakyRectifiers(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         stack.enter_context(_Leaky())
 

@@ -9,11 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.signals.data.scales import WEIGHING
 
 
-class RectifiedLayers:
+class RectifiedLayers(Listener):
     """`layers`: how many there are; each call of the model goes through all of them, in their order."""
 
     def __init__(self, run: Run, stack: ExitStack, layers: int) -> None:

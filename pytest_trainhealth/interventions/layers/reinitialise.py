@@ -15,11 +15,12 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 from torch.utils.hooks import RemovableHandle
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.module_paths import full_path
 
 
-class Reinitialise:
+class Reinitialise(Listener):
     """`names`: parameters that start badly; the modules that hold them are drawn anew too, whatever they are."""
 
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str] = ()) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class TrainMode:
+class TrainMode(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run, self._stack = run, stack
         self._met: set[int] = set()

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 _SIGMOIDS = {torch.sigmoid, torch.sigmoid_, torch.Tensor.sigmoid, torch.Tensor.sigmoid_, F.sigmoid}
@@ -19,7 +20,7 @@ _BOUNDED = {*_SIGMOIDS, torch.tanh, torch.tanh_, torch.Tensor.tanh, torch.Tensor
 _LARGE = 3.0
 
 
-class Unsaturated:
+class Unsaturated(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._scaled = _Scaled()
         stack.enter_context(self._scaled)

@@ -7,10 +7,11 @@ from typing import Any
 
 from torch import nn
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class WithoutActivation:
+class WithoutActivation(Listener):
     def __init__(self, run: Run, stack: ExitStack, module: str) -> None:
         self._run, self._stack, self._path = run, stack, module
         run.trace.loss_cured_by = "without_activation"

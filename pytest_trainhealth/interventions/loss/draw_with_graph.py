@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch.distributions import Normal
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class DrawWithGraph:
+class DrawWithGraph(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         original: Any = Normal.sample
 

@@ -6,10 +6,11 @@ from contextlib import ExitStack
 
 import torch
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class Autocast:
+class Autocast(Listener):
     def __init__(self, run: Run, stack: ExitStack, dtype: str) -> None:
         self._run, self._dtype = run, getattr(torch, dtype)
         self._open = stack.enter_context(ExitStack())

@@ -15,6 +15,7 @@ from typing import Any
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.source.authorship import is_library_file
 from ...tensors.batches import map_tensors, tensors
@@ -24,7 +25,7 @@ from ...tensors.batches import map_tensors, tensors
 _TIMED = 3
 
 
-class CachedResult:
+class CachedResult(Listener):
     def __init__(self, run: Run, stack: ExitStack, file: str, line: int, whole_line: bool = False) -> None:
         self._run = run
         self._mode = _Remembering(file, line, whole_line)

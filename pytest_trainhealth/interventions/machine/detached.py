@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.signals.speed.live_graphs import Since
 
@@ -19,7 +20,7 @@ _EVERY = 4
 _FIRST_STEPS = 2
 
 
-class Detached:
+class Detached(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._since: Since | None = None

@@ -10,13 +10,14 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import map_tensors
 
 _HALVES = (torch.float16, torch.bfloat16)
 
 
-class Float32:
+class Float32(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run, self._stack = run, stack
         self._models: set[int] = set()

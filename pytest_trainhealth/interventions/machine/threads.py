@@ -6,10 +6,11 @@ from contextlib import ExitStack
 
 import torch
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class Threads:
+class Threads(Listener):
     """When the first step begins: the training may set the number while it is being made."""
 
     def __init__(self, run: Run, stack: ExitStack, count: int = 1) -> None:

@@ -6,9 +6,10 @@ from contextlib import ExitStack
 
 import torch
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class Uncompiled:
+class Uncompiled(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         stack.enter_context(torch.compiler.set_stance("force_eager"))

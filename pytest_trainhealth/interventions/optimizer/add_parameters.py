@@ -7,10 +7,11 @@ from contextlib import ExitStack
 
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class AddParameters:
+class AddParameters(Listener):
     """For a watched test the optimizer is first met when it steps; then its first update goes without them."""
 
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str]) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class ConstantRate:
+class ConstantRate(Listener):
     def __init__(self, run: Run, stack: ExitStack, rate: float) -> None:
         self._rate = rate
         #: What each group would have: groups keep their relations.

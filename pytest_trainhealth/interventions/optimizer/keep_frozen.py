@@ -9,10 +9,11 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class KeepFrozen:
+class KeepFrozen(Listener):
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str], zeroed: Sequence[str] = ()) -> None:
         self._run, self._stack, self._names = run, stack, set(names)
         self._zeroed = tuple(zeroed)

@@ -7,10 +7,11 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class LearningRate:
+class LearningRate(Listener):
     def __init__(self, run: Run, stack: ExitStack, factor: float, from_step: int = 0) -> None:
         self._run, self._factor, self._from = run, factor, from_step
         self._before: dict[int, list[Any]] = {}

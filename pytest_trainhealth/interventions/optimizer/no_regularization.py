@@ -9,11 +9,13 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
-from ...observe.signals.numbers.regularization import DROPOUTS, PENALTIES
+from ...observe.signals.numbers.dropouts import DROPOUTS
+from ...observe.signals.numbers.penalties import PENALTIES
 
 
-class NoRegularization:
+class NoRegularization(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run, self._stack = run, stack
         self._before: dict[int, list[Any]] = {}

@@ -7,10 +7,11 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class OptimizerSettings:
+class OptimizerSettings(Listener):
     """Put back after each step, because a scheduler (OneCycleLR) may go on from the values it finds."""
 
     def __init__(self, run: Run, stack: ExitStack, values: dict[str, Any]) -> None:

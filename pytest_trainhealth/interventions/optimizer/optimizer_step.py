@@ -14,10 +14,11 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class OptimizerStep:
+class OptimizerStep(Listener):
     """`only`: the others step of their own, and these take theirs at the end of each step."""
 
     def __init__(self, run: Run, stack: ExitStack, only: Sequence[str] = ()) -> None:

@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from torch import Tensor
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class SingleUpdates:
+class SingleUpdates(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._used: dict[int, int] = {}

@@ -7,10 +7,11 @@ from contextlib import ExitStack
 
 from torch.optim import Optimizer
 
+from ...observe.run.events import Listener
 from ...observe.run.run import Run
 
 
-class Unfrozen:
+class Unfrozen(Listener):
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str]) -> None:
         self._run, self._names = run, tuple(names)
 

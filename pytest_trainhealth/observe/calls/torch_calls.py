@@ -13,6 +13,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from ..run.run import Run
+from ..run.signal import Signal
 from ..source.module_stack import ModuleStack
 
 
@@ -63,7 +64,7 @@ def function_name(func: Any) -> str:
     return name
 
 
-class CallSignal:
+class CallSignal(Signal):
     """Base of signals that need to see function calls at sampled steps."""
 
     def __init__(self, run: Run) -> None:

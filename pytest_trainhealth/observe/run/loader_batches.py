@@ -10,9 +10,10 @@ from typing import Any
 from weakref import ref
 
 from ...tensors.batches import batch_size
+from .events import Listener
 
 
-class LoaderBatches:
+class LoaderBatches(Listener):
     def __init__(self) -> None:
         #: A cure stands in for the loaders: then it notes what it hands out, and what it reads is its own business.
         self.by_a_cure = False

@@ -8,10 +8,11 @@ from typing import Any
 
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from .events import Listener
 from .run import Run
 
 
-class Clock:
+class Clock(Listener):
     """A step lasts until the next begins; what its DataLoader took in between is waiting."""
 
     def __init__(self, run: Run, stack: ExitStack) -> None:

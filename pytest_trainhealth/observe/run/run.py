@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -17,24 +17,15 @@ from ...records.trace import Trace
 from ...records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
 from ...tensors.module_paths import full_path
 from ..source.authorship import made_by
+from .events import EVENTS, Listener
 from .hidden_layers import unregistered
 from .loader_batches import LoaderBatches
 from .sampling import is_sampled
 
-#: What a listener may have a method for; others are never called.
-EVENTS = (
-    "run_begins",  # ()
-    "step_begins",  # (batch)
-    "step_ends",  # ()
-    "backward_begins",  # (roots: list of tensors)
-    "backward_ends",  # ()
-    "update_begins",  # (optimizer, has_closure)
-    "update_ends",  # (optimizer, has_closure)
-    "update_skipped",  # (optimizer): by a loss scaler that found gradients that are not finite
-    "gradients_clearing",  # (optimizer or module): zero_grad() is about to do its work
-    "gradients_cleared",  # (optimizer or module)
-    "run_ends",  # ()
-)
+if TYPE_CHECKING:
+    from ..signals.numbers.finiteness import Finiteness
+    from ..source.places import CreationSites
+    from .feed import Feed
 
 
 class Run:
@@ -42,6 +33,9 @@ class Run:
 
     For a `Training` model and optimizers are known from the start; a watched test's are added as they show up.
     """
+
+    #: Given by the program that runs the training, before anything listens.
+    finiteness: Finiteness
 
     def __init__(self, look_closely_at: int | None = None) -> None:
         self.trace = Trace()
@@ -52,14 +46,15 @@ class Run:
         self.optimizers: dict[str, Optimizer] = {}
         #: Those that were stepped, with their records.
         self.schedulers: list[tuple[Any, SchedulerRecord]] = []
-        self.feed: Any = None
-        self.creation_sites: Any = None
+        #: None for a watched test, which has loaders of its own.
+        self.feed: Feed | None = None
+        #: Of a watched test; a `Training` was made before its run.
+        self.creation_sites: CreationSites | None = None
         #: Set by the cure that keeps gradients: asked before each zero_grad().
         self.refuses_clearing: Callable[[Any], bool] | None = None
         self.loader_batches = LoaderBatches()
         #: Set by cures that change what a step is given.
         self.batch_changes: list[Callable[[Any], Any]] = []
-        self.finiteness: Any = None
         #: The step that something is wrapped around; for a watched test that begins before the step does.
         self.wrapped_step = 0
         self._holders: dict[int, tuple[str, ...]] = {}
@@ -69,11 +64,11 @@ class Run:
 
     # -- listeners -----------------------------------------------------------------------------------
 
-    def subscribe(self, listener: object) -> None:
+    def subscribe(self, listener: Listener) -> None:
+        """Of what it inherits unchanged nothing is called: every step would pay for methods that do nothing."""
         for event in EVENTS:
-            method = getattr(listener, event, None)
-            if method is not None:
-                self._listeners.setdefault(event, []).append(method)
+            if getattr(type(listener), event) is not getattr(Listener, event):
+                self._listeners.setdefault(event, []).append(getattr(listener, event))
 
     def emit(self, event: str, *facts: Any) -> None:
         """What listening takes is noted, so that it is not taken for the training's own time."""

@@ -10,6 +10,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.observe.run.events import Listener
 from pytest_trainhealth.observe.run.run import Run
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
@@ -19,7 +20,7 @@ from pytest_trainhealth.programs.training_program import TrainingProgram
 def test_every_listener_hears_it_in_turn() -> None:
     heard: list[str] = []
 
-    class Listener:
+    class Named(Listener):
         def __init__(self, name: str) -> None:
             self._name = name
 
@@ -30,7 +31,7 @@ def test_every_listener_hears_it_in_turn() -> None:
 
     run = Run()
     for name in "abc":
-        run.subscribe(Listener(name))
+        run.subscribe(Named(name))
     with pytest.raises(RuntimeError, match="b"):
         run.end()
     assert heard == ["a", "b", "c"]

@@ -17,8 +17,12 @@ from pytest_trainhealth.settings import CHECKS
 
 def test_probes_come_last() -> None:
     """They call the models again, when all others have stopped listening."""
-    assert list(signals.BY_NAME)[-1] == "probes" == signals.CLOSER_LOOK[-1]
-    assert isinstance(signals.make_signals(Run(), signals.CLOSER_LOOK)[-1], Probes)
+    assert list(signals.all_signals())[-1] == "probes" == signals.close_signals()[-1]
+    assert isinstance(signals.make_signals(Run(), signals.close_signals())[-1], Probes)
+
+
+def test_probes_come_last_wherever_they_are_asked_for() -> None:
+    assert isinstance(signals.make_signals(Run(), ("probes", "modules", "fields"))[-1], Probes)
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -27,14 +31,14 @@ def test_probes_come_last_in_every_check(name: str) -> None:
 
 
 def test_signals_are_made_in_the_order_in_which_they_are_asked_for() -> None:
-    asked = ("visits", "stale", "modules")
+    asked = ("batch_writes", "stale_gradients", "modules")
     made = signals.make_signals(Run(), asked)
-    wanted = [*signals.ALWAYS, *(signals.BY_NAME[name] for name in asked)]
+    wanted = [signals.signal(name) for name in (*signals.ALWAYS, *asked)]
     assert [type(signal) for signal in made] == wanted
 
 
 def test_the_closer_look_keeps_the_order_of_all() -> None:
-    places = [list(signals.BY_NAME).index(name) for name in signals.CLOSER_LOOK]
+    places = [list(signals.all_signals()).index(name) for name in signals.close_signals()]
     assert places == sorted(places)
 
 

@@ -20,6 +20,7 @@ from ....state.process import remember_random_numbers
 from ....tensors.batches import batch_size, tensors
 from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
+from ...run.signal import Cost
 from ...source.places import user_place
 from .ridge import Teller, chance
 from .row_order import holds_order, keeps_order, same_rows
@@ -78,6 +79,8 @@ class _Names:
 
 
 class Alignments(CallSignal):
+    NAME, COST = "alignment", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._names = _Names()

@@ -22,6 +22,7 @@ from ....tensors.batches import tensors
 from ....tensors.norms import norms
 from ....tensors.storage import memory_of
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
 from ...source.places import user_place
 from .stored_data import put_back_random_numbers
@@ -41,7 +42,9 @@ _COMPUTES = {
 }
 
 
-class BatchWrites:
+class BatchWrites(Signal):
+    NAME, COST = "batch_writes", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         #: The attributes by the memory that they are in.
@@ -71,9 +74,11 @@ class BatchWrites:
 
     def _read_again(self) -> Any:
         """The first batch as the loader itself hands it out, if that is how the step left it; a buffer is refilled."""
+        feed = self._run.feed
+        assert feed is not None  # it held something when the run began
         try:
             with put_back_random_numbers():
-                for batch in islice(iter(self._run.feed.source), _MOST_BATCHES):
+                for batch in islice(iter(feed.source), _MOST_BATCHES):
                     given = dict(tensors(batch))
                     if all(name in given and _same(given[name], *left) for name, left in self._left.items()):
                         return batch
@@ -123,7 +128,7 @@ class BatchWrites:
         for name, (tensor, before) in changed.items():
             means = self._means.setdefault(name, [float(before.double().mean())])
             means.append(float(tensor.detach().double().mean()))
-        if self._run.step == _STEPS:
+        if self._run.step == _STEPS and self._run.feed is not None:
             name, (tensor, _) = next(iter(changed.items()))
             source = type(self._run.feed.source).__name__
             visits, place = tuple(self._means[name]), sums.places[tensor.data_ptr()]

@@ -12,6 +12,7 @@ from torch.utils.hooks import RemovableHandle
 from ....records.data import FieldRecord
 from ....tensors.batches import tensors
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 
 
 def describe(batch: Any) -> list[FieldRecord]:
@@ -36,11 +37,13 @@ def _field(name: str, tensor: Tensor) -> FieldRecord:
     return record
 
 
-class Fields:
+class Fields(Signal):
     """The first batch, and every later one that holds something that is not finite.
 
     Of a watched loop that is what the first module of a step was called with: what others get is looked at as well.
     """
+
+    NAME, COST = "fields", Cost.CLOSE
 
     def __init__(self, run: Run) -> None:
         self._run = run

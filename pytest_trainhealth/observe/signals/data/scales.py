@@ -12,6 +12,7 @@ from ....records.loss_functions import DIFFERENCES
 from ....tensors.batches import tensors
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
+from ...run.signal import Cost
 from ...source.places import user_place
 
 #: Functions that multiply their first argument with weights.
@@ -28,6 +29,8 @@ _OUTLYING = 30.0
 
 class Scales(CallSignal):
     """A tensor is known by its memory, so that a view of a batch's field still is that field."""
+
+    NAME, COST = "scales", Cost.CLOSE
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)

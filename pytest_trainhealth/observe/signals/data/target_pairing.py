@@ -25,6 +25,7 @@ from ....records.loss_functions import SAMPLE_BY_SAMPLE
 from ....records.verdict import Place
 from ....tensors.batches import tensors
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 from .row_order import holds_order, keeps_order, same_rows
 
@@ -42,7 +43,9 @@ _VALUES = 4096
 _PLAIN = 0.5
 
 
-class Pairings:
+class TargetPairing(Signal):
+    NAME, COST = "target_pairing", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._patched = ExitStack()

@@ -38,7 +38,8 @@ class Imitations:
         self._real: dict[int, tuple[Tensor, Place | None]] = {}
         self._describe: set[int] = set()
 
-    def step_begins(self, batch: object) -> None:
+    def know_data(self, batch: object) -> None:
+        """What lies in the memory of the batch is real."""
         self._memory = {memory_of(t) for _, t in tensors(batch) if t.is_floating_point() and t.layout == torch.strided}
 
     def clear(self) -> None:

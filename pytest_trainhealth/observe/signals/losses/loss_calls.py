@@ -15,6 +15,7 @@ from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
 from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
+from ...run.signal import Cost
 from ...source.places import user_place
 from .generator_range import Imitations
 from .kl_term import Divergences
@@ -71,6 +72,8 @@ class _Value:
 
 
 class LossCalls(CallSignal):
+    NAME, COST = "loss_calls", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._outputs = Outputs()
@@ -88,7 +91,7 @@ class LossCalls(CallSignal):
     def step_begins(self, batch: object) -> None:
         self._forget()
         super().step_begins(batch)
-        self._imitations.step_begins(batch)
+        self._imitations.know_data(batch)
         if self._open is not None:
             self._inside = {
                 full_path(prefix, path)

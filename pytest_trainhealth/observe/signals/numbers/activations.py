@@ -10,6 +10,7 @@ from torch import Tensor
 from ....records.numbers import ActivationRecord
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
+from ...run.signal import Cost
 from ...source.places import user_place
 
 _RECTIFIERS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "clamp_min"}
@@ -18,6 +19,8 @@ _ENDS = {"sigmoid": (0.01, 0.99), "sigmoid_": (0.01, 0.99), "tanh": (-0.98, 0.98
 
 
 class Activations(CallSignal):
+    NAME, COST = "activations", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._counts: dict[str, int] = {}

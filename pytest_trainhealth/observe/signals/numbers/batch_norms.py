@@ -9,10 +9,13 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.hooks import RemovableHandle
 
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 
 
-class BatchNorms:
+class BatchNorms(Signal):
     """Hooked at every step, as it is the last and smallest batch of an epoch that does the harm."""
+
+    NAME, COST = "batch_norms", Cost.CLOSE
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from ....records.numbers import NonFinite
 from ....tensors.module_paths import full_path
 from ....tensors.norms import norms
+from ...run.events import Listener
 from ...run.run import Run
 
 #: In a row. A scale that starts at 65,536 and is halved each time is then below 0.02: not too large any more.
@@ -24,7 +25,7 @@ ENDLESS = 22
 _STATISTICS = ("running_mean", "running_var")
 
 
-class Finiteness:
+class Finiteness(Listener):
     """What a run holds, looked at as often as it costs next to nothing."""
 
     def __init__(self, run: Run) -> None:

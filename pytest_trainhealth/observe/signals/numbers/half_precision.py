@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ....records.numbers import HalfRecord
 from ...calls.torch_calls import CallSignal
+from ...run.signal import Cost
 from ...source.places import user_place
 
 _HALVES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
@@ -17,6 +18,8 @@ _FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "
 
 
 class HalfPrecision(CallSignal):
+    NAME, COST = "half_precision", Cost.CLOSE
+
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
         if not isinstance(result, Tensor) or result.dtype not in _HALVES or not result.numel():
             return

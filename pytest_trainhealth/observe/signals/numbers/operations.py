@@ -7,9 +7,12 @@ from typing import Any
 from ....tensors.module_paths import full_path
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
+from ...run.signal import Cost
 
 
 class Operations(CallSignal):
+    NAME, COST = "operations", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._paths: set[str] = set()

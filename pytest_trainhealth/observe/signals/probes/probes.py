@@ -23,6 +23,7 @@ from ....tensors.batches import tensors
 from ...calls import torch_calls
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
+from ...run.signal import Cost
 from .influence import influences, samples_in
 from .leakage import leak
 from .padding import padding
@@ -48,6 +49,9 @@ class _Made:
 
 
 class Probes(CallSignal):
+    NAME, COST = "probes", Cost.CLOSE
+    TOLD_LAST = True  # it calls the models again, when all others have stopped listening
+
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._hooks: list[RemovableHandle] = []

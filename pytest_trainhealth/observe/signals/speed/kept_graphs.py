@@ -12,6 +12,7 @@ from torch import Tensor
 from ....records.speed import KeptGraph
 from ....records.verdict import Place
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.authorship import is_library_file
 from ...source.places import place_of
 from .live_graphs import Holder, Since, holders, name_of, nodes_of
@@ -23,7 +24,9 @@ FIRST, LAST = 2, 5
 _MOST_TENSORS = 2000
 
 
-class KeptGraphs:
+class KeptGraphs(Signal):
+    NAME, COST = "kept_graphs", Cost.SPEED
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._since: Since | None = None

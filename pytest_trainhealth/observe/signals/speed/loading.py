@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from ....records.speed import CallRecord, LoadingRecord
 from ....records.verdict import Place
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.authorship import is_library_file
 from ...source.places import place_of
 from .call_times import CallTimes
@@ -30,8 +31,10 @@ _NO_MORE = object()
 _Watching = AbstractContextManager[object]
 
 
-class Loading:
+class Loading(Signal):
     """When the run is over a few samples are read in this process, as a worker would read them."""
+
+    NAME, COST = "loading", Cost.SPEED
 
     def __init__(self, run: Run) -> None:
         self._run = run

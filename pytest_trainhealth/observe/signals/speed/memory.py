@@ -12,13 +12,16 @@ import gc
 import torch
 
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from .memory_reader import Reader, reader_for
 
 #: Steps from one look at what has grown to the next; bytes that are no growth. 10 kB a step: our own records are less.
 _EVERY, _LITTLE = 5, 50_000
 
 
-class Memory:
+class Memory(Signal):
+    NAME, COST = "memory", Cost.SPEED
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._reader: Reader | None = None

@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 
 from ....records.speed import Phases
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 
 #: Steps: to wait for the device at each would slow it down. By judgement one in 4 is enough for a median.
 _EVERY_ON_ACCELERATORS = 4
@@ -24,7 +25,9 @@ _OPEN = "open"
 _MOVES = ("to", "cuda")
 
 
-class StepPhases:
+class StepPhases(Signal):
+    NAME, COST = "phases", Cost.SPEED
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._phases: Phases | None = None

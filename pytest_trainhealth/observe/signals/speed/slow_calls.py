@@ -17,6 +17,7 @@ from torch.profiler import profile, supported_activities
 from ....records.comparison import NO_OPERATORS
 from ....records.speed import SyncRecord
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 from .call_times import CallTimes
 from .kept_graphs import LAST
@@ -36,7 +37,9 @@ def device_of(tensor: Tensor) -> str:
     return tensor.device.type
 
 
-class SlowCalls:
+class SlowCalls(Signal):
+    NAME, COST = "slow_calls", Cost.SPEED
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._open = ExitStack()

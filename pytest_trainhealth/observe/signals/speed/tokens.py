@@ -11,10 +11,13 @@ from torch.utils.hooks import RemovableHandle
 
 from ....tensors.batches import batch_size, tensors
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 
 
-class Tokens:
+class Tokens(Signal):
     """Which field of the batch holds them shows at the first step; afterwards they are only counted."""
+
+    NAME, COST = "tokens", Cost.SPEED
 
     def __init__(self, run: Run) -> None:
         self._run = run

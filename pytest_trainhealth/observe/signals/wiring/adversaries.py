@@ -17,6 +17,7 @@ from ....records.wiring import HelpedCritic
 from ....tensors.module_paths import full_path
 from ....tensors.storage import memory_of
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
 #: Steps that are looked at. By judgement: more than 2 of the 4 have to agree (analysis/wiring.py).
@@ -24,7 +25,9 @@ _STEPS = 4
 _DATA, _DETACHED, _ATTACHED = "data", "detached", "attached"
 
 
-class Adversaries:
+class Adversaries(Signal):
+    NAME, COST = "adversaries", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._handles: list[Any] = []

@@ -14,12 +14,15 @@ from ....records.verdict import Place
 from ....records.wiring import GradientPath
 from ....tensors.norms import norms
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
 UNSCALE = "_amp_foreach_non_finite_check_and_unscale_"
 
 
-class Clipping:
+class Clipping(Signal):
+    NAME, COST = "clipping", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._open: ExitStack | None = None

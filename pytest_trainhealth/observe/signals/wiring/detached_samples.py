@@ -15,6 +15,7 @@ from torch.distributions import Normal
 
 from ....records.wiring import DetachedSample
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
 #: Steps that are looked at. By judgement: drawing is the same at every step, and a warm-up takes one or two.
@@ -31,7 +32,9 @@ _PARALLEL = 0.9999
 _SAME_VALUES = ("ExpandBackward0", "ViewBackward0", "AliasBackward0", "ToCopyBackward0")
 
 
-class DetachedSamples:
+class DetachedSamples(Signal):
+    NAME, COST = "detached_samples", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._original: Any = None

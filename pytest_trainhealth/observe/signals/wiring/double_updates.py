@@ -8,13 +8,16 @@ from torch.optim import Optimizer
 from ....records.wiring import DoubleUpdate
 from ....tensors.norms import norms
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
 
 #: Enough to see it several times. By judgement: it is seen at each step or at none.
 _STEPS = 8
 
 
-class DoubleUpdates:
+class DoubleUpdates(Signal):
+    NAME, COST = "double_updates", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._depth = 0

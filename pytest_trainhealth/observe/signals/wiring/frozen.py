@@ -13,13 +13,16 @@ from torch.optim import Optimizer
 from ....records.wiring import FrozenChange
 from ....tensors.module_paths import full_path
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 
 #: Steps at which statistics are compared. By judgement: two of the first 4 are enough to call it a habit
 #: (analysis/wiring.py).
 _STEPS = 4
 
 
-class Frozen:
+class Frozen(Signal):
+    NAME, COST = "frozen", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._known = 0

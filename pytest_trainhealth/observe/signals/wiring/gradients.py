@@ -6,19 +6,20 @@ import math
 
 from torch.optim import Optimizer
 
-from ....records.wiring import ParameterRecord, vanished_first
+from ....records.wiring import ParameterRecord
 from ....tensors.norms import norms, root_mean_square
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
 #: Steps at which the gradients are also measured right after backward(). By judgement: what clears gradients too early
 #: does so at each.
 _CLOSE = 2
-#: What a check looks at in any case. The 4 steps of gradients_flow.
-_FEW = 4
 
 
-class Gradients:
+class Gradients(Signal):
+    NAME, COST = "gradients", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._measured: set[str] = set()
@@ -104,16 +105,6 @@ class Gradients:
         for name, norm in found.items():
             _keep(run.trace.parameters[name], run.step, norm)
         return found
-
-
-class FirstGradients(Gradients):
-    """Until every parameter that is to learn has got a gradient worth the name."""
-
-    def looks_on(self) -> bool:
-        sampled = super().looks_on()
-        if not sampled or self._run.step <= _FEW:
-            return sampled
-        return bool(self._awaited) or bool(vanished_first([p for p in self._run.trace.trainable if p.is_weight]))
 
 
 def _keep(record: ParameterRecord, step: int, norm: float | None) -> None:

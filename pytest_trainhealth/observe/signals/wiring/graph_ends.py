@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ....records.wiring import GraphEnd
 from ...calls.torch_calls import CallSignal
+from ...run.signal import Cost
 from ...source.places import user_place
 
 #: Spelt as in the user's code. Those of `item` and its like outside the model are logging.
@@ -23,6 +24,8 @@ _ENDS = {
 
 
 class GraphEnds(CallSignal):
+    NAME, COST = "graph_ends", Cost.CLOSE
+
     def wanted(self) -> bool:
         return self._run.step < 2
 

@@ -14,6 +14,7 @@ from torch.utils.hooks import RemovableHandle
 from ....records.verdict import Place
 from ....records.wiring import ModeRecord
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
 #: From then on only a model that is in eval mode when a step begins is looked at. By judgement: what the first 2 steps
@@ -21,8 +22,10 @@ from ...source.places import user_place
 _STEPS = 2
 
 
-class Modes:
+class Modes(Signal):
     """Hooks on these few layers, while there is something to see."""
+
+    NAME, COST = "modes", Cost.CLOSE
 
     def __init__(self, run: Run) -> None:
         self._run = run

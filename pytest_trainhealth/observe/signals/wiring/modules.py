@@ -12,13 +12,16 @@ from torch.utils.hooks import RemovableHandle
 from ....records.wiring import ModuleRecord
 from ....tensors.module_paths import full_path
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.authorship import made_by
 
 #: Steps at which every module is looked at. By judgement: the third is the first that is nobody's special case.
 _STEPS = 3
 
 
-class Modules:
+class Modules(Signal):
+    NAME, COST = "modules", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._handle: RemovableHandle | None = None

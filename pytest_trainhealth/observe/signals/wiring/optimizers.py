@@ -7,6 +7,7 @@ from typing import Any
 from torch.optim import Optimizer
 
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 
 _SETTINGS = ("momentum", "dampening", "eps", "alpha", "weight_decay")
 
@@ -24,7 +25,9 @@ def _settings(group: dict[str, Any]) -> dict[str, float]:
     return found
 
 
-class Optimizers:
+class Optimizers(Signal):
+    NAME, COST = "optimizers", Cost.ALWAYS
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._updates = 0
@@ -49,20 +52,3 @@ class Optimizers:
     def step_ends(self) -> None:
         self._run.trace.updates.append(self._updates)
         self._updates = 0
-
-
-class Backwards:
-    """How often backward() was called, step by step, and whether it could reach anything."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._count = 0
-
-    def backward_begins(self, roots: list[object]) -> None:
-        self._count += 1
-        if not any(getattr(root, "requires_grad", False) for root in roots):
-            self._run.trace.loss_connected = False
-
-    def step_ends(self) -> None:
-        self._run.trace.backwards.append(self._count)
-        self._count = 0

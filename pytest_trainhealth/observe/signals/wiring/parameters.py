@@ -1,19 +1,18 @@
-"""Whether parameters move, and how far in relation to their size at the start; and how they start."""
+"""Whether parameters move, and how far in relation to their size at the start."""
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 
 from ....tensors.norms import norms
 from ...run.run import Run
-
-#: At which moves are looked for in any case: those of gradients_flow, 4.
-_STEPS = 4
+from ...run.signal import Cost, Signal
 
 
-class Parameters:
+class Parameters(Signal):
+    NAME, COST = "parameters", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._before: dict[str, Tensor] = {}
@@ -39,40 +38,3 @@ class Parameters:
             record.moved = bool(record.moved) or change != 0
             if change and record.norm:
                 record.updates[run.step] = change / record.norm
-
-
-class Movement(Parameters):
-    """Only whether they move: once all that are to learn have moved, nothing is left to see."""
-
-    def step_begins(self, batch: object) -> None:
-        if self._run.step < _STEPS or not all(p.moved for p in self._run.trace.trainable):
-            super().step_begins(batch)
-
-
-class InitialValues:
-    """The scale of each parameter at the start, and whether the units of a weight are told apart, then and later."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def step_begins(self, batch: object) -> None:
-        if self._run.sampled:
-            self._note(self._run.step)
-
-    def run_ends(self) -> None:
-        self._note(self._run.step)
-
-    def _note(self, step: int) -> None:
-        for name, parameter in self._run.parameters.items():
-            record = self._run.trace.parameters[name]
-            if is_lazy(parameter) or parameter.layout != torch.strided or not parameter.is_floating_point():
-                continue
-            with torch.no_grad():
-                values = parameter.detach().float()
-                if record.std is None and values.numel():
-                    record.std = float(values.std(correction=0))
-                    record.mean = float(values.mean())
-                if values.ndim > 1 and values.shape[0] > 1:
-                    size = float(values.square().mean().sqrt())
-                    apart = float((values - values.mean(0)).square().mean().sqrt())
-                    record.unit_spread[step] = apart / size if size else 0.0

@@ -10,6 +10,7 @@ from torch.optim import lr_scheduler
 
 from ....records.wiring import SchedulerRecord
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
 #: Those with a step() of their own; all others inherit the first one's.
@@ -20,8 +21,10 @@ _KINDS: tuple[Any, ...] = tuple(
 )
 
 
-class Schedulers:
+class Schedulers(Signal):
     """A scheduler that steps others (SequentialLR) counts as one."""
+
+    NAME, COST = "schedulers", Cost.CLOSE
 
     def __init__(self, run: Run) -> None:
         self._run = run

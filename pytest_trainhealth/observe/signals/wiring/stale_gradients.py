@@ -10,13 +10,16 @@ from torch.optim import Optimizer
 
 from ....tensors.norms import norms
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 
 #: Enough to see it several times; looking costs a norm of every gradient. By judgement: two of 8 are enough
 #: (analysis/wiring.py).
 _STEPS = 8
 
 
-class StaleGradients:
+class StaleGradients(Signal):
+    NAME, COST = "stale_gradients", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._used: dict[int, Optimizer] = {}

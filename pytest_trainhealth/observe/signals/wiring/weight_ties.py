@@ -12,6 +12,7 @@ from torch.nn.utils.parametrize import is_parametrized
 from ....records.wiring import TiedPair
 from ....tensors.module_paths import full_path
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
 
 #: Of so many values most have to differ from one another: constants and one-hot rows are equal by design. By judgement:
@@ -19,7 +20,9 @@ from ...source.authorship import package_of
 _ENOUGH = 16
 
 
-class WeightTies:
+class WeightTies(Signal):
+    NAME, COST = "weight_ties", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._known = 0

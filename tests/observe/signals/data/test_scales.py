@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.signals import CLOSER_LOOK
+from pytest_trainhealth.observe.signals import close_signals
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
@@ -23,7 +23,7 @@ def looked_at(model: nn.Module, data: Any, loss: Callable[[Any, Any], Any] | Non
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, weight_decay=facts.pop("weight_decay", 0.0))
     criterion = None if loss is not None else nn.MSELoss()
     training = Training(model, optimizer, loss=loss, criterion=criterion, data=data, **facts)
-    return TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=3, look=Look(signals=CLOSER_LOOK)))
+    return TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=3, look=Look(signals=close_signals())))
 
 
 def scales(trace: Trace) -> dict[tuple[str, bool], ScaleRecord]:

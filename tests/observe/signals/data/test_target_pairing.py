@@ -33,7 +33,7 @@ def seen(epoch, model=None, epochs=3, size=16, loss=None, noise=0.0):
     x, y = torch.randn(N, 6), torch.arange(N) % 3
     model = model or nn.Linear(6, 3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    with watch(("pairings",)) as trace:
+    with watch(("target_pairing",)) as trace:
         for _ in range(epochs):
             inputs, targets = epoch(x, y)
             for given, wanted in zip(inputs.split(size), targets.split(size), strict=True):
@@ -109,7 +109,7 @@ def test_outputs_put_back_in_order():
     x, y = torch.randn(N, 6), torch.arange(N) % 3
     model = nn.Linear(6, 3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    with watch(("pairings",)) as trace:
+    with watch(("target_pairing",)) as trace:
         for _ in range(3):
             chosen = torch.randperm(N)
             for given, wanted in zip(x[chosen].split(16), y[chosen].split(16), strict=True):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.signals.speed.machine import Compilations
+from pytest_trainhealth.observe.signals.speed.compilations import Compilations
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram

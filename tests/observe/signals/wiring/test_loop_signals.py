@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 from pytest_trainhealth import Training
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
-from pytest_trainhealth.observe.signals import CLOSER_LOOK
+from pytest_trainhealth.observe.signals import close_signals
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
@@ -33,7 +33,7 @@ def found(make: Callable[[], Training]) -> list[tuple[str, str]]:
 
 def closely(make: Callable[[], Training], steps: int = 5) -> Trace:
     torch.manual_seed(0)
-    return TrainingProgram(Start(make(), seed=0)).record(RunPlan(max_steps=steps, look=Look(signals=CLOSER_LOOK)))
+    return TrainingProgram(Start(make(), seed=0)).record(RunPlan(max_steps=steps, look=Look(signals=close_signals())))
 
 
 def batches() -> list[tuple[Tensor, Tensor]]:

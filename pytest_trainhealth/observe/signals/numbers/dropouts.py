@@ -1,26 +1,27 @@
-"""What dropout sets to 0, and where the size of weights goes into the loss; at step 0."""
+"""What dropout sets to 0; at step 0."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ....records.numbers import DropoutRecord
 from ...calls.torch_calls import CallSignal
+from ...run.signal import Cost
 from ...source.places import user_place
 
 #: They also go by names with an underscore at the end.
 DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout",
             "feature_alpha_dropout"}  # fmt: skip
-#: Called with a parameter itself outside of the model, these make a penalty.
-PENALTIES = {"norm", "abs", "pow", "__pow__", "square", "vector_norm", "linalg_vector_norm"}
 #: Dropouts that are looked at. By judgement: one that is too strong is as a rule so everywhere.
 _MOST = 32
 
 
 class Dropouts(CallSignal):
+    NAME, COST = "dropouts", Cost.CLOSE
+
     def wanted(self) -> bool:
         return self._run.step == 0
 
@@ -39,17 +40,3 @@ def _dropped(given: Tensor, result: Tensor) -> float:
     if given is not result and given.shape == result.shape:
         lost = lost[given != 0]
     return float(lost.float().mean()) if lost.numel() else 0.0
-
-
-class Penalties(CallSignal):
-    """Sizes of weights that go into the loss."""
-
-    def wanted(self) -> bool:
-        return self._run.step == 0
-
-    def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
-        carries = isinstance(result, Tensor) and result.requires_grad
-        if name in PENALTIES and not module and isinstance(args[0], nn.Parameter) and carries:
-            place = user_place()
-            if place is not None and place not in self._run.trace.penalties:
-                self._run.trace.penalties.append(place)

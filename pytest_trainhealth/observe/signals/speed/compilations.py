@@ -1,38 +1,25 @@
-"""What a training shares the machine with: threads, worker processes, and a compiler that may be at work."""
+"""Graphs that torch.compile makes while a training runs, and why it has to make them again."""
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader
 
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 
 
-class Threads:
-    """How many threads and worker processes there are, and how many processors."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def step_ends(self) -> None:
-        if self._run.step == 0:
-            speed, data = self._run.trace.speed, getattr(self._run.feed, "source", None)
-            speed.threads, speed.cores = torch.get_num_threads(), _cores()
-            if isinstance(data, DataLoader):  # those of a watched test are met when it reads from them
-                speed.workers = data.num_workers
-
-
-class Compilations:
+class Compilations(Signal):
     """Graphs that torch.compile has made, step by step. Read from its own counters, once it has been imported.
 
     Graphs of an earlier run would do for this one, and hide what making them takes. The compiler can only forget all
     that it has made, whatever for; so it is made to only where this training, or one before, has something compiled.
     """
+
+    NAME, COST = "compilations", Cost.SPEED
 
     #: Runs of this process have left graphs.
     left = False
@@ -73,7 +60,3 @@ def _reason() -> str:
     known: list[Any] = getattr(dynamo, "get_compilation_metrics", list)()
     message = str(getattr(known[-1], "recompile_reason", None) or "") if known else ""
     return message.partition("\n")[0].partition(": ")[2]
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

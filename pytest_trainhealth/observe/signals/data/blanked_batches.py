@@ -18,6 +18,7 @@ from torch.utils.hooks import RemovableHandle
 from ....records.data import BlankedBatch
 from ....tensors.batches import map_tensors, tensors
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from .stored_data import Writes
 
 #: Two steps that do so, and one that is given the first batch again, as it was left. By judgement: twice is no
@@ -30,7 +31,9 @@ _CLEAR = 0.01
 _MOST_NODES = 64
 
 
-class BlankedBatches:
+class BlankedBatches(Signal):
+    NAME, COST = "blanked_batches", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._handle: RemovableHandle | None = None

@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 from ....records.verdict import Place
 from ....records.wiring import Accumulation
 from ...run.run import Run
+from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
 #: Factors at the end of a loss, outermost first: the scale of a loss scaler, then the division. By judgement: two of
@@ -19,7 +20,9 @@ _DEEP = 4
 _MOST_RECORDS = 64
 
 
-class Accumulations:
+class Accumulations(Signal):
+    NAME, COST = "accumulations", Cost.CLOSE
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._factors: list[float] = []

@@ -1,0 +1,76 @@
+"""Buffers and other tensors that modules of the user's own keep, and how far they are from where they began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import torch
+from torch import Tensor, nn
+
+from ....records.data import KeptTensor
+from ....records.verdict import Place
+from ....tensors.module_paths import full_path
+from ....tensors.norms import norms
+from ....tensors.storage import memory_of
+from ...run.run import Run
+from ...run.signal import Cost, Signal
+from ...source.authorship import package_of
+from .stored_data import Writes
+
+
+class KeptTensors(Signal):
+    NAME, COST = "kept_tensors", Cost.CLOSE
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._open: ExitStack | None = None
+        self._places: dict[int, Place | None] = {}
+        self._kept: dict[str, tuple[Tensor, Tensor]] = {}
+        self._known = 0
+
+    def run_begins(self) -> None:
+        self._meet_models()
+
+    def step_begins(self, batch: object) -> None:
+        self._meet_models()
+        if self._run.step < 2 and self._kept:
+            self._open = ExitStack()
+            self._places = self._open.enter_context(Writes([t for t, _ in self._kept.values()])).places
+
+    def step_ends(self) -> None:
+        self.run_ends()
+        if not self._run.sampled:
+            return
+        for name, (tensor, start) in self._kept.items():
+            change, size = norms([tensor.detach() - start, start])
+            record = self._run.trace.kept_tensors.setdefault(name, KeptTensor(name))
+            record.changes[self._run.step], record.size = change, size
+            record.place = record.place or self._places.get(memory_of(tensor))
+
+    def run_ends(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _meet_models(self) -> None:
+        for prefix, model in list(self._run.models.items())[self._known :]:
+            for name, tensor in kept_by(model):
+                full = full_path(prefix, name)
+                self._kept[full] = (tensor, tensor.detach().clone())
+        self._known = len(self._run.models)
+
+
+def kept_by(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Floats that classes of the user's own keep beside their parameters. What libraries keep is their business."""
+    for path, module in model.named_modules():
+        if package_of(type(module)) != "user":
+            continue
+        for name, held in (*module._buffers.items(), *vars(module).items()):
+            if isinstance(held, Tensor) and _is_kept(held):
+                yield full_path(path, name), held
+
+
+def _is_kept(tensor: Tensor) -> bool:
+    plain = tensor.layout == torch.strided and tensor.is_floating_point() and not tensor.is_inference()
+    return plain and not tensor.requires_grad and tensor.numel() > 0
