@@ -29,7 +29,7 @@ _WORSE = 2.0
 
 def chance_loss(trace: Trace) -> float | None:
     """None where the loss is not the mean of one function whose guess is known."""
-    calls = [call for call in trace.loss_calls if call.step == 0]
+    calls = [call for call in trace.loss.calls if call.step == 0]
     if len(calls) != 1 or not calls[0].sole or calls[0].reduction != "mean" or calls[0].weight != 1:
         return None
     return _of(calls[0])
@@ -65,8 +65,8 @@ def worse_than_chance(trace: Trace, level: float) -> bool:
 
 def under_a_penalty(trace: Trace) -> float | None:
     """What the loss function gave at first, where a penalty on parameters made many times as much of it."""
-    calls = [call for call in trace.loss_calls if call.step == 0]
-    if not trace.penalties or len(calls) != 1 or not trace.losses:
+    calls = [call for call in trace.loss.calls if call.step == 0]
+    if not trace.numbers.penalties or len(calls) != 1 or not trace.losses:
         return None
     value, weight = calls[0].value, calls[0].weight
     if value is None or weight is None or calls[0].sole or value * weight <= 0:

@@ -18,12 +18,14 @@ _TARGET_SPREAD = 10.0
 
 def inputs_off_scale(trace: Trace) -> list[ScaleRecord]:
     return [
-        s for s in trace.scales if not s.target and (s.mean > _INPUTS or s.std > _INPUTS or s.largest > _ONE_FEATURE)
+        s
+        for s in trace.data.scales
+        if not s.target and (s.mean > _INPUTS or s.std > _INPUTS or s.largest > _ONE_FEATURE)
     ]
 
 
 def targets_off_scale(trace: Trace) -> list[ScaleRecord]:
-    return [s for s in trace.scales if s.target and (s.mean > _TARGET_MEAN or s.std > _TARGET_SPREAD)]
+    return [s for s in trace.data.scales if s.target and (s.mean > _TARGET_MEAN or s.std > _TARGET_SPREAD)]
 
 
 def data_off_scale(trace: Trace) -> bool:

@@ -71,7 +71,7 @@ class Course:
 
 
 def odd_course(trace: Trace) -> Course | None:
-    for record in trace.optimizers.values():
+    for record in trace.wiring.optimizers.values():
         if len(record.rates) >= _FEWEST:
             course = _course(record, schedulers_of(trace, record))
             if course is not None:
@@ -118,7 +118,7 @@ def _returns(rates: list[float], peak: float) -> int:
 
 def cannot_settle(trace: Trace) -> bool:
     """The loss fell and stays, and the steps are as large as ever: each changes the weights by a good part."""
-    optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
+    optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
     if optimizer is None or not optimizer.rates or optimizer.rates[-1] < _AS_LARGE_AS_EVER * max(optimizer.rates):
         return False
     latest = [p.updates[max(p.updates)] for p in wiring.weights(trace) if p.updates]
@@ -126,7 +126,7 @@ def cannot_settle(trace: Trace) -> bool:
 
 
 def schedulers_of(trace: Trace, record: OptimizerRecord) -> list[SchedulerRecord]:
-    return [s for s in trace.schedulers if s.optimizer == record.label]
+    return [s for s in trace.wiring.schedulers if s.optimizer == record.label]
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class OddSetting:
 
 def odd_setting(trace: Trace) -> OddSetting | None:
     """Usual are momentum 0 to 0.95, betas from (0, 0.9) to (0.95, 0.9999), eps 1e-10 to 1e-3."""
-    for record in trace.optimizers.values():
+    for record in trace.wiring.optimizers.values():
         given = record.settings
         if given.get("momentum", 0.0) >= _MOST_MOMENTUM:
             return OddSetting(record, "momentum", given["momentum"], "0.9", {"momentum": 0.9})
@@ -166,7 +166,7 @@ def wrong_way_round(trace: Trace) -> bool:
 
 def warming_up(trace: Trace) -> bool:
     """The learning rate is still rising: half way it was at most three quarters of what it is at the end."""
-    for optimizer in trace.optimizers.values():
+    for optimizer in trace.wiring.optimizers.values():
         rates = list(optimizer.lr.values())
         if len(rates) < _FEWEST_LOOKS or rates[-1] <= 0:
             continue

@@ -42,7 +42,7 @@ _SAME = 1e-3
 
 def impossible(trace: Trace) -> LossCall | None:
     """A value that the function cannot have with what it is meant for."""
-    for call in trace.loss_calls:
+    for call in trace.loss.calls:
         value = call.value if call.value is not None else 0.0
         never = call.function in NEVER_NEGATIVE or (call.function == "kl_div" and not_logarithms(call))
         if never and value < -_ROUNDING and isfinite(value):
@@ -52,7 +52,7 @@ def impossible(trace: Trace) -> LossCall | None:
 
 def oddities(trace: Trace) -> str:
     """What is odd about what the loss was given, though it may fall as it should; '' where nothing is."""
-    if trace.loss_cured_by:
+    if trace.applied.to_the_loss:
         return ""
     if flipped(trace) is not None:
         return "backward() follows the negative of a loss"
@@ -64,7 +64,7 @@ def oddities(trace: Trace) -> str:
         return "it is lower the less likely is what was rewarded"
     if runs_away(trace):
         return "it falls without bound"
-    for call in trace.loss_calls:
+    for call in trace.loss.calls:
         if broadcasts(call):
             return f"{call.function} compares {call.input.shape} with {call.target.shape}"
         if call.function == "nll_loss" and not_logarithms(call):
@@ -86,7 +86,7 @@ def bounded(trace: Trace) -> bool:
         or (call.function in APPLIES and call.activation in BOUNDED)
         or (call.invalid and call.function not in NEVER_NEGATIVE)
         or shares_one(call)
-        for call in trace.loss_calls
+        for call in trace.loss.calls
     )
 
 
@@ -120,14 +120,14 @@ def any_number_of_labels(trace: Trace) -> int | None:
 
     Without such rows, zeros and ones may be the choices of a customer, who has at least one (a multinomial likelihood).
     """
-    sums = [c.target.row_sums for c in trace.loss_calls if several_labels(c) and c.target.row_sums is not None]
+    sums = [c.target.row_sums for c in trace.loss.calls if several_labels(c) and c.target.row_sums is not None]
     most = max((high for _, high in sums), default=0.0)
     return int(most) if most >= 2 and min(low for low, _ in sums) == 0 else None
 
 
 def one_column(trace: Trace) -> LossCall | None:
     return next(
-        (c for c in trace.loss_calls if c.function in ("cross_entropy", "log_softmax") and c.classes == 1), None
+        (c for c in trace.loss.calls if c.function in ("cross_entropy", "log_softmax") and c.classes == 1), None
     )
 
 
@@ -161,7 +161,7 @@ def punished(trace: Trace) -> LossCall | None:
     """Log-probabilities times their rewards are added to the loss, where they should be subtracted."""
     if climbs(trace):
         return None
-    calls = [c for c in trace.loss_calls if c.function == "reward" and c.weight is not None]
+    calls = [c for c in trace.loss.calls if c.function == "reward" and c.weight is not None]
     return calls[0] if calls and all(c.weight is not None and c.weight > 0 for c in calls) else None
 
 
@@ -177,18 +177,20 @@ def runs_away(trace: Trace) -> bool:
 
 
 def climbs(trace: Trace) -> bool:
-    active = [o for o in trace.optimizers.values() if o.steps]
+    active = [o for o in trace.wiring.optimizers.values() if o.steps]
     return bool(active) and all(o.maximize for o in active)
 
 
 def _sole(trace: Trace) -> Iterator[LossCall]:
     """Several backward passes or optimizers in one step: each may have reasons of its own."""
     if _plain(trace):
-        yield from (c for c in trace.loss_calls if c.sole and c.function in _TO_BE_SMALL)
+        yield from (c for c in trace.loss.calls if c.sole and c.function in _TO_BE_SMALL)
 
 
 def _plain(trace: Trace) -> bool:
-    return max(trace.backwards[:2], default=0) == 1 and sum(bool(o.steps) for o in trace.optimizers.values()) <= 1
+    return (
+        max(trace.backwards[:2], default=0) == 1 and sum(bool(o.steps) for o in trace.wiring.optimizers.values()) <= 1
+    )
 
 
 def _learnt(call: LossCall) -> bool:
@@ -214,7 +216,7 @@ def squashed_twice(call: LossCall) -> bool:
 
 def cannot_imitate(trace: Trace) -> GeneratorRange | None:
     """What a generator makes cannot lie where a good part of the data lies that its adversary sees, at two steps."""
-    found = [i for i in trace.generator_ranges if i.outside > _FAR_FROM_THE_DATA]
+    found = [i for i in trace.loss.generator_ranges if i.outside > _FAR_FROM_THE_DATA]
     return next((i for i in found if any(o.step != i.step and o.layer == i.layer for o in found)), None)
 
 
@@ -238,7 +240,7 @@ def summed_divergence(trace: Trace) -> tuple[LossCall, LossCall] | None:
 def _elbo(trace: Trace) -> Iterator[tuple[LossCall, LossCall]]:
     """KL terms, each with the one error beside it, where the loss is made of these two and of nothing else."""
     for step in (0, 1) if _plain(trace) else ():
-        calls = [c for c in trace.loss_calls if c.step == step and c.complete]
+        calls = [c for c in trace.loss.calls if c.step == step and c.complete]
         kl = [c for c in calls if c.function == DIVERGENCE]
         others = [c for c in calls if c.function in _TO_BE_SMALL and (c.weight or 0.0) > 0 and c.terms]
         if len(calls) == 2 and len(kl) == len(others) == 1:
@@ -262,7 +264,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 def made_at(call: LossCall, trace: Trace) -> Place | None:
     """Where the activation function was called, or its module made."""
-    module = trace.modules.get(call.activation_module)
+    module = trace.wiring.modules.get(call.activation_module)
     return call.activation_place or (module.place if module is not None else None)
 
 

@@ -16,12 +16,12 @@ def given_to_adversaries(trace: Trace) -> Symptom | None:
     unlike = loss_calls.cannot_imitate(trace)
     if unlike is not None:
         return _cannot_imitate(unlike)
-    twice = any(map(loss_calls.squashed_twice, trace.loss_calls)) and not trace.loss_cured_by
+    twice = any(map(loss_calls.squashed_twice, trace.loss.calls)) and not trace.applied.to_the_loss
     return _squashed_twice(trace) if twice else None
 
 
 def _squashed_twice(trace: Trace) -> Symptom:
-    call = next(filter(loss_calls.squashed_twice, trace.loss_calls))
+    call = next(filter(loss_calls.squashed_twice, trace.loss.calls))
     sentence = f"{call.function} is given what {call.activation} made, and applies {APPLIES[call.function]} itself"
     return Symptom(sentence, SILENT, 2.0, 1.0, "high", sentence)
 

@@ -117,7 +117,7 @@ def _clipped_too_late(trace: Trace) -> Symptom | None:
 
 
 def _samples_change(trace: Trace) -> Symptom | None:
-    change = trace.sample_change
+    change = trace.data.sample_change
     if change is None:
         return None
     if change.by_step:
@@ -133,7 +133,7 @@ def _samples_change(trace: Trace) -> Symptom | None:
 
 
 def _batch_spoilt(trace: Trace) -> Symptom | None:
-    spoilt = trace.blanked_batch
+    spoilt = trace.data.blanked_batch
     if spoilt is None:
         return None
     summary = f"the step blanks values of batch{spoilt.name} in the data themselves"

@@ -37,13 +37,13 @@ def warm_up(seconds: Sequence[float]) -> int | None:
 
 
 def step_times(trace: Trace) -> list[float]:
-    return [wait + work for wait, work in zip(trace.waits, trace.computes, strict=False)]
+    return [wait + work for wait, work in zip(trace.speed.waits, trace.speed.computes, strict=False)]
 
 
 def timed_steps(trace: Trace) -> int:
     """How many steps count."""
     warm = warm_up(step_times(trace))
-    return 0 if warm is None else len(trace.computes) - warm
+    return 0 if warm is None else len(trace.speed.computes) - warm
 
 
 def measured(trace: Trace) -> dict[str, float | None]:
@@ -97,11 +97,11 @@ def waiting(trace: Trace, warm: int) -> tuple[float | None, float]:
     if makes_its_own_batches(trace):
         return None, 0.0
     starting = set(trace.speed.worker_starts)
-    steps = [n for n in range(warm, len(trace.computes)) if n not in starting]
+    steps = [n for n in range(warm, len(trace.speed.computes)) if n not in starting]
     if not steps:
         return None, 0.0
-    waited = sum(trace.waits[n] for n in steps)
-    return waited / max(waited + sum(trace.computes[n] for n in steps), 1e-12), waited / len(steps)
+    waited = sum(trace.speed.waits[n] for n in steps)
+    return waited / max(waited + sum(trace.speed.computes[n] for n in steps), 1e-12), waited / len(steps)
 
 
 def makes_its_own_batches(trace: Trace) -> bool:
@@ -118,14 +118,14 @@ def is_ordinary(trace: Trace) -> bool:
 def split(trace: Trace, warm: int) -> dict[str, float]:
     """Seconds of each phase: its share of the steps that were split, of what a step takes. So the parts add up, also
     where not every step does the same. Without any step that was split all is rest."""
-    found = {step: phases for step, phases in trace.speed.phases.items() if warm <= step < len(trace.computes)}
-    whole = sum(trace.computes[step] for step in found)
+    found = {step: phases for step, phases in trace.speed.phases.items() if warm <= step < len(trace.speed.computes)}
+    whole = sum(trace.speed.computes[step] for step in found)
     shares = {
         name: min(sum(getattr(phases, name) for phases in found.values()) / max(whole, 1e-12), 1.0)
         for name in ("transfer", "forward", "backward", "optimizer")
     }
     shares["rest"] = max(1.0 - sum(shares.values()), 0.0)
-    computing = _typical(trace, trace.computes, warm)
+    computing = _typical(trace, trace.speed.computes, warm)
     return {"wait": waiting(trace, warm)[1], **{name: share * computing for name, share in shares.items()}}
 
 
@@ -142,8 +142,8 @@ def fast_step(trace: Trace) -> float | None:
         return None
     if _compiles(trace, warm):
         return _typical(trace, step_times(trace), warm)
-    waits = waiting(trace, warm)[1] if trace.speed.workers else _lower_decile(trace.waits[warm:])
-    return waits + _lower_decile(trace.computes[warm:])
+    waits = waiting(trace, warm)[1] if trace.speed.workers else _lower_decile(trace.speed.waits[warm:])
+    return waits + _lower_decile(trace.speed.computes[warm:])
 
 
 def _lower_decile(seconds: Sequence[float]) -> float:

@@ -37,23 +37,27 @@ _CUT_DOWN = 0.5
 
 def orphaned(trace: Trace) -> list[ParameterRecord]:
     """Trainable, reached by gradients, in no optimizer, and nobody moves them by hand."""
-    if not trace.optimizers:
+    if not trace.wiring.optimizers:
         return []
     return [p for p in trace.trainable if p.has_gradient and not p.held_by and not p.moved]
 
 
 def piling_up(trace: Trace) -> dict[str, list[int]]:
     """Optimizers that keep using gradients of the step before, with the steps at which they did."""
-    return {label: steps for label, steps in trace.stale_gradients.items() if len(steps) >= STALE_STEPS}
+    return {label: steps for label, steps in trace.wiring.stale_gradients.items() if len(steps) >= STALE_STEPS}
 
 
 def cleared_early(trace: Trace) -> list[int]:
     """Steps with gradients after backward() and none left for the optimizer."""
-    return [step for step, after in trace.after_backward.items() if after > 0 and trace.at_update.get(step, after) == 0]
+    return [
+        step
+        for step, after in trace.wiring.after_backward.items()
+        if after > 0 and trace.wiring.at_update.get(step, after) == 0
+    ]
 
 
 def updated_twice(trace: Trace) -> list[DoubleUpdate]:
-    return [record for record in trace.double_updates.values() if len(record.steps) >= _STEPS]
+    return [record for record in trace.wiring.double_updates.values() if len(record.steps) >= _STEPS]
 
 
 def left_in_eval(trace: Trace) -> ModeRecord | None:
@@ -61,7 +65,7 @@ def left_in_eval(trace: Trace) -> ModeRecord | None:
 
     One that has nothing but BatchNorms with statistics of their own may be meant to keep them.
     """
-    for record in trace.modes.values():
+    for record in trace.wiring.modes.values():
         late = record.evaluated and record.trained
         if len(record.evaluated) < (_STEPS_LATER if late else _STEPS):
             continue
@@ -73,30 +77,30 @@ def left_in_eval(trace: Trace) -> ModeRecord | None:
 
 
 def frozen_moved(trace: Trace) -> list[FrozenChange]:
-    return [record for record in trace.frozen_changes.values() if len(record.steps) >= _STEPS]
+    return [record for record in trace.wiring.frozen_changes.values() if len(record.steps) >= _STEPS]
 
 
 def zeroed_moved(trace: Trace) -> list[FrozenChange]:
     """Those that got nothing but gradients set to 0 by hand, and moved by weight decay."""
-    found = [record for record in trace.zeroed_changes.values() if len(record.steps) >= _STEPS]
-    known = trace.parameters
+    found = [record for record in trace.wiring.zeroed_changes.values() if len(record.steps) >= _STEPS]
+    known = trace.wiring.parameters
     return [r for r in found if r.name in known and known[r.name].trainable and not known[r.name].has_gradient]
 
 
 def drawn_without_gradient(trace: Trace) -> DetachedSample | None:
-    return next((draw for draw in trace.detached_samples.values() if len(draw.steps) > _STEPS), None)
+    return next((draw for draw in trace.wiring.detached_samples.values() if len(draw.steps) > _STEPS), None)
 
 
 def alliance(trace: Trace) -> HelpedCritic | None:
     """A critic whose opponent helps it, at every step that was looked at closely enough."""
-    return next((each for each in trace.helped_critics.values() if len(each.steps) > _STEPS), None)
+    return next((each for each in trace.wiring.helped_critics.values() if len(each.steps) > _STEPS), None)
 
 
 def broken_ties(trace: Trace) -> list[TiedPair]:
     """Of the user's own making: a package may offer models whose weights start alike and are not tied."""
     found = []
-    for pair in trace.tied_pairs:
-        both = [trace.parameters.get(name) for name in (pair.first, pair.second)]
+    for pair in trace.wiring.tied_pairs:
+        both = [trace.wiring.parameters.get(name) for name in (pair.first, pair.second)]
         if all(p is not None and p.made_by == "user" and p.has_gradient for p in both):
             found.append(pair)
     return found
@@ -107,12 +111,12 @@ def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:
     if not trace.update_count:
         return []
     waiting = {p.held_by for p in trace.trainable if p.has_gradient and not p.moved}
-    return [o for o in trace.optimizers.values() if not o.steps and (o.label,) in waiting]
+    return [o for o in trace.wiring.optimizers.values() if not o.steps and (o.label,) in waiting]
 
 
 def clipped_too_late(trace: Trace) -> list[GradientPath]:
     """Steps whose gradients were cut down after the optimizer had used them."""
-    return [p for p in trace.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
+    return [p for p in trace.wiring.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
 
 
 def nothing_moves(trace: Trace) -> bool:
@@ -138,13 +142,13 @@ def _is_silent(parameter: ParameterRecord) -> bool:
 
 
 def did_not_run(parameter: ParameterRecord, trace: Trace) -> bool:
-    record = trace.modules.get(parameter.module)
+    record = trace.wiring.modules.get(parameter.module)
     return record is not None and record.calls == 0
 
 
 def _kept_out(parameter: ParameterRecord, trace: Trace) -> bool:
     """A target network or teacher: run under no_grad on purpose, or not at all, and given to no optimizer."""
-    record = trace.modules.get(parameter.module)
+    record = trace.wiring.modules.get(parameter.module)
     return record is None or record.calls == 0 or not record.grad_enabled
 
 
@@ -217,7 +221,7 @@ def batch_norms_starved(trace: Trace) -> bool:
 
     A single one behind a global pooling, beside many that see all positions, does little harm.
     """
-    counts = trace.values_per_channel.values()
+    counts = trace.numbers.values_per_channel.values()
     return bool(counts) and median(counts) <= FEW_VALUES and (trace.batch_size or 0) <= FEW_VALUES
 
 
@@ -226,7 +230,7 @@ def adversarial(trace: Trace) -> bool:
 
     Or none of them at most steps: in a watched loop each one's turn is a step of its own.
     """
-    active = [o for o in trace.optimizers.values() if o.steps]
+    active = [o for o in trace.wiring.optimizers.values() if o.steps]
     with_updates = sum(1 for count in trace.updates if count)
     in_turns = len(active) > 1 and max(o.steps for o in active) < _IN_TURNS * with_updates
     return len(active) > 1 and (max(trace.backwards, default=0) > 1 or in_turns)

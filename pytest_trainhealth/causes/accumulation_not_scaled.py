@@ -45,7 +45,7 @@ _SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "Adadelta
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    updates = trace.accumulations
+    updates = trace.wiring.accumulations
     sums = [u for u in updates if u.passes > 1 and u.one_loop and u.factor > _ABOUT / u.passes]
     if not sums or 2 * len(sums) <= len(updates) or _is_scale_free(trace, sums[0]):
         return None
@@ -69,5 +69,5 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _is_scale_free(trace: Trace, update: Accumulation) -> bool:
-    record = trace.optimizers.get(update.optimizer)
+    record = trace.wiring.optimizers.get(update.optimizer)
     return record is not None and record.kind in _SCALE_FREE

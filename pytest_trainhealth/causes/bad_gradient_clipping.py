@@ -57,7 +57,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _too_much(trace: Trace) -> Suspicion | None:
-    paths = [p for p in trace.gradient_paths if p.after_backward > 0]
+    paths = [p for p in trace.wiring.gradient_paths if p.after_backward > 0]
     cut = [p for p in paths if p.at_update <= _SHARE * p.after_backward and p.at_update <= _most(trace, p)]
     # gradients may be small enough by themselves at some steps
     if not cut or 2 * len(cut) <= len(paths) or not any(p.changed_at for p in cut):
@@ -93,7 +93,7 @@ def _too_much(trace: Trace) -> Suspicion | None:
 
 
 def _most(trace: Trace, path: GradientPath) -> float:
-    record = trace.optimizers.get(path.optimizer)
+    record = trace.wiring.optimizers.get(path.optimizer)
     return _NEXT_TO_EPS if record is not None and record.kind in _SCALE_FREE else _NORM
 
 
@@ -114,7 +114,7 @@ def _too_late(trace: Trace) -> Suspicion | None:
                 first.changed_later_at,
             ),
             Evidence(
-                f"so at {len(late)} of {wording.plural(len(trace.gradient_paths), 'step')} that were looked at",
+                f"so at {len(late)} of {wording.plural(len(trace.wiring.gradient_paths), 'step')} that were looked at",
                 float(len(late)),
             ),
         ),

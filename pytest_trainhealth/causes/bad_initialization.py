@@ -160,7 +160,7 @@ def _others(odd: list[ParameterRecord], weights: list[ParameterRecord], how: str
 
 def _first_loss(trace: Trace) -> list[Evidence]:
     """Against that of a guess, where the loss is a cross-entropy whose classes are known."""
-    classes = next((call.classes for call in trace.loss_calls if call.classes), None)
+    classes = next((call.classes for call in trace.loss.calls if call.classes), None)
     if not classes or classes < 2 or not trace.losses or not math.isfinite(trace.losses[0]):
         return []
     chance = math.log(classes)

@@ -43,14 +43,14 @@ _MESSAGE = "more than 1 value per channel"
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    few = {path: count for path, count in trace.values_per_channel.items() if count <= _FEW}
+    few = {path: count for path, count in trace.numbers.values_per_channel.items() if count <= _FEW}
     crash = trace.crash
     if not few or (crash is None and not wiring.batch_norms_starved(trace)):
         return None
     if symptom.category == CRASH and (crash is None or _MESSAGE not in crash.message):
         return None
     path, count = min(few.items(), key=lambda item: item[1])
-    record = trace.modules.get(path)
+    record = trace.wiring.modules.get(path)
     name = f"{record.kind if record is not None else 'BatchNorm'} {path}".strip()
     size = trace.batch_size or 0
     evidence = [Evidence(f"{name} gets {wording.plural(count, 'value')} per channel", float(count))]

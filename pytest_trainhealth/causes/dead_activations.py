@@ -43,7 +43,7 @@ _NO_RECTIFIER = Fix("take the rectifier away where what goes in is never above 0
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if symptom.category == SILENT and (trace.probe is None or not trace.probe.ignored):
         return None  # of what is silently wrong, dead units only explain an input without influence
-    dead = [a for a in trace.activations.values() if a.dead and a.dead.get(0, 0.0) >= _NEARLY_ALL]
+    dead = [a for a in trace.numbers.activations.values() if a.dead and a.dead.get(0, 0.0) >= _NEARLY_ALL]
     if not dead:
         return None
     worst = dead[0]

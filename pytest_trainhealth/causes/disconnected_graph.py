@@ -53,7 +53,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     modules = list(dict.fromkeys(p.module or p.name for p in cut))
     end = _end_for(cut, trace)
-    blind = [m for m in modules if m in trace.modules and not trace.modules[m].grad_enabled]
+    blind = [m for m in modules if m in trace.wiring.modules and not trace.wiring.modules[m].grad_enabled]
     evidence = [
         Evidence(
             f"{wording.names([p.name for p in cut])} ran in forward and got no gradient in "
@@ -110,8 +110,8 @@ def _merely_unused(parameter: ParameterRecord, trace: Trace) -> bool:
 
 def _end_for(cut: list[ParameterRecord], trace: Trace) -> GraphEnd | None:
     """The end nearest to the parameters: in their own module or one around it; else the first inside the model."""
-    inside = [e for e in trace.graph_ends if e.module]
+    inside = [e for e in trace.wiring.graph_ends if e.module]
     for end in inside:
         if any(p.module == end.module or p.module.startswith(end.module + ".") for p in cut):
             return end
-    return inside[0] if inside else next(iter(trace.graph_ends), None)
+    return inside[0] if inside else next(iter(trace.wiring.graph_ends), None)

@@ -37,7 +37,7 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    call = next((c for c in trace.loss_calls if loss_calls.squashed_twice(c)), None)
+    call = next((c for c in trace.loss.calls if loss_calls.squashed_twice(c)), None)
     if call is None:
         return None
     made, applied = loss_calls.made_at(call, trace), APPLIES[call.function]

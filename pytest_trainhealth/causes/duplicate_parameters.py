@@ -45,7 +45,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     names = wording.names([record.parameter for record in twice])
     alone = first == second
     them = "it" if len(twice) == 1 else "them"
-    records = [trace.optimizers[label] for label in dict.fromkeys((first, second)) if label in trace.optimizers]
+    records = [
+        trace.wiring.optimizers[label] for label in dict.fromkeys((first, second)) if label in trace.wiring.optimizers
+    ]
     steps = ", ".join(map(str, twice[0].steps[:4]))
     fix = (
         Fix("list each tensor once: tied weights have two names", ("optimizer = SGD(model.parameters(), lr=...)",))

@@ -91,8 +91,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _too_long(trace: Trace, symptom: Symptom, first: float) -> bool:
-    rates = [o.first_lr for o in trace.optimizers.values() if o.steps and o.kind == "SGD" and o.first_lr is not None]
-    alone = len(rates) == len([o for o in trace.optimizers.values() if o.steps])
+    rates = [
+        o.first_lr for o in trace.wiring.optimizers.values() if o.steps and o.kind == "SGD" and o.first_lr is not None
+    ]
+    alone = len(rates) == len([o for o in trace.wiring.optimizers.values() if o.steps])
     usual = bool(rates) and alone and max(rates) <= _USUAL_RATE
     return symptom.category == EXPLOSION and usual and first > _LONG
 

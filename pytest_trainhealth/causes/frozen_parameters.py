@@ -44,7 +44,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     frozen = [p for p in trace.frozen if not p.moved]
     if not frozen or any(not p.never_reached for p in bad_initialization.stay_equal(trace)):
         return None  # what may learn cannot begin: unfreezing the rest would only go around it
-    values, total = sum(p.size for p in frozen), sum(p.size for p in trace.parameters.values())
+    values, total = sum(p.size for p in frozen), sum(p.size for p in trace.wiring.parameters.values())
     everything, part_of_all = not trace.trainable, values / max(total, 1)
     names = [p.name for p in frozen]
     part = "every parameter" if everything else f"{wording.names(names)}"
@@ -56,7 +56,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 "requires_grad=False",
                 part_of_all,
             ),
-            Evidence(f"{wording.plural(len(trace.trainable), 'parameter')} of {len(trace.parameters)} may learn"),
+            Evidence(
+                f"{wording.plural(len(trace.trainable), 'parameter')} of {len(trace.wiring.parameters)} may learn"
+            ),
         ),
         certainty="likely" if everything else "possible",
         why="requires_grad is False where the training has to learn",

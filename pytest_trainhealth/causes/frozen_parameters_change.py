@@ -73,7 +73,7 @@ def _statistics(moved: list[FrozenChange]) -> Suspicion:
 def _parameters(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
     names = [record.name for record in moved if record.by != "statistics"]
     label = moved[0].by
-    optimizer = trace.optimizers.get(label)
+    optimizer = trace.wiring.optimizers.get(label)
     place = optimizer.place if optimizer is not None else None
     return Suspicion(
         statement=f"{wording.names(names)} {'is' if len(names) == 1 else 'are'} frozen, and {label} moves "
@@ -100,7 +100,7 @@ def _parameters(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
 
 def _zeroed(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
     names, label = [record.name for record in moved], moved[0].by
-    optimizer = trace.optimizers.get(label)
+    optimizer = trace.wiring.optimizers.get(label)
     place = optimizer.place if optimizer is not None else None
     decay = optimizer.weight_decay if optimizer is not None else 0.0
     them = "it" if len(names) == 1 else "them"

@@ -40,15 +40,17 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     steps = wiring.cleared_early(trace)
     if len(steps) < 2:
         return None
-    size = trace.after_backward[steps[0]]
+    size = trace.wiring.after_backward[steps[0]]
     return Suspicion(
         statement="the gradients are cleared after backward(), before the optimizer steps",
         evidence=(
             Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
-            Evidence(f"the same at {wording.plural(len(steps), 'step')} of {len(trace.after_backward)} looked at"),
+            Evidence(
+                f"the same at {wording.plural(len(steps), 'step')} of {len(trace.wiring.after_backward)} looked at"
+            ),
         ),
         why="zero_grad() comes between backward() and step()",
-        places=() if trace.cleared_at is None else (trace.cleared_at,),
+        places=() if trace.wiring.cleared_at is None else (trace.wiring.cleared_at,),
         fix=Fix(
             "clear the gradients before the backward pass",
             ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()"),

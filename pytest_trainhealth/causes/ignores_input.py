@@ -39,7 +39,7 @@ EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if trace.probe is None:
         return None
-    if any(a.dead.get(0) == 1.0 for a in trace.activations.values()):
+    if any(a.dead.get(0) == 1.0 for a in trace.numbers.activations.values()):
         return None  # what is 0 for every sample lets nothing through: that is the fault
     whole = [r for r in trace.probe.ignored if r.made_by == "user"]
     if whole:

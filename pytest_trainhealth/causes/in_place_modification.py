@@ -47,11 +47,15 @@ _LOOKS = 4
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    if trace.sample_change is not None:
-        return _visits(trace.sample_change) if trace.sample_change.by_step else _samples(trace.sample_change)
-    if trace.blanked_batch is not None:
-        return _batch(trace.blanked_batch)
-    drifting = [record for record in trace.kept_tensors.values() if _drifts(record)]
+    if trace.data.sample_change is not None:
+        return (
+            _visits(trace.data.sample_change)
+            if trace.data.sample_change.by_step
+            else _samples(trace.data.sample_change)
+        )
+    if trace.data.blanked_batch is not None:
+        return _batch(trace.data.blanked_batch)
+    drifting = [record for record in trace.data.kept_tensors.values() if _drifts(record)]
     # what moves is the training's business as long as the training is well
     return _kept(drifting) if drifting and symptom.category != SILENT else None
 

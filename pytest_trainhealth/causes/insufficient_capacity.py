@@ -75,12 +75,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     evidence: list[Evidence] = []
     cures: tuple[Cure, ...] = ()
     statement = fix = ""
-    if trace.operations and trace.operations <= _LINEAR:
+    if trace.numbers.operations and trace.numbers.operations <= _LINEAR:
         layers = wording.plural(len(weights), "layer")
         statement = (
             f"no activation function between {layers}" if len(weights) > 1 else "the model is a single linear layer"
         )
-        done = wording.names(sorted(trace.operations & _LAYERS), most=3)
+        done = wording.names(sorted(trace.numbers.operations & _LAYERS), most=3)
         evidence.append(Evidence(f"the model computes {done}, and nothing that bends a line", float(len(weights))))
         fix = "put an activation function after each hidden layer:"
         if len(weights) > 1 and not _low_rank(weights):
@@ -103,7 +103,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         wider = {"start": first, "end": first, "kernel": 3}
         cures = (*cures, Cure("bypass", f"3 x 3 pixels for {first or 'the first one'}", wider))
     values = sum(p.size for p in trace.trainable)
-    targets = max((call.terms for call in trace.loss_calls if call.step == 0), default=0)
+    targets = max((call.terms for call in trace.loss.calls if call.step == 0), default=0)
     if 0 < values < targets:
         statement = statement or f"{wording.count(values)} trainable values for {wording.count(targets)} targets"
         evidence.append(
@@ -139,8 +139,8 @@ def _bottleneck(weights: list[ParameterRecord]) -> ParameterRecord | None:
 
 def _single_pixels(trace: Trace, weights: list[ParameterRecord]) -> bool:
     return (
-        bool(trace.operations)
-        and trace.operations <= _PER_PIXEL
+        bool(trace.numbers.operations)
+        and trace.numbers.operations <= _PER_PIXEL
         and all(p.module_class == "Conv2d" and p.shape[2:] == (1, 1) for p in weights)
     )
 

@@ -39,7 +39,7 @@ EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    call = next((c for c in trace.loss_calls if c.invalid and c.classes != 1), None)
+    call = next((c for c in trace.loss.calls if c.invalid and c.classes != 1), None)
     if call is None:
         return _too_long(trace) or _all_ignored(trace)
     # on its own an error says nothing of calls that went through
@@ -89,7 +89,7 @@ def _allowed(call: LossCall) -> tuple[str, Fix]:
 
 def _too_long(trace: Trace) -> Suspicion | None:
     """There is no way to align a transcript with fewer frames than it has symbols: its likelihood is 0."""
-    culprit = trace.culprit
+    culprit = trace.numbers.culprit
     if culprit is None or culprit.value != "inf" or "ctc_loss" not in culprit.operation:
         return None
     if any(given.infinite for given in culprit.inputs):
@@ -106,7 +106,7 @@ def _too_long(trace: Trace) -> Suspicion | None:
 
 
 def _all_ignored(trace: Trace) -> Suspicion | None:
-    call = next((c for c in trace.loss_calls if c.ignored == 1 and c.reduction == "mean"), None)
+    call = next((c for c in trace.loss.calls if c.ignored == 1 and c.reduction == "mean"), None)
     if call is None:
         return None
     return Suspicion(

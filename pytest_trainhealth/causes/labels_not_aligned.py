@@ -40,9 +40,9 @@ CURABLE = False
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    found = trace.alignment
+    found = trace.data.alignment
     if found is None or not found.order:
-        return None if trace.repaired is None else _repaired(trace.repaired)
+        return None if trace.data.repaired is None else _repaired(trace.data.repaired)
     in_step = found.by == "step"
     statement = (
         "the step gives inputs the targets of other samples"

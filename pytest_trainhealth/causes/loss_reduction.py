@@ -51,10 +51,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     terms = loss_calls.summed_divergence(trace)
     if terms is not None:
         return _kl(*terms)
-    active = [o for o in trace.optimizers.values() if o.steps]
+    active = [o for o in trace.wiring.optimizers.values() if o.steps]
     if not active or any(o.kind not in _FOLLOWS_SIZE for o in active):
         return None
-    for call in trace.loss_calls:
+    for call in trace.loss.calls:
         scale = loss_calls.scale(call)
         if scale is None or not call.sole or call.terms < _FEWEST or call.function == loss_calls.DIVERGENCE:
             continue

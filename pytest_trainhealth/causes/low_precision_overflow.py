@@ -44,12 +44,12 @@ _LARGEST = 65504.0
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     weights = [p for p in trace.trainable if p.dtype in _HALVES]
-    culprit = trace.culprit if trace.culprit is not None and _in_half(trace.culprit) else None
-    if symptom.category != EXPLOSION and not weights and "float16" not in trace.halves:
+    culprit = trace.numbers.culprit if trace.numbers.culprit is not None and _in_half(trace.numbers.culprit) else None
+    if symptom.category != EXPLOSION and not weights and "float16" not in trace.numbers.halves:
         return None  # bfloat16 under autocast has the range of float32, and its weights are in float32
-    if not trace.halves and not weights and culprit is None:
+    if not trace.numbers.halves and not weights and culprit is None:
         return None
-    dtype = weights[0].dtype if weights else next((kind for kind in _HALVES if kind in trace.halves), "float16")
+    dtype = weights[0].dtype if weights else next((kind for kind in _HALVES if kind in trace.numbers.halves), "float16")
     evidence: list[Evidence] = []
     statement = ""
     if culprit is not None:
@@ -64,7 +64,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 culprit.place,
             )
         )
-    record = trace.halves.get(dtype)
+    record = trace.numbers.halves.get(dtype)
     if record is not None and record.overflow and culprit is None:
         statement = f"{record.overflow} overflows in {dtype}"
         evidence.append(Evidence(f"{record.overflow} makes inf out of finite values", place=record.overflow_place))

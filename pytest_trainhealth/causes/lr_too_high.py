@@ -55,7 +55,7 @@ _TOLD_IN_PERCENT = 10
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
+    optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
     if optimizer is None or len(trace.losses) < (2 if symptom.category == EXPLOSION else _CURVE):
         return None
     ratios = wiring.update_ratios(trace)

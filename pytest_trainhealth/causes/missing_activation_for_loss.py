@@ -36,7 +36,7 @@ EXPLAINS = (SILENT, CRASH, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    call = next((c for c in trace.loss_calls if _raw(c)), None)
+    call = next((c for c in trace.loss.calls if _raw(c)), None)
     if call is None or (symptom.category == CRASH) != bool(call.error):
         return None
     wanted = "probabilities" if call.function == "binary_cross_entropy" else "log-probabilities"

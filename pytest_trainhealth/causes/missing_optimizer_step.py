@@ -48,7 +48,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     norm = wiring.gradient_norm(trace, 0)
     backwards = sum(trace.backwards)
     passes = "1 backward pass" if backwards == 1 else f"{wording.count(backwards)} backward passes"
-    known = list(trace.optimizers.values())
+    known = list(trace.wiring.optimizers.values())
     name = known[0].kind if known else "the optimizer"
     places = tuple(o.place for o in known if o.place is not None)
     return Suspicion(
@@ -72,7 +72,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _one_of_several(trace: Trace, idle: list[OptimizerRecord]) -> Suspicion:
     labels = [o.label for o in idle]
     held = [p for p in trace.trainable if p.has_gradient and not p.moved and set(p.held_by) <= set(labels)]
-    stepped = sum(o.steps for o in trace.optimizers.values())
+    stepped = sum(o.steps for o in trace.wiring.optimizers.values())
     return Suspicion(
         statement=f"{wording.names(labels)} never steps, the other optimizers do",
         evidence=(

@@ -53,7 +53,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 f"the gradient's norm grew from {wording.short(first)} to {wording.short(last)} in a few steps", last
             )
         )
-    place = trace.optimizers[label].place if label in trace.optimizers else None
+    place = trace.wiring.optimizers[label].place if label in trace.wiring.optimizers else None
     return Suspicion(
         statement=f"{label} steps with the sum of all gradients so far",
         evidence=tuple(evidence),

@@ -38,7 +38,7 @@ EXPLAINS = (EXPLOSION,)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    bad = [(step, f) for step, fields in sorted(trace.fields.items()) for f in fields if f.nonfinite]
+    bad = [(step, f) for step, fields in sorted(trace.data.fields.items()) for f in fields if f.nonfinite]
     if not bad:
         return None
     step, field = bad[0]

@@ -41,7 +41,7 @@ _ROSE = 1.5
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    optimizer = next((o for o in trace.optimizers.values() if o.steps), None)
+    optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
     if optimizer is None or not (loss_curve.bounces(trace.losses) or learning_rates.cannot_settle(trace)):
         return None
     if max(trace.losses) > _ROSE * trace.losses[0]:

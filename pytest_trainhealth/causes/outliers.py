@@ -45,7 +45,7 @@ _LEFT_OUT = 30.0
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    found = [s for s in trace.scales if s.outlier_ratio >= _FAR_BEYOND]
+    found = [s for s in trace.data.scales if s.outlier_ratio >= _FAR_BEYOND]
     if not found:
         return None
     worst = max(found, key=lambda s: s.outlier_ratio)

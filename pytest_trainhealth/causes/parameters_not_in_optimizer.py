@@ -47,7 +47,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     orphans = wiring.orphaned(trace)
     if not orphans:
         return None
-    optimizer = next(iter(trace.optimizers.values()))
+    optimizer = next(iter(trace.wiring.optimizers.values()))
     late = _put_in_later(orphans[0], trace)
     names = wording.names([p.name for p in orphans])
     everything = len(orphans) == sum(p.has_gradient for p in trace.trainable)
@@ -107,7 +107,11 @@ def _put_in_later(orphan: ParameterRecord, trace: Trace) -> ModuleRecord | None:
     """The outermost module on the way to it that was put in after the optimizer was made."""
     parts = orphan.module.split(".")
     paths = [".".join(parts[: n + 1]) for n in range(len(parts))]
-    late = [trace.modules[path] for path in paths if path in trace.modules and trace.modules[path].after_optimizer]
+    late = [
+        trace.wiring.modules[path]
+        for path in paths
+        if path in trace.wiring.modules and trace.wiring.modules[path].after_optimizer
+    ]
     return late[0] if late else None
 
 

@@ -43,7 +43,7 @@ _MOST_VALUES = 0.5
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    stuck = [a for a in trace.activations.values() if a.saturated.get(0, 0.0) >= _MOST_VALUES]
+    stuck = [a for a in trace.numbers.activations.values() if a.saturated.get(0, 0.0) >= _MOST_VALUES]
     if not stuck or data_scale.inputs_off_scale(trace):
         return None
     worst = max(stuck, key=lambda a: a.saturated[0])

@@ -35,7 +35,7 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    call = next((c for c in trace.loss_calls if loss_calls.broadcasts(c)), None)
+    call = next((c for c in trace.loss.calls if loss_calls.broadcasts(c)), None)
     if call is None:
         return None
     output, target = call.input.shape, call.target.shape

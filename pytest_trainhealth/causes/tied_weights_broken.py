@@ -44,8 +44,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not pairs:
         return None
     pair = pairs[0]
-    both = [trace.parameters[name] for name in (pair.first, pair.second)]
-    modules = [trace.modules.get(p.module) for p in both]
+    both = [trace.wiring.parameters[name] for name in (pair.first, pair.second)]
+    modules = [trace.wiring.modules.get(p.module) for p in both]
     places = tuple(m.place for m in modules if m is not None and m.place is not None)
     return Suspicion(
         statement=_statement(pair),

@@ -51,10 +51,10 @@ _DECOUPLED = ("AdamW", "Lion", "Muon", "Adafactor")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    dropouts = [d for d in trace.dropouts if d.share >= _DROPPED]
-    decays = [o for o in trace.optimizers.values() if o.steps and _is_large(o)]
+    dropouts = [d for d in trace.numbers.dropouts if d.share >= _DROPPED]
+    decays = [o for o in trace.wiring.optimizers.values() if o.steps and _is_large(o)]
     drowned = chance.under_a_penalty(trace)
-    penalties = trace.penalties if drowned is not None or _held_up(trace) else []
+    penalties = trace.numbers.penalties if drowned is not None or _held_up(trace) else []
     if not dropouts and not decays and not penalties:
         return None
     evidence, places, statement = [], [], ""

@@ -65,7 +65,7 @@ _ADVICE = {
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    culprit = trace.culprit
+    culprit = trace.numbers.culprit
     if culprit is None or not culprit.from_finite or culprit.phase == "update":
         return None
     if culprit.value != "nan" and _is_bystander(culprit.operation):

@@ -45,7 +45,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     modules = list(dict.fromkeys(p.module if wiring.did_not_run(p, trace) else p.name for p in unused))
     values, others = sum(p.size for p in unused), sum(p.has_gradient for p in trace.trainable)
-    places = [trace.modules[m].place for m in modules if m in trace.modules]
+    places = [trace.wiring.modules[m].place for m in modules if m in trace.wiring.modules]
     return Suspicion(
         statement=f"{wording.names(modules)} {'is' if len(modules) == 1 else 'are'} made but never used",
         evidence=(

@@ -49,7 +49,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     sizes = {p.name: max(p.rms_gradients().values(), default=0.0) for p in wiring.weights(trace) if p.has_gradient}
     weakest = min((p.name for p in faint), key=sizes.__getitem__)
     loudest = max(sizes, key=sizes.__getitem__)
-    bounded = [a for a in trace.activations.values() if a.saturated]
+    bounded = [a for a in trace.numbers.activations.values() if a.saturated]
     evidence = [
         Evidence(
             f"gradient per value: {weakest} {wording.short(sizes[weakest])}, {loudest} {wording.short(sizes[loudest])}",

@@ -45,7 +45,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return _one_output(call)
     if symptom.category == CRASH:
         return None
-    call = next(filter(loss_calls.several_labels, trace.loss_calls), None)
+    call = next(filter(loss_calls.several_labels, trace.loss.calls), None)
     return None if call is None else _many(call)
 
 

@@ -58,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     call = loss_calls.climbed(trace)
     if call is None:
         return None
-    optimizer = next(o for o in trace.optimizers.values() if o.maximize)
+    optimizer = next(o for o in trace.wiring.optimizers.values() if o.maximize)
     return Suspicion(
         statement=f"{optimizer.label} climbs: maximize=True, and {call.function} is to be made small",
         evidence=(

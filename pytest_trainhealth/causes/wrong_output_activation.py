@@ -51,7 +51,7 @@ _GIVES = {name: _gives(*values) for name, values in RANGES.items()}
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    for call in trace.loss_calls:
+    for call in trace.loss.calls:
         if call.activation == "softmax" and call.over == 1 and not call.error:
             return _always_one(trace, call)
         if loss_calls.shares_one(call):
@@ -140,7 +140,7 @@ def _one_for_all(trace: Trace, call: LossCall) -> Suspicion:
 
 
 def _unlike_the_data(trace: Trace, unlike: GeneratorRange) -> Suspicion:
-    activation, module = unlike.activation, trace.modules.get(unlike.activation_module)
+    activation, module = unlike.activation, trace.wiring.modules.get(unlike.activation_module)
     made = unlike.activation_place or (module.place if module is not None else None)
     gives = _GIVES[activation]
     simple = module is not None and module.kind.lower() == activation

@@ -95,7 +95,7 @@ def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom 
         summary = f"no backward pass in {wording.plural(trace.steps, 'step')}, and no parameter moved"
     elif not trace.update_count:
         summary = f"no optimizer step in {wording.plural(trace.steps, 'step')}, and no parameter moved"
-    elif all(rate == 0 for o in trace.optimizers.values() for rate in o.lr.values()):
+    elif all(rate == 0 for o in trace.wiring.optimizers.values() for rate in o.lr.values()):
         summary = f"the learning rate is 0 for {wording.plural(trace.steps, 'step')}, and no parameter moved"
     else:
         summary = f"no parameter moved in {wording.plural(trace.update_count, 'optimizer step')}"
@@ -107,7 +107,7 @@ def _one_never_steps(trace: Trace) -> Symptom | None:
     idle = wiring.idle_optimizers(trace)
     if not idle or trace.steps < _PATIENCE:
         return None
-    others = sum(o.steps for o in trace.optimizers.values())
+    others = sum(o.steps for o in trace.wiring.optimizers.values())
     summary = (
         f"{idle[0].label} never stepped, beside {wording.plural(others, 'step')} of the other optimizers (all have to)"
     )

@@ -118,7 +118,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         return True
     looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
     learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * losses[0]
-    return learnt and trace.alignment is None and not trace.cured and not _plainly_wrong(trace)
+    return learnt and trace.data.alignment is None and not trace.cured and not _plainly_wrong(trace)
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
@@ -183,7 +183,9 @@ def _plainly_wrong(trace: Trace) -> bool:
         or wiring.batch_norms_starved(trace)
     ):
         return True
-    return _learns_on_top(trace) and any(a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.activations.values())
+    return _learns_on_top(trace) and any(
+        a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.numbers.activations.values()
+    )
 
 
 def _learns_on_top(trace: Trace) -> bool:
@@ -215,9 +217,9 @@ def _grows(losses: list[float]) -> bool:
 def _far_better(cured: Trace, uncured: Trace) -> bool:
     if uncured.crash is not None or not uncured.finite or not uncured.losses:
         return True  # it does run
-    if cured.without_effect:
+    if cured.applied.without_effect:
         return False
-    if cured.smaller_steps_from is not None:
+    if cured.applied.smaller_steps_from is not None:
         return _settles(cured, uncured)
     first, before, after = abs(uncured.losses[0]), _end(uncured.losses), _end(cured.losses)
     if chance.worse_than_chance(uncured, before) and after < (chance.chance_loss(uncured) or 0.0):
@@ -237,13 +239,13 @@ def _settles(cured: Trace, uncured: Trace) -> bool:
     Smaller steps take some noise out of every training; where it was noise that kept the loss up, it falls with them.
     """
     steps = min(len(cured.losses), len(uncured.losses))
-    last = max(_FEWEST_AT_THE_END, (steps - (cured.smaller_steps_from or 0)) // 4)
+    last = max(_FEWEST_AT_THE_END, (steps - (cured.applied.smaller_steps_from or 0)) // 4)
     before, after = median(uncured.losses[steps - last : steps]), median(cured.losses[steps - last : steps])
     return after >= 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
 
 
 def _not_aligned(trace: Trace) -> Symptom | None:
-    found, repaired = trace.alignment, trace.repaired
+    found, repaired = trace.data.alignment, trace.data.repaired
     if found is not None and found.order:
         return _in_another_order(found)
     if repaired is None:

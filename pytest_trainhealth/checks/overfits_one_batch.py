@@ -179,13 +179,13 @@ def _by_what_the_losses_are_given(
     several = loss_symptoms.any_number_of_labels(trace)
     if several is not None:
         return several
-    if trace.loss_cured_by and loss_calls.runs_away(trace):
+    if trace.applied.to_the_loss and loss_calls.runs_away(trace):
         return _symptom(trace, first, last, ratio)  # without bound in either direction: no sign is the right one
     if wiring.adversarial(trace):
         given = loss_symptoms.given_to_adversaries(trace)
         if given is not None:
             return given
-        if trace.loss_cured_by and UNTREATED in controls:
+        if trace.applied.to_the_loss and UNTREATED in controls:
             return Passed(("judged by what the losses are given: those of adversaries need not fall",), known)
     if odd and (_kept(trace, ratio) or last < first <= 0):
         summary = f"loss {wording.change(first, last)} in {trace.steps} steps, but {odd}"
@@ -244,14 +244,14 @@ def _healed(trace: Trace, uncured: Trace | None, last: float) -> bool:
     """What the loss is given was cured. Some losses never reach a tenth (fresh noise, an ELBO): then it counts how far
     below the level without the cure this run ends, which says something only beside a fault that leaves no doubt.
     """
-    if uncured is None or not uncured.losses or not uncured.finite or not trace.loss_cured_by:
+    if uncured is None or not uncured.losses or not uncured.finite or not trace.applied.to_the_loss:
         return False
     if loss_calls.rewarded_divergence(uncured) is not None:
         return True  # what falls without bound is no level to be held against
     first, level = uncured.losses[0], loss_curve.level(uncured.losses)
     if first <= 0 or loss_calls.climbs(uncured):
         return False
-    if loss_calls.summed_divergence(uncured) is not None or any(map(loss_calls.squashed_twice, uncured.loss_calls)):
+    if loss_calls.summed_divergence(uncured) is not None or any(map(loss_calls.squashed_twice, uncured.loss.calls)):
         return loss_curve.clearly_below(last, level, share=_BELOW_A_FAULT)
     return level > (1 - _WORTH_A_CONTROL) * first and loss_curve.clearly_below(last, level)
 
@@ -308,7 +308,7 @@ def _beside_zeroed_inputs(
 
 
 def _control_level(control: Trace) -> float | None:
-    if control.without_effect or control.crash or not control.finite or not control.losses:
+    if control.applied.without_effect or control.crash or not control.finite or not control.losses:
         return None
     return loss_curve.level(control.losses)
 

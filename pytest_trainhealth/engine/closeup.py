@@ -45,12 +45,13 @@ def _everything(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
     if not closer.losses:
         return closer
     # the same run, so what was seen of the rest of it still holds
-    rates = {label: record.rates for label, record in trace.optimizers.items()}
+    rates = {label: record.rates for label, record in trace.wiring.optimizers.items()}
     optimizers = {
         label: replace(record, rates=rates[label]) if label in rates else record
-        for label, record in closer.optimizers.items()
+        for label, record in closer.wiring.optimizers.items()
     }
-    return replace(closer, losses=trace.losses, updates=trace.updates, backwards=trace.backwards, optimizers=optimizers)
+    wiring = replace(closer.wiring, optimizers=optimizers)
+    return replace(closer, losses=trace.losses, updates=trace.updates, backwards=trace.backwards, wiring=wiring)
 
 
 def _nonfinite(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
@@ -63,8 +64,10 @@ def _nonfinite(examination: Examination, symptom: Symptom, trace: Trace) -> Trac
     step, capture = closer.nonfinite.step, plan.wrap.capture
     microscope = under_the_microscope if capture is None else capture(under_the_microscope)
     look = Look(every_step=True, closely_at=at)
-    culprit = examination.record(replace(plan, max_steps=step + 1).looking(look).around(step, microscope)).culprit
-    return replace(closer, culprit=None if culprit is None else replace(culprit, step=step))
+    again = examination.record(replace(plan, max_steps=step + 1).looking(look).around(step, microscope))
+    culprit = again.numbers.culprit
+    culprit = None if culprit is None else replace(culprit, step=step)
+    return replace(closer, numbers=replace(closer.numbers, culprit=culprit))
 
 
 def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
@@ -101,10 +104,10 @@ def _joined(examination: Examination, trace: Trace) -> JoinedRecord | None:
         return None
     cure = Cure("larger_batches", f"{count} batches joined into one", {"count": count})
     wide = examination.record(examination.rerun.until(2 * LEAST_WARM_UP).curing(cure))
-    if wide.without_effect or wide.crash is not None or len(wide.computes) <= LEAST_WARM_UP:
+    if wide.applied.without_effect or wide.crash is not None or len(wide.speed.computes) <= LEAST_WARM_UP:
         return None
     # the fastest step of each: other work on the machine only ever makes them slower
-    alone, joined = (min(each.computes[LEAST_WARM_UP:]) for each in (trace, wide))
+    alone, joined = (min(each.speed.computes[LEAST_WARM_UP:]) for each in (trace, wide))
     return JoinedRecord(count, alone, joined)
 
 

@@ -25,7 +25,7 @@ class AtTheLoss(TorchFunctionMode, Listener):
     def __init__(self, run: Run, stack: ExitStack, kind: str) -> None:
         super().__init__()
         self.outputs = Outputs()
-        run.trace.loss_cured_by = kind
+        run.trace.applied.to_the_loss = kind
         stack.enter_context(self)
 
     def before(self, call: Call) -> None:

@@ -43,7 +43,7 @@ def under_the_microscope(run: Run) -> Iterator[None]:
     # anomaly mode makes each backward node remember the forward line it belongs to
     with torch.autograd.set_detect_anomaly(True, check_nan=False), stack.kept(), mode:
         yield
-    run.trace.culprit = mode.culprit
+    run.trace.numbers.culprit = mode.culprit
 
 
 class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]

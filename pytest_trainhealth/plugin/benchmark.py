@@ -83,7 +83,7 @@ class BenchmarkTimer:
 
         self._benchmark.extra_info.update(measured(trace))
         warm, rounds = warm_up(step_times(trace)), _rounds(self._benchmark)
-        if watched and rounds is not None and warm is not None and len(trace.computes) > warm:
+        if watched and rounds is not None and warm is not None and len(trace.speed.computes) > warm:
             rounds[:] = step_times(trace)[warm:]
 
 

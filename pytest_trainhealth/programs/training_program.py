@@ -111,7 +111,7 @@ class _Loop:
         batch = run.feed.take() if plan.wrap.resume_from is None else plan.wrap.resume_from(run)
         moved: float = run.feed.moving
         waited = time.perf_counter() - began - moved
-        trace.waits.append(waited)
+        trace.speed.waits.append(waited)
         if run.feed.starting:
             trace.speed.worker_starts.append(run.step)
         if not run.step or plan.wrap.resume_from is not None:
@@ -125,13 +125,13 @@ class _Loop:
         if took is None:
             self.over = True
             return None
-        trace.computes.append(moved + took)
+        trace.speed.computes.append(moved + took)
         trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.look.every_step)
         if time.monotonic() > plan.deadline:
             trace.cut_short = f"the time budget was used up at step {run.step}"
         self.over = bool(trace.nonfinite or plan.stop_when(trace) or trace.cut_short or run.step + 1 >= plan.max_steps)
         run.step += 1
-        return waited + trace.computes[-1]
+        return waited + trace.speed.computes[-1]
 
     def finish(self) -> None:
         self._run.trace.nonfinite = self._run.trace.nonfinite or self._run.finiteness.of_state()
@@ -183,12 +183,12 @@ def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> floa
 def add_places(run: Run, creation_sites: CreationSites) -> None:
     """Where the optimizers and modules of this run were made, as far as the factory showed it."""
     for label, optimizer in run.optimizers.items():
-        record = run.trace.optimizers[label]
+        record = run.trace.wiring.optimizers[label]
         record.place = record.place or creation_sites(optimizer)
     for scheduler, noted in run.schedulers:
         noted.made_at = noted.made_at or creation_sites(scheduler)
     for path, module in run.named_modules():
-        if path in run.trace.modules:
-            record_of = run.trace.modules[path]
+        if path in run.trace.wiring.modules:
+            record_of = run.trace.wiring.modules[path]
             record_of.place = creation_sites(module)
             record_of.after_optimizer = any(creation_sites.after(module, o) for o in run.optimizers.values())

@@ -105,3 +105,16 @@ class KeptTensor:
     size: float = 0.0
     changes: dict[int, float] = field(default_factory=dict)
     place: Place | None = None
+
+
+@dataclass
+class DataRecord:
+    """All that concerns the batches and stored tensors."""
+
+    fields: dict[int, list[FieldRecord]] = field(default_factory=dict)
+    scales: list[ScaleRecord] = field(default_factory=list)
+    alignment: Alignment | None = None
+    repaired: Repaired | None = None
+    sample_change: SampleChange | None = None
+    blanked_batch: BlankedBatch | None = None
+    kept_tensors: dict[str, KeptTensor] = field(default_factory=dict)

@@ -29,3 +29,16 @@ class Condition:
     kind: str
     label: str
     options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Applied:
+    """What the interventions of a run report about themselves."""
+
+    #: The cure that changes what loss functions are given, or what becomes of it. The calls are recorded
+    #: as they were before.
+    to_the_loss: str = ""
+    #: The step from which on a cure made the learning rate smaller, where it did not from the start.
+    smaller_steps_from: int | None = None
+    #: Cures that reported that they had nothing to do.
+    without_effect: list[str] = field(default_factory=list)

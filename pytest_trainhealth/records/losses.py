@@ -84,3 +84,12 @@ class LossCall:
     complete: bool = False
     #: The kind of exception that it raised.
     error: str = ""
+
+
+@dataclass
+class LossRecord:
+    """What loss functions and adversaries were given. The values of the loss itself are `Trace.losses`."""
+
+    #: What loss functions were given at the first steps.
+    calls: list[LossCall] = field(default_factory=list)
+    generator_ranges: list[GeneratorRange] = field(default_factory=list)

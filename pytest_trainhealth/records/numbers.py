@@ -116,3 +116,19 @@ class Found:
         at = "" if self.place is None else f" at {self.place}"
         steps = f"{self.moves} step{'' if self.moves == 1 else 's'}"
         return f"an input inside the data's bounds that the search found ({steps} towards {self.operation}{at})"
+
+
+@dataclass
+class NumbersRecord:
+    """All that concerns the sizes of values inside the model."""
+
+    activations: dict[str, ActivationRecord] = field(default_factory=dict)
+    #: Values per channel that a BatchNorm in training mode was given, the fewest of all looks, by path.
+    values_per_channel: dict[str, int] = field(default_factory=dict)
+    dropouts: list[DropoutRecord] = field(default_factory=list)
+    #: Lines outside of the model that take the size of a parameter with its gradient.
+    penalties: list[Place] = field(default_factory=list)
+    #: Names of the torch functions that ran inside the model at step 0.
+    operations: set[str] = field(default_factory=set)
+    halves: dict[str, HalfRecord] = field(default_factory=dict)
+    culprit: FirstBadOperation | None = None

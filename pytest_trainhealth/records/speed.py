@@ -120,6 +120,9 @@ class SyncRecord:
 class SpeedRecord:
     """All that concerns speed and memory."""
 
+    #: Seconds per step: waiting for the batch, and everything else.
+    waits: list[float] = field(default_factory=list)
+    computes: list[float] = field(default_factory=list)
     #: By step. On an accelerator not of every step: to split one it has to be synchronised.
     phases: dict[int, Phases] = field(default_factory=dict)
     #: Samples of each step, where the batches tell. Of a watched test those that its loaders gave; where a step of it

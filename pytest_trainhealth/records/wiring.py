@@ -240,3 +240,33 @@ class DetachedSample:
     #: The gradient that came to the mean was a multiple of the mean itself.
     penalty_only: bool = False
     steps: list[int] = field(default_factory=list)
+
+
+@dataclass
+class WiringRecord:
+    """All that concerns the wiring: what is trained, by which optimizer, and what becomes of the gradients."""
+
+    parameters: dict[str, ParameterRecord] = field(default_factory=dict)
+    modules: dict[str, ModuleRecord] = field(default_factory=dict)
+    optimizers: dict[str, OptimizerRecord] = field(default_factory=dict)
+    schedulers: list[SchedulerRecord] = field(default_factory=list)
+    #: Size of all gradients right after backward() (per value), and of those that the optimizers got (together).
+    after_backward: dict[int, float] = field(default_factory=dict)
+    at_update: dict[int, float] = field(default_factory=dict)
+    #: Steps at which an optimizer used gradients that still held the previous step's.
+    stale_gradients: dict[str, list[int]] = field(default_factory=dict)
+    #: Where zero_grad() was called between backward() and step().
+    cleared_at: Place | None = None
+    gradient_paths: list[GradientPath] = field(default_factory=list)
+    double_updates: dict[str, DoubleUpdate] = field(default_factory=dict)
+    accumulations: list[Accumulation] = field(default_factory=list)
+    modes: dict[str, ModeRecord] = field(default_factory=dict)
+    frozen_changes: dict[str, FrozenChange] = field(default_factory=dict)
+    #: Parameters whose gradient was set to 0 by hand between backward() and the update, and which weight decay moved.
+    zeroed_changes: dict[str, FrozenChange] = field(default_factory=dict)
+    tied_pairs: list[TiedPair] = field(default_factory=list)
+    graph_ends: list[GraphEnd] = field(default_factory=list)
+    #: By the line that drew.
+    detached_samples: dict[str, DetachedSample] = field(default_factory=dict)
+    #: By the critic.
+    helped_critics: dict[str, HelpedCritic] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def _attached(failure: _Failure, capture: StepCapture) -> Verdict:
         seed_offset=plan.seed_offset,
         step=capture.step,
         conditions=plan.treatment.conditions,
-        culprit=describe(capture.trace.culprit),
+        culprit=describe(capture.trace.numbers.culprit),
         verdict=verdict.to_json(),
         state=capture.state,
         why="" if capture.state is not None else "a test that trains by itself is run as a whole",
@@ -78,7 +78,7 @@ def _shows(saved: Reproducer, program: Program, plan: RunPlan) -> bool:
         trace = program.record(replay_plan(saved, plan))
     except Exception:
         return False
-    return not trace.finite and same(describe(trace.culprit), saved.culprit)
+    return not trace.finite and same(describe(trace.numbers.culprit), saved.culprit)
 
 
 def _import_path(subject: Any) -> str:

@@ -58,7 +58,7 @@ def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
     if trace.finite:
         was = old.symptom.headline if old.symptom is not None else "not finite"
         return Verdict(old.check, old.training, "passed", f"{what} of {saved.file} is finite now (it was: {was})")
-    culprit = describe(trace.culprit)
+    culprit = describe(trace.numbers.culprit)
     if same(culprit, saved.culprit):
         verdict = _with_line(old, saved.culprit, culprit)
         note = f"replayed: {what}, as it was kept"

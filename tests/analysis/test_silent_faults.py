@@ -32,14 +32,14 @@ def said(trace: Trace) -> str:
 
 def in_modes(**facts: object) -> Trace:
     trace = Trace.of([1.0] * 4)
-    trace.modes["Net"] = ModeRecord("Net", layers={"drop": "Dropout"}, **facts)  # type: ignore[arg-type]
+    trace.wiring.modes["Net"] = ModeRecord("Net", layers={"drop": "Dropout"}, **facts)  # type: ignore[arg-type]
     return trace
 
 
 def with_pair(how: str = "values", made_by: str = "user", *, gradient: float | None = 1.0) -> Trace:
     both = [ParameterRecord(n, (9, 4), 36, made_by=made_by, gradients={0: gradient}) for n in ("embed.w", "head.w")]
     trace = Trace.of([1.0] * 4, both)
-    trace.tied_pairs.append(TiedPair("embed.w", "head.w", how))
+    trace.wiring.tied_pairs.append(TiedPair("embed.w", "head.w", how))
     return trace
 
 
@@ -74,21 +74,21 @@ def test_modes_that_are_in_order(facts: dict[str, object]) -> None:
 
 def test_updated_twice() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.double_updates["head.weight"] = DoubleUpdate("head.weight", ("SGD[0]", "SGD[1]"), [0, 1])
+    trace.wiring.double_updates["head.weight"] = DoubleUpdate("head.weight", ("SGD[0]", "SGD[1]"), [0, 1])
     assert said(trace) == "head.weight was updated twice with one gradient at 2 steps (once is meant)"
-    trace.double_updates["head.weight"].steps = [0]
+    trace.wiring.double_updates["head.weight"].steps = [0]
     assert silently_wrong(trace) is None
 
 
 def test_frozen_and_moving() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.frozen_changes["body.weight"] = FrozenChange("body.weight", "AdamW", [1, 2, 3])
+    trace.wiring.frozen_changes["body.weight"] = FrozenChange("body.weight", "AdamW", [1, 2, 3])
     assert said(trace) == "body.weight is frozen, but moved at 3 steps (never wanted)"
 
 
 def test_frozen_with_statistics_that_move() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.frozen_changes["body.1"] = FrozenChange("body.1", "statistics", [0, 1])
+    trace.wiring.frozen_changes["body.1"] = FrozenChange("body.1", "statistics", [0, 1])
     assert said(trace) == "body.1 is frozen, but its statistics moved at 2 steps (never wanted)"
 
 
@@ -104,29 +104,29 @@ def test_pairs_that_nobody_meant_to_tie(facts: dict[str, object]) -> None:
 
 def test_a_sample_that_changes() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5))
+    trace.data.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5))
     assert said(trace).endswith("its mean goes 0.5 -> -1.5 -> -3.5 (has to stay)")
 
 
 def test_a_draw_that_only_a_penalty_reaches() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1])
+    trace.wiring.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1])
     assert silently_wrong(trace) is None
-    trace.detached_samples["here"].steps.append(2)
+    trace.wiring.detached_samples["here"].steps.append(2)
     assert "a pull to 0" in said(trace)
 
 
 def test_a_batch_that_is_blanked_in_the_data() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
+    trace.data.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
     assert said(trace).startswith("the step blanks values of batch['image'] in the data themselves: 20% and 16%")
 
 
 def test_what_begins_later_than_a_closer_look_sees_is_passed_over() -> None:
     trace = Trace.of([1.0] * 80)
-    trace.frozen_changes["w"] = FrozenChange("w", "AdamW", [60, 61, 62])
+    trace.wiring.frozen_changes["w"] = FrozenChange("w", "AdamW", [60, 61, 62])
     assert begins_later(trace, 56) is None
-    trace.frozen_changes["w"].steps.insert(0, 7)
+    trace.wiring.frozen_changes["w"].steps.insert(0, 7)
     found = begins_later(trace, 56)
     assert found is not None
     assert found.headline == "w is frozen, but moved"
@@ -135,25 +135,28 @@ def test_what_begins_later_than_a_closer_look_sees_is_passed_over() -> None:
 def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
     """The order of the chain, from the first to the last: each is told once those before it are gone."""
     trace = in_modes(evaluated=[0, 1, 2])
-    trace.double_updates["w"] = DoubleUpdate("w", ("SGD[0]", "SGD[1]"), [0, 1])
-    trace.frozen_changes["w"] = FrozenChange("w", "AdamW", [1, 2, 3])
-    trace.parameters, trace.tied_pairs = with_pair().parameters, with_pair().tied_pairs
-    trace.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5))
-    trace.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
-    trace.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1, 2])
+    trace.wiring.double_updates["w"] = DoubleUpdate("w", ("SGD[0]", "SGD[1]"), [0, 1])
+    trace.wiring.frozen_changes["w"] = FrozenChange("w", "AdamW", [1, 2, 3])
+    trace.wiring.parameters, trace.wiring.tied_pairs = with_pair().wiring.parameters, with_pair().wiring.tied_pairs
+    trace.data.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5))
+    trace.data.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
+    trace.wiring.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1, 2])
     place = Place("train.py", 7, "clip_grad_norm_(model.parameters(), 1.0)")
-    trace.gradient_paths.append(GradientPath(0, "SGD", 8.0, at_update=8.0, left=1.0, changed_later_at=place))
-    trace.helped_critics["critic"] = HelpedCritic("critic", "maker", steps=[0, 1, 2, 3])
+    trace.wiring.gradient_paths.append(GradientPath(0, "SGD", 8.0, at_update=8.0, left=1.0, changed_later_at=place))
+    trace.wiring.helped_critics["critic"] = HelpedCritic("critic", "maker", steps=[0, 1, 2, 3])
     faults: list[tuple[str, Callable[[], object]]] = [
-        ("Net is trained in eval mode", trace.modes.clear),
-        ("w is updated twice per step", trace.double_updates.clear),
-        ("w is frozen, but moved", trace.frozen_changes.clear),
-        ("embed.w and head.w are not tied", trace.tied_pairs.clear),
-        ("sample 0 of Digits is another one each time that it is read", lambda: setattr(trace, "sample_change", None)),
-        ("the step blanks values of batch['image']", lambda: setattr(trace, "blanked_batch", None)),
-        ("nothing but a pull to 0 reaches the mean", trace.detached_samples.clear),
-        ("gradients are clipped after SGD has stepped with them", trace.gradient_paths.clear),
-        ("maker helps critic", trace.helped_critics.clear),
+        ("Net is trained in eval mode", trace.wiring.modes.clear),
+        ("w is updated twice per step", trace.wiring.double_updates.clear),
+        ("w is frozen, but moved", trace.wiring.frozen_changes.clear),
+        ("embed.w and head.w are not tied", trace.wiring.tied_pairs.clear),
+        (
+            "sample 0 of Digits is another one each time that it is read",
+            lambda: setattr(trace.data, "sample_change", None),
+        ),
+        ("the step blanks values of batch['image']", lambda: setattr(trace.data, "blanked_batch", None)),
+        ("nothing but a pull to 0 reaches the mean", trace.wiring.detached_samples.clear),
+        ("gradients are clipped after SGD has stepped with them", trace.wiring.gradient_paths.clear),
+        ("maker helps critic", trace.wiring.helped_critics.clear),
     ]
     for headline, mend in faults:
         symptom = silently_wrong(trace)

@@ -21,8 +21,8 @@ def trace_of(course, *, base=None, schedulers=(), settings=None):
     trace = Trace.of([2.3] * len(course))
     record = OptimizerRecord("SGD", "SGD", {0: course[0]}, len(course), rates=list(course), initial_lr=base)
     record.settings = settings or {}
-    trace.optimizers["SGD"] = record
-    trace.schedulers = [SchedulerRecord(kind, "SGD", calls) for kind, calls in schedulers]
+    trace.wiring.optimizers["SGD"] = record
+    trace.wiring.schedulers = [SchedulerRecord(kind, "SGD", calls) for kind, calls in schedulers]
     return trace
 
 
@@ -124,7 +124,7 @@ def test_settings_beyond_sense(settings, name, instead):
 @pytest.mark.parametrize(("size", "factors"), [(2e-5, [10, 100, 1000]), (9e-5, [10, 100])])
 def test_a_rate_is_raised_as_far_as_its_updates_allow(size, factors):
     trace = trace_of([1e-6] * N)
-    trace.parameters["fc.weight"] = ParameterRecord("fc.weight", (8, 8), 64, updates={0: size, 1: size, 2: size})
+    trace.wiring.parameters["fc.weight"] = ParameterRecord("fc.weight", (8, 8), 64, updates={0: size, 1: size, 2: size})
     found = lr_too_low.look(trace, STUCK)
     assert [cure.options["factor"] for cure in found.cures] == factors
 
@@ -143,7 +143,7 @@ def test_a_loss_that_stays_without_bouncing_needs_a_decay_where_updates_are_larg
     trace = trace_of([0.5] * N)
     trace.losses = [4.0, *[0.3] * (N - 1)]
     assert needs_lr_decay.look(trace, STUCK) is None
-    trace.parameters["w"] = ParameterRecord("w", (8, 8), 64, updates={0: 0.4, 32: 0.3})
+    trace.wiring.parameters["w"] = ParameterRecord("w", (8, 8), 64, updates={0: 0.4, 32: 0.3})
     found = needs_lr_decay.look(trace, STUCK)
     assert found is not None
     assert found.cures[0].options == {"factor": 0.1, "from_step": N // 2}

@@ -18,14 +18,14 @@ def look(name: str, trace: Trace, category: str = NOT_LEARNING) -> Suspicion | N
 
 def stepped(kind: str = "SGD") -> Trace:
     trace = Trace.of([1.0] * 8)
-    trace.optimizers["o"] = OptimizerRecord("o", kind, lr={0: 0.1}, steps=8)
+    trace.wiring.optimizers["o"] = OptimizerRecord("o", kind, lr={0: 0.1}, steps=8)
     return trace
 
 
 def clipped(after: float, at: float, kind: str = "SGD", **facts: object) -> Trace:
     trace = stepped(kind)
     facts = {"changed_at": HERE, **facts}
-    trace.gradient_paths = [GradientPath(step, "o", after, at, **facts) for step in (0, 1, 2, 4)]  # type: ignore[arg-type]
+    trace.wiring.gradient_paths = [GradientPath(step, "o", after, at, **facts) for step in (0, 1, 2, 4)]  # type: ignore[arg-type]
     return trace
 
 
@@ -60,7 +60,7 @@ def test_clipped_after_the_step() -> None:
 
 def test_sum_of_several_gradients() -> None:
     trace = stepped()
-    trace.accumulations = [Accumulation(step, "o", 8, 1.0, HERE) for step in range(4)]
+    trace.wiring.accumulations = [Accumulation(step, "o", 8, 1.0, HERE) for step in range(4)]
     found = look("accumulation-not-scaled", trace, INSTABILITY)
     assert found is not None
     assert "8 gradients" in found.statement
@@ -69,16 +69,16 @@ def test_sum_of_several_gradients() -> None:
 def test_sums_that_are_in_order() -> None:
     for facts in ({"factor": 1 / 8}, {"factor": 1 / 4096}, {"one_loop": False}, {"passes": 1}):
         trace = stepped()
-        trace.accumulations = [Accumulation(step, "o", **{"passes": 8, **facts}) for step in range(4)]  # type: ignore[arg-type]
+        trace.wiring.accumulations = [Accumulation(step, "o", **{"passes": 8, **facts}) for step in range(4)]  # type: ignore[arg-type]
         assert look("accumulation-not-scaled", trace, INSTABILITY) is None, facts
     trace = stepped("AdamW")
-    trace.accumulations = [Accumulation(step, "o", 8) for step in range(4)]
+    trace.wiring.accumulations = [Accumulation(step, "o", 8) for step in range(4)]
     assert look("accumulation-not-scaled", trace, INSTABILITY) is None
 
 
 def test_a_kept_tensor_that_grows_counts_beside_a_failure_only() -> None:
     trace = stepped()
-    trace.kept_tensors["pe"] = KeptTensor("pe", 1.0, {0: 1.0, 1: 2.0, 2: 3.0, 4: 5.0})
+    trace.data.kept_tensors["pe"] = KeptTensor("pe", 1.0, {0: 1.0, 1: 2.0, 2: 3.0, 4: 5.0})
     assert look("in-place-modification", trace, SILENT) is None
     found = look("in-place-modification", trace, INSTABILITY)
     assert found is not None
@@ -92,13 +92,13 @@ def test_kept_tensors_that_settle_or_stay_are_not_meant() -> None:
         {0: 0.1, 1: 0.2, 2: 0.3, 4: 0.4},
     ):
         trace = stepped()
-        trace.kept_tensors["mean"] = KeptTensor("mean", 1.0, changes)
+        trace.data.kept_tensors["mean"] = KeptTensor("mean", 1.0, changes)
         assert look("in-place-modification", trace, INSTABILITY) is None
 
 
 def test_a_sample_that_changes_is_told_with_its_store() -> None:
     trace = stepped()
-    trace.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5), HERE)
+    trace.data.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5), HERE)
     found = look("in-place-modification", trace, SILENT)
     assert found is not None
     assert found.statement == "reading a sample of Digits writes into its images"
@@ -106,7 +106,7 @@ def test_a_sample_that_changes_is_told_with_its_store() -> None:
 
 def test_who_holds_what_twice() -> None:
     trace = stepped()
-    trace.double_updates["w"] = DoubleUpdate("w", ("o", "o"), [0, 1])
+    trace.wiring.double_updates["w"] = DoubleUpdate("w", ("o", "o"), [0, 1])
     found = look("duplicate-parameters", trace, SILENT)
     assert found is not None
     assert found.why == "o holds it twice"

@@ -15,7 +15,7 @@ from pytest_trainhealth.records.wiring import OptimizerRecord
 
 def traced(losses: list[float]) -> Trace:
     trace = Trace.of(losses)
-    trace.optimizers = {"Adam": OptimizerRecord("Adam", "Adam", steps=len(losses))}
+    trace.wiring.optimizers = {"Adam": OptimizerRecord("Adam", "Adam", steps=len(losses))}
     return trace
 
 

@@ -61,7 +61,7 @@ def weight(name: str, std: float = 0.07, fan_in: int = 64, units: int = 64, **fa
 
 def flat(*parameters: ParameterRecord) -> Trace:
     trace = Trace.of([2.303] * 64, parameters or (weight("0.weight"), weight("2.weight", units=10)))
-    trace.optimizers["Adam"] = OptimizerRecord("Adam", "Adam", lr={0: 1e-3}, steps=64)
+    trace.wiring.optimizers["Adam"] = OptimizerRecord("Adam", "Adam", lr={0: 1e-3}, steps=64)
     return trace
 
 
@@ -81,10 +81,10 @@ NAMES = (
 @pytest.mark.parametrize("symptom", [STUCK, JUMPS, BROKEN], ids=lambda s: s.category)
 def test_nothing_is_said_of_numbers_that_are_in_order(name: str, symptom: Symptom) -> None:
     trace = flat()
-    trace.scales.append(ScaleRecord("batch[0]", (32, 8), 0.4, 1.2, -3.0, 4.0, 1.5, outlier=2, outlier_ratio=3.0))
-    trace.activations["1:tanh"] = ActivationRecord("tanh", "1", 64, saturated={0: 0.06, 8: 0.9})
-    trace.dropouts.append(DropoutRecord(0.5, "2"))
-    trace.operations |= {"linear", "relu"}
+    trace.data.scales.append(ScaleRecord("batch[0]", (32, 8), 0.4, 1.2, -3.0, 4.0, 1.5, outlier=2, outlier_ratio=3.0))
+    trace.numbers.activations["1:tanh"] = ActivationRecord("tanh", "1", 64, saturated={0: 0.06, 8: 0.9})
+    trace.numbers.dropouts.append(DropoutRecord(0.5, "2"))
+    trace.numbers.operations |= {"linear", "relu"}
     assert look(name, trace, symptom) is None
 
 
@@ -104,7 +104,7 @@ def prices() -> ScaleRecord:
 
 def test_pixels() -> None:
     trace = flat()
-    trace.scales.append(pixels())
+    trace.data.scales.append(pixels())
     suspicion = found("unnormalized-inputs", trace)
     assert suspicion.statement == "values of batch[0] lie between 0 and 255"
     assert [c.options for c in suspicion.cures] == [{"inputs": 3.0}]
@@ -114,7 +114,7 @@ def test_pixels() -> None:
 
 def test_targets_are_said_to_be_targets() -> None:
     trace = flat()
-    trace.scales.append(prices())
+    trace.data.scales.append(prices())
     suspicion = found("unnormalized-inputs", trace)
     assert suspicion.statement.startswith("targets: values of batch[1]")
     assert [c.options for c in suspicion.cures] == [{"targets": 3.0}]
@@ -124,20 +124,20 @@ def test_targets_are_said_to_be_targets() -> None:
 
 def test_each_alone_before_both() -> None:
     trace = flat()
-    trace.scales += [pixels(), prices()]
+    trace.data.scales += [pixels(), prices()]
     labels = [c.label for c in found("unnormalized-inputs", trace).cures]
     assert labels == ["inputs standardised", "targets standardised", "inputs and targets standardised"]
 
 
 def test_one_feature_among_many() -> None:
     trace = flat()
-    trace.scales.append(pixels(mean=0.5, std=1.1, largest=900.0))
+    trace.data.scales.append(pixels(mean=0.5, std=1.1, largest=900.0))
     assert look("unnormalized-inputs", trace) is not None
 
 
 def test_targets_around_fifty_are_usual() -> None:
     trace = flat()
-    trace.scales.append(pixels(mean=50.0, std=5.0, target=True))
+    trace.data.scales.append(pixels(mean=50.0, std=5.0, target=True))
     assert look("unnormalized-inputs", trace) is None
 
 
@@ -176,7 +176,7 @@ def test_a_small_last_layer_is_healthy() -> None:
 def test_first_loss_beside_chance() -> None:
     trace = flat(weight("0.weight", std=1.0), weight("2.weight"))
     trace.losses[0] = 47.0
-    trace.loss_calls.append(LossCall("cross_entropy", classes=10))
+    trace.loss.calls.append(LossCall("cross_entropy", classes=10))
     assert any("guessing among 10 classes gives 2.303" in e.text for e in found("bad-initialization", trace).evidence)
 
 
@@ -185,18 +185,20 @@ def test_first_loss_beside_chance() -> None:
 
 def test_saturated_from_the_start() -> None:
     trace = flat()
-    trace.activations["1:tanh"] = ActivationRecord("tanh", "1", 64, saturated={0: 0.97}, place=Place("net.py", 7))
+    trace.numbers.activations["1:tanh"] = ActivationRecord(
+        "tanh", "1", 64, saturated={0: 0.97}, place=Place("net.py", 7)
+    )
     assert found("saturated-activations", trace).places == (Place("net.py", 7),)
-    trace.scales.append(pixels())  # then that comes first
+    trace.data.scales.append(pixels())  # then that comes first
     assert look("saturated-activations", trace) is None
 
 
 def test_a_long_gradient_is_enough_beside_an_explosion_at_a_usual_rate() -> None:
     trace = flat(weight("0.weight", gradients={0: 36.0}))
-    trace.optimizers = {"SGD": OptimizerRecord("SGD", "SGD", lr={0: 0.03}, steps=3)}
+    trace.wiring.optimizers = {"SGD": OptimizerRecord("SGD", "SGD", lr={0: 0.03}, steps=3)}
     assert "36" in found("exploding-gradients", trace, BROKEN).statement
     assert look("exploding-gradients", trace, JUMPS) is None
-    trace.optimizers["SGD"].lr = {0: 1.0}  # then the rate may be to blame
+    trace.wiring.optimizers["SGD"].lr = {0: 1.0}  # then the rate may be to blame
     assert look("exploding-gradients", trace, BROKEN) is None
 
 
@@ -205,7 +207,7 @@ def test_frozen_beside_weights_that_cannot_begin() -> None:
     trace = flat(weight("base", trainable=False, moved=False), zero)
     assert look("frozen-parameters", trace) is None
     assert found("bad-initialization", trace).statement == "all 64 units of a start 0 and stay equal"
-    trace.parameters["a"] = weight("a")
+    trace.wiring.parameters["a"] = weight("a")
     assert "base is frozen" in found("frozen-parameters", trace).statement
 
 
@@ -218,7 +220,7 @@ def test_frozen_by_the_step_itself() -> None:
 
 def test_nan_in_a_batch_after_the_fact() -> None:
     trace = flat()
-    trace.fields[9] = [FieldRecord("batch", (4, 2), "float32", 0.0, 1.0, nonfinite=8)]
+    trace.data.fields[9] = [FieldRecord("batch", (4, 2), "float32", 0.0, 1.0, nonfinite=8)]
     assert found("nan-in-data", trace, BROKEN).cures
     trace.nonfinite = NonFinite(6, "the loss", "nan")  # by then everything is
     assert look("nan-in-data", trace, BROKEN) is None
@@ -229,7 +231,7 @@ def test_large_before_the_first_step() -> None:
     suspicion = found("exploding-gradients", trace, JUMPS)
     assert suspicion.statement == "the gradient's norm is 50,000 before the first step"
     assert "grows 2,500 times" in suspicion.evidence[1].text
-    trace.scales.append(prices())  # the gradient is as large as the data
+    trace.data.scales.append(prices())  # the gradient is as large as the data
     assert look("exploding-gradients", trace, JUMPS) is None
 
 
@@ -242,7 +244,7 @@ def test_grown_out_of_small_steps_only(update: float, said: bool) -> None:
 
 def test_outlier() -> None:
     trace = flat()
-    trace.scales.append(pixels(mean=0.1, std=1.0, largest=1.0, high=9999.0, outlier=16, outlier_ratio=5000.0))
+    trace.data.scales.append(pixels(mean=0.1, std=1.0, largest=1.0, high=9999.0, outlier=16, outlier_ratio=5000.0))
     assert found("outliers", trace, JUMPS).statement == "sample 16 of batch[0] is 5,000 times as large as most"
 
 
@@ -251,7 +253,10 @@ def test_outlier() -> None:
 
 def test_dropout() -> None:
     trace = flat()
-    trace.dropouts += [DropoutRecord(0.88, "2", Place("net.py", 3)), DropoutRecord(0.91, "5", Place("net.py", 4))]
+    trace.numbers.dropouts += [
+        DropoutRecord(0.88, "2", Place("net.py", 3)),
+        DropoutRecord(0.91, "5", Place("net.py", 4)),
+    ]
     assert found("too-much-regularization", trace).statement == "dropout in 5 sets 91 % of its values to 0"
 
 
@@ -269,13 +274,13 @@ def test_dropout() -> None:
 )
 def test_weight_decay(kind: str, lr: float, decay: float, said: bool) -> None:
     trace = flat()
-    trace.optimizers = {kind: OptimizerRecord(kind, kind, lr={0: lr}, steps=64, weight_decay=decay)}
+    trace.wiring.optimizers = {kind: OptimizerRecord(kind, kind, lr={0: lr}, steps=64, weight_decay=decay)}
     assert (look("too-much-regularization", trace) is not None) is said
 
 
 def test_a_penalty_counts_where_the_loss_hardly_falls() -> None:
     trace = flat()
-    trace.penalties.append(Place("train.py", 9))
+    trace.numbers.penalties.append(Place("train.py", 9))
     assert found("too-much-regularization", trace).places == (Place("train.py", 9),)
     trace.losses[-40:] = [0.5] * 40  # it has a floor, as penalties are meant to give
     assert look("too-much-regularization", trace) is None
@@ -284,8 +289,8 @@ def test_a_penalty_counts_where_the_loss_hardly_falls() -> None:
 def test_a_penalty_that_drowns_the_loss() -> None:
     trace = flat()
     trace.losses[:] = [25.0, *[1.0] * 63]
-    trace.penalties.append(Place("train.py", 9))
-    trace.loss_calls.append(LossCall("mse_loss", value=1.0, weight=1.0))
+    trace.numbers.penalties.append(Place("train.py", 9))
+    trace.loss.calls.append(LossCall("mse_loss", value=1.0, weight=1.0))
     suspicion = found("too-much-regularization", trace)
     assert "1.000 of 25.000 is left without it" in suspicion.evidence[0].text
     assert suspicion.cures[0].label == "without the penalty"
@@ -295,8 +300,10 @@ def test_a_penalty_that_drowns_the_loss() -> None:
 
 def test_float16() -> None:
     trace = flat()
-    trace.halves["float16"] = HalfRecord("float16", "linear", "encode", 12, 4e4)
-    trace.culprit = FirstBadOperation("sum", "forward", "inf", "Net", inputs=(Range(0.0, 4e4, 1.0, 0.0, "float16"),))
+    trace.numbers.halves["float16"] = HalfRecord("float16", "linear", "encode", 12, 4e4)
+    trace.numbers.culprit = FirstBadOperation(
+        "sum", "forward", "inf", "Net", inputs=(Range(0.0, 4e4, 1.0, 0.0, "float16"),)
+    )
     suspicion = found("low-precision-overflow", trace, BROKEN)
     assert suspicion.statement == "sum in Net makes inf in float16"
     assert suspicion.cures[0].kind == "float32"
@@ -304,52 +311,52 @@ def test_float16() -> None:
 
 def test_bfloat16_under_autocast_is_no_reason_for_a_flat_loss() -> None:
     trace = flat()
-    trace.halves["bfloat16"] = HalfRecord("bfloat16", "linear", "0", 12, 3.0)
+    trace.numbers.halves["bfloat16"] = HalfRecord("bfloat16", "linear", "0", 12, 3.0)
     assert look("low-precision-overflow", trace) is None
-    trace.parameters["0.weight"].dtype = "bfloat16"
+    trace.wiring.parameters["0.weight"].dtype = "bfloat16"
     assert found("low-precision-overflow", trace).statement.endswith("computed in bfloat16")
 
 
 def test_linear_model() -> None:
     trace = flat()
-    trace.operations |= {"linear", "flatten", "dropout"}
+    trace.numbers.operations |= {"linear", "flatten", "dropout"}
     assert found("insufficient-capacity", trace).statement == "no activation function between 2 layers"
-    trace.operations.add("softmax")
+    trace.numbers.operations.add("softmax")
     assert look("insufficient-capacity", trace) is None
 
 
 def test_linear_layers_get_rectifiers_unless_a_low_rank_is_meant() -> None:
     trace = flat(weight("0.weight", fan_in=8), weight("1.weight", units=8))
-    trace.operations |= {"linear"}
+    trace.numbers.operations |= {"linear"}
     assert [c.options for c in found("insufficient-capacity", trace).cures] == [{"layers": 2}]
     trace = flat(weight("0.weight", units=8), weight("1.weight", fan_in=8))  # a linear autoencoder
-    trace.operations |= {"linear"}
+    trace.numbers.operations |= {"linear"}
     assert not found("insufficient-capacity", trace).cures
 
 
 def test_few_steps_show_no_floor() -> None:
     trace = flat()
-    trace.operations |= {"linear"}
+    trace.numbers.operations |= {"linear"}
     del trace.losses[20:]
     assert look("insufficient-capacity", trace) is None
 
 
 def test_bottleneck() -> None:
     trace = flat(weight("0.weight", units=1), weight("2.weight", fan_in=1), weight("4.weight", units=10))
-    trace.operations |= {"linear", "relu"}
+    trace.numbers.operations |= {"linear", "relu"}
     assert "goes through 1 unit" in found("insufficient-capacity", trace).statement
 
 
 def test_a_narrow_output_is_no_bottleneck() -> None:
     trace = flat(weight("0.weight"), weight("2.weight", units=1))
-    trace.operations |= {"linear", "relu"}
+    trace.numbers.operations |= {"linear", "relu"}
     assert look("insufficient-capacity", trace) is None
 
 
 def test_fewer_values_than_targets() -> None:
     trace = flat(weight("0.weight", fan_in=4, units=2), weight("2.weight", fan_in=2, units=2))
-    trace.operations |= {"linear", "relu"}
-    trace.loss_calls.append(LossCall("mse_loss", terms=4096))
+    trace.numbers.operations |= {"linear", "relu"}
+    trace.loss.calls.append(LossCall("mse_loss", terms=4096))
     assert found("insufficient-capacity", trace).statement == "12 trainable values for 4,096 targets"
 
 
@@ -364,7 +371,7 @@ def test_weights_around_one_are_told_and_those_around_zero_are_not() -> None:
 def exploded(operation: str, value: str = "inf", high: float = 90.0, step: int = 2, **more: object) -> Trace:
     trace = flat()
     given = (Range(-5.0, high, 0.1, 0.0, "float32", (16, 4), **more),)  # type: ignore[arg-type]
-    trace.culprit = FirstBadOperation(operation, "forward", value, inputs=given, step=step, sample=3)
+    trace.numbers.culprit = FirstBadOperation(operation, "forward", value, inputs=given, step=step, sample=3)
     return trace
 
 

@@ -47,8 +47,8 @@ LINE = Place("train.py", 31, "losses.append(loss)")
 def made_up(wait: float = 0.0001, compute: float = 0.02, **facts: Any) -> Trace:
     steps = LEAST_WARM_UP + 20
     trace = Trace.of([1.0] * steps)
-    trace.waits, trace.computes = [wait] * steps, [compute] * steps
     trace.speed = SpeedRecord(**facts)
+    trace.speed.waits, trace.speed.computes = [wait] * steps, [compute] * steps
     return trace
 
 
@@ -116,7 +116,7 @@ def test_nothing_is_blamed_that_is_fast_enough() -> None:
 
 def test_moving_a_batch_is_told_from_making_it() -> None:
     trace = made_up(wait=0.001, compute=0.03)
-    trace.speed.phases = {i: Phases(0.02, 0.004, 0.005, 0.001) for i in range(len(trace.waits))}
+    trace.speed.phases = {i: Phases(0.02, 0.004, 0.005, 0.001) for i in range(len(trace.speed.waits))}
     suspicion = found("data-loading-bottleneck", trace)
     assert suspicion.why == "moving a batch to the device takes longer than learning from it"
     assert suspicion.fix is not None

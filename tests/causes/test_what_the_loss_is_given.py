@@ -20,8 +20,8 @@ CLASSES = TensorSummary((16,), "int64", 0, 4, whole=True, distinct=5)
 
 def trace(call: LossCall, **optimizer: Any) -> Trace:
     made = Trace.of([2.0] * 50)
-    made.loss_calls = [call]
-    made.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", {0: 0.1}, steps=50, **optimizer)
+    made.loss.calls = [call]
+    made.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", {0: 0.1}, steps=50, **optimizer)
     return made
 
 
@@ -144,7 +144,7 @@ def test_a_sum_counts_beside_an_optimizer_that_follows_its_size() -> None:
     assert found is not None
     assert found.cures[0].options["factor"] == 1 / 16
     made = trace(summed)
-    made.optimizers["SGD"].kind = "Adam"
+    made.wiring.optimizers["SGD"].kind = "Adam"
     assert look("loss-reduction", made, INSTABILITY) is None
 
 
@@ -161,8 +161,8 @@ def elbo(of_kl: float, of_error: float) -> Trace:
     made = trace(error)
     kl = LossCall("KL divergence", input=TensorSummary((16, 6)), reduction="none", terms=96, samples=16, complete=True)
     kl.weight = of_kl * 96
-    made.loss_calls.append(kl)
-    made.optimizers["SGD"].kind = "Adam"
+    made.loss.calls.append(kl)
+    made.wiring.optimizers["SGD"].kind = "Adam"
     return made
 
 
@@ -186,7 +186,7 @@ def test_a_kl_term_with_the_wrong_sign() -> None:
 
 def test_terms_that_are_not_known_may_explain_any_sign() -> None:
     made = elbo(-1 / 16, 1 / 16)
-    for call in made.loss_calls:
+    for call in made.loss.calls:
         call.complete = False
     assert look("wrong-loss-sign", made) is None
 

@@ -26,7 +26,7 @@ SLOWER = Comparison("main", "slower", 0.1, "", 1.3, 1.2, 1.4, 40, 7, 0.013, 0.01
 
 def made_up(wait: float, compute: float, growth: int = 0) -> Trace:
     trace = Trace.of([1.0] * 35)
-    trace.waits, trace.computes = [wait] * 35, [compute] * 35
+    trace.speed.waits, trace.speed.computes = [wait] * 35, [compute] * 35
     trace.speed.memory = [10**8 + n * growth for n in range(35)]
     return trace
 

@@ -29,9 +29,9 @@ def parameter(name: str, **facts: object) -> ParameterRecord:
 
 def trace(*parameters: ParameterRecord, steps: int = 32) -> Trace:
     made = Trace.of([1.0] * steps, parameters)
-    made.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", lr={0: 0.1}, steps=steps)
+    made.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", lr={0: 0.1}, steps=steps)
     for each in parameters:
-        made.modules[each.module] = ModuleRecord(each.module, "Linear", calls=3)
+        made.wiring.modules[each.module] = ModuleRecord(each.module, "Linear", calls=3)
     return made
 
 
@@ -91,14 +91,14 @@ def test_an_unused_module_of_an_installed_package_is_a_note() -> None:
 
 def test_an_expert_without_tokens_beside_others_is_fine() -> None:
     made = trace(parameter("experts.0.weight"), parameter("experts.1.weight", gradients=NO_GRADIENT, moved=False))
-    made.modules["experts.1"].calls = 0
+    made.wiring.modules["experts.1"].calls = 0
     assert isinstance(judge(made, {}), Passed)
 
 
 def test_a_target_network_is_fine() -> None:
     target = parameter("target.weight", gradients=NO_GRADIENT, moved=False, held_by=())
     made = trace(parameter("policy.weight"), target)
-    made.modules["target"].grad_enabled = False
+    made.wiring.modules["target"].grad_enabled = False
     assert isinstance(judge(made, {}), Passed)
 
 
@@ -120,13 +120,13 @@ def test_a_faint_weight_further_on_is_fine() -> None:
 
 def test_stale_gradients() -> None:
     made = trace(parameter("a.weight"))
-    made.stale_gradients = {"SGD": [1, 2, 3]}
+    made.wiring.stale_gradients = {"SGD": [1, 2, 3]}
     assert summary(made).startswith("SGD stepped 3 times with gradients that still held those of the step before")
 
 
 def test_stale_once_is_no_habit() -> None:
     made = trace(parameter("a.weight"))
-    made.stale_gradients = {"SGD": [1]}
+    made.wiring.stale_gradients = {"SGD": [1]}
     assert isinstance(judge(made, {}), Passed)
 
 
@@ -141,7 +141,7 @@ def test_stale_once_is_no_habit() -> None:
 def test_nothing_moves(updates: int, rate: float, said: str) -> None:
     made = trace(parameter("a.weight", moved=False))
     made.updates = [updates] * 32
-    made.optimizers["SGD"].lr = {0: rate}
+    made.wiring.optimizers["SGD"].lr = {0: rate}
     assert summary(made) == said
 
 

@@ -57,13 +57,13 @@ def test_what_is_known_of_the_warm_up_does_not_change_as_steps_follow() -> None:
 def made_up(step: float = 0.01, wait: float = 0.001, steps: int = 30, growth: float = 0.0, slow: float = 5.0) -> Trace:
     """A warm-up that begins slowly, then as many steps as asked for."""
     trace = Trace.of([1.0] * (LEAST_WARM_UP + steps))
-    trace.waits = [wait * slow] + [wait] * (LEAST_WARM_UP - 1 + steps)
-    trace.computes = [(step - wait) * slow] + [step - wait] * (LEAST_WARM_UP - 1 + steps)
+    trace.speed.waits = [wait * slow] + [wait] * (LEAST_WARM_UP - 1 + steps)
+    trace.speed.computes = [(step - wait) * slow] + [step - wait] * (LEAST_WARM_UP - 1 + steps)
     trace.speed.memory = [int(5e8 + 1e6 * growth * i) for i in range(LEAST_WARM_UP + steps)]
     trace.speed.peak_memory = max(trace.speed.memory)
     part = (step - wait) / 10
     phases = Phases(forward=3 * part, backward=5 * part, optimizer=part)
-    trace.speed.phases = {i: phases for i in range(len(trace.waits))}
+    trace.speed.phases = {i: phases for i in range(len(trace.speed.waits))}
     return trace
 
 
@@ -180,9 +180,9 @@ def test_a_wait_that_any_loader_has_is_let_pass_unless_a_share_is_asked_for(
 
 def test_workers_that_start_with_each_short_epoch_are_no_wait() -> None:
     trace = made_up(step=0.002, wait=0.0005)
-    trace.waits = [0.025 if n % 4 == 0 else wait for n, wait in enumerate(trace.waits)]
+    trace.speed.waits = [0.025 if n % 4 == 0 else wait for n, wait in enumerate(trace.speed.waits)]
     assert measured(trace)["data_wait"] > 0.7
-    trace.speed.worker_starts = list(range(0, len(trace.waits), 4))
+    trace.speed.worker_starts = list(range(0, len(trace.speed.waits), 4))
     assert measured(trace)["data_wait"] == pytest.approx(0.25)
     assert measured(trace)["wait_ms"] == pytest.approx(0.5)
 
@@ -190,7 +190,7 @@ def test_workers_that_start_with_each_short_epoch_are_no_wait() -> None:
 def test_waits_that_come_in_bursts_are_told_as_they_are_judged() -> None:
     """Four workers: three batches are there, the fourth is not. The median wait would be next to nothing."""
     trace = made_up(step=0.005, wait=0.0)
-    trace.waits = [0.04 if n % 4 == 0 else 0.0 for n in range(len(trace.waits))]
+    trace.speed.waits = [0.04 if n % 4 == 0 else 0.0 for n in range(len(trace.speed.waits))]
     symptom = judge(trace, {})
     assert isinstance(symptom, Symptom)
     assert "(waiting 9.33 ms, computing 5 ms)" in symptom.summary
@@ -199,7 +199,7 @@ def test_waits_that_come_in_bursts_are_told_as_they_are_judged() -> None:
 
 def test_batches_of_different_sizes() -> None:
     trace = made_up(step=0.01, steps=8)
-    trace.speed.samples = [256, *[8] * (len(trace.waits) - 1)]
+    trace.speed.samples = [256, *[8] * (len(trace.speed.waits) - 1)]
     trace.batch_size = 256
     assert measured(trace)["samples_per_second"] == pytest.approx(800)
 
@@ -208,7 +208,7 @@ def test_compiling_again_and_again_is_the_trainings_own_time() -> None:
     """A median of thirty steps would not show the five in which the compiler was at work."""
     trace = made_up(step=0.001, wait=0.0)
     late = range(LEAST_WARM_UP + 2, LEAST_WARM_UP + 12, 2)
-    trace.computes = [0.1 if n in late else each for n, each in enumerate(trace.computes)]
+    trace.speed.computes = [0.1 if n in late else each for n, each in enumerate(trace.speed.computes)]
     assert measured(trace)["step_seconds"] == pytest.approx(0.001)  # other work on the machine
     trace.speed.compiled = dict.fromkeys(late, 1)
     assert measured(trace)["step_seconds"] == pytest.approx((25 * 0.001 + 5 * 0.1) / 30)
@@ -230,7 +230,7 @@ def test_compiling_again_and_again_is_the_trainings_own_time() -> None:
 )
 def test_a_gate_without_a_figure_is_not_passed(gate: dict[str, float], reason: str) -> None:
     trace = made_up(steps=5)
-    trace.speed.worker_starts, trace.batch_size = list(range(len(trace.waits))), None
+    trace.speed.worker_starts, trace.batch_size = list(range(len(trace.speed.waits))), None
     judgement = judge(trace, gate)
     assert isinstance(judgement, CouldNotJudge)
     assert judgement.reason == reason

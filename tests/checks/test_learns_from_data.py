@@ -25,12 +25,12 @@ def noisy(level: float, steps: int, spread: float = 0.1) -> list[float]:
 
 
 def with_rates(trace: Trace, rates: list[float]) -> Trace:
-    trace.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", rates=rates, steps=len(rates))
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", rates=rates, steps=len(rates))
     return trace
 
 
 def with_updates(trace: Trace, size: float) -> Trace:
-    trace.parameters["fc.weight"] = ParameterRecord("fc.weight", (8, 8), 64, updates={0: size, 1: size, 2: size})
+    trace.wiring.parameters["fc.weight"] = ParameterRecord("fc.weight", (8, 8), 64, updates={0: size, 1: size, 2: size})
     return trace
 
 
@@ -55,7 +55,7 @@ def test_it_stops_when_all_is_learnt():
 
 def test_targets_that_fit_in_another_order_are_a_symptom_whatever_the_loss_does():
     trace = Trace.of([CHANCE - 0.02 * step for step in range(80)])
-    trace.alignment = Alignment(256, "classes", 0.1, 0.09, 0.97, "the sample before it")
+    trace.data.alignment = Alignment(256, "classes", 0.1, 0.09, 0.97, "the sample before it")
     symptom = judge(trace, {})
     assert isinstance(symptom, Symptom)
     assert symptom.category == SILENT
@@ -65,25 +65,25 @@ def test_targets_that_fit_in_another_order_are_a_symptom_whatever_the_loss_does(
 
 def test_targets_that_fit_in_no_order_are_none():
     trace = Trace.of(noisy(CHANCE, 80))
-    trace.alignment = Alignment(256, "classes", 0.1, 0.09, 0.09)
+    trace.data.alignment = Alignment(256, "classes", 0.1, 0.09, 0.09)
     assert isinstance(judge(trace, {}), Passed)
 
 
 def test_targets_that_change_from_epoch_to_epoch_are_a_symptom_that_no_cure_takes_away():
     trace = Trace.of(noisy(CHANCE, 80))
-    trace.repaired = Repaired(192, 140)
+    trace.data.repaired = Repaired(192, 140)
     symptom = judge(trace, {})
     assert isinstance(symptom, Symptom)
     assert symptom.category == SILENT
     assert "140 of 192" in symptom.summary
     cured = Trace.of([CHANCE, *[0.1] * 79])
-    cured.repaired = trace.repaired
+    cured.data.repaired = trace.data.repaired
     assert isinstance(judge(cured, {}, {UNTREATED: trace}), Symptom)
 
 
 def test_targets_that_the_step_gives_to_others_are_a_symptom():
     trace = Trace.of(noisy(CHANCE, 80))
-    trace.alignment = Alignment(256, "values", 0.0, 0.0, 0.0, "its place in the batch", "step", crossed=235)
+    trace.data.alignment = Alignment(256, "values", 0.0, 0.0, 0.0, "its place in the batch", "step", crossed=235)
     symptom = judge(trace, {})
     assert isinstance(symptom, Symptom)
     assert "235 of 256" in symptom.summary
@@ -95,7 +95,7 @@ def test_a_rate_that_grows_without_end_is_no_warm_up():
     ))  # fmt: skip
     for rates, odd in ((warm, False), (endless, True)):
         trace = with_rates(Trace.of(noisy(CHANCE, 80)), rates)
-        record = trace.optimizers["SGD"]
+        record = trace.wiring.optimizers["SGD"]
         record.initial_lr, record.lr = 0.01, {step: rates[step] for step in (0, 1, 8, 32, 64)}
         assert isinstance(judge(trace, {}), FailIfConfirmed) is odd
 
@@ -143,7 +143,7 @@ def test_a_cure_heals_where_it_does_far_better(end, healed):
 
 def test_a_cure_that_had_no_effect_heals_nothing():
     failed_run, cured = Trace.of(noisy(CHANCE, 80)), Trace.of([CHANCE, *[0.1] * 79])
-    cured.without_effect.append("larger_batches")
+    cured.applied.without_effect.append("larger_batches")
     assert isinstance(judge(cured, {}, {UNTREATED: failed_run}), Symptom)
 
 
@@ -153,7 +153,7 @@ def test_without_a_step_there_is_no_judgement():
 
 def test_far_worse_than_a_guess_after_all_steps_is_worth_a_look():
     trace = Trace.of([12000.0 / (1 + step) + 100 for step in range(80)])
-    trace.loss_calls.append(LossCall("mse_loss", target=TensorSummary(std=1.0), weight=1.0, sole=True))
+    trace.loss.calls.append(LossCall("mse_loss", target=TensorSummary(std=1.0), weight=1.0, sole=True))
     doubt = judge(trace, {})
     assert isinstance(doubt, FailIfConfirmed)
     assert not doubt.rates
@@ -187,7 +187,7 @@ def test_small_steps_or_a_rate_that_falls_are_as_they_should_be():
 def test_a_decay_has_to_lead_to_a_fifth_over_the_last_steps(share: float, healthy: bool):
     uncured = at_a_rate(Trace.of(STAYS), [0.5] * 80, 0.4)
     cured = Trace.of([*STAYS[:40], *[0.25] * 20, *[0.3 * share] * 20])
-    cured.cured, cured.smaller_steps_from = True, 40
+    cured.cured, cured.applied.smaller_steps_from = True, 40
     assert isinstance(judge(cured, {}, {UNTREATED: uncured}), Passed) == healthy
 
 
@@ -200,7 +200,7 @@ def test_a_run_with_a_cure_is_as_long_as_the_one_without():
 
 def with_betas(trace: Trace, *betas: float) -> Trace:
     trace = with_rates(trace, [0.01] * len(trace.losses))
-    trace.optimizers["SGD"].settings = {f"betas[{i}]": beta for i, beta in enumerate(betas)}
+    trace.wiring.optimizers["SGD"].settings = {f"betas[{i}]": beta for i, beta in enumerate(betas)}
     return trace
 
 
@@ -229,18 +229,18 @@ def test_where_betas_are_the_wrong_way_round_half_of_a_low_loss_is_far_better():
 )
 def test_norms_over_two_values_are_doubtful_however_far_the_loss_fell(values, batch_size, only_if_confirmed):
     trace = Trace.of([2 * 0.94**step for step in range(80)])
-    trace.values_per_channel, trace.batch_size = values, batch_size
+    trace.numbers.values_per_channel, trace.batch_size = values, batch_size
     assert isinstance(judge(trace, {}), FailIfConfirmed) == only_if_confirmed
 
 
 @pytest.mark.parametrize(("share", "only_if_confirmed"), [(0.9, True), (0.1, False)])
 def test_units_at_their_ends_from_the_start_are_doubtful(share: float, only_if_confirmed: bool):
     trace = Trace.of([2 * 0.94**step for step in range(80)])
-    trace.activations["tanh"] = ActivationRecord("tanh", "body", 8, saturated={0: share, 32: 0.9})
+    trace.numbers.activations["tanh"] = ActivationRecord("tanh", "body", 8, saturated={0: share, 32: 0.9})
     assert isinstance(judge(trace, {}), FailIfConfirmed) == only_if_confirmed
 
 
 def test_units_at_their_ends_may_yet_leave_a_plateau():
     trace = Trace.of(noisy(CHANCE, 80, 0.02))
-    trace.activations["tanh"] = ActivationRecord("tanh", "body", 8, saturated={0: 0.97})
+    trace.numbers.activations["tanh"] = ActivationRecord("tanh", "body", 8, saturated={0: 0.97})
     assert isinstance(judge(trace, {}), Passed)

@@ -122,7 +122,7 @@ def test_nan_is_critical() -> None:
 
 def test_a_long_warm_up_cannot_be_judged() -> None:
     trace = Trace.of([2.303] * 200)
-    trace.optimizers["Adam"] = OptimizerRecord(
+    trace.wiring.optimizers["Adam"] = OptimizerRecord(
         "Adam", "Adam", lr={s: 1e-7 * s for s in (0, 1, 2, 4, 8, 16, 32, 64, 128)}
     )
     verdict = judge(trace, {})
@@ -134,7 +134,7 @@ def test_adversaries_cannot_be_judged_by_their_sum() -> None:
     trace = Trace.of([1.4] * 200)
     trace.backwards = [2] * 200
     for name in ("G", "D"):
-        trace.optimizers[name] = OptimizerRecord(name, "Adam", steps=200)
+        trace.wiring.optimizers[name] = OptimizerRecord(name, "Adam", steps=200)
     assert isinstance(judge(trace, {}), CouldNotJudge)
 
 
@@ -160,7 +160,7 @@ def test_a_loss_that_moves_by_itself_is_judged_beside_no_learning() -> None:
 
 def test_a_loss_function_below_its_least_value_is_a_symptom() -> None:
     trace = Trace.of(falling(1.0, 0.0, 200))
-    trace.loss_calls = [LossCall("nll_loss", step=1, value=-0.3)]
+    trace.loss.calls = [LossCall("nll_loss", step=1, value=-0.3)]
     symptom = judge(trace, {})
     assert isinstance(symptom, Symptom)
     assert symptom.category == "silently-wrong"
@@ -169,30 +169,30 @@ def test_a_loss_function_below_its_least_value_is_a_symptom() -> None:
 
 def test_a_density_may_be_above_one() -> None:
     trace = Trace.of(falling(1.0, -3.0, 200))
-    trace.loss_calls = [LossCall("gaussian_nll_loss", step=1, value=-0.3)]
+    trace.loss.calls = [LossCall("gaussian_nll_loss", step=1, value=-0.3)]
     assert isinstance(judge(trace, {}), Passed)
 
 
 def test_one_single_class_makes_a_loss_of_zero() -> None:
     trace = Trace.of([0.0] * 200)
     assert isinstance(judge(trace, {}), CouldNotJudge)
-    trace.loss_calls = [LossCall("cross_entropy", classes=1, value=0.0)]
+    trace.loss.calls = [LossCall("cross_entropy", classes=1, value=0.0)]
     assert isinstance(judge(trace, {}), Symptom)
 
 
 def test_a_loss_that_falls_on_a_comparison_of_all_with_all_is_doubtful() -> None:
     trace = Trace.of(falling(100.0, 1.0, 200))
-    trace.loss_calls = [LossCall("mse_loss", input=TensorSummary((16, 1)), target=TensorSummary((16,)), terms=256)]
+    trace.loss.calls = [LossCall("mse_loss", input=TensorSummary((16, 1)), target=TensorSummary((16,)), terms=256)]
     verdict = judge(trace, {})
     assert isinstance(verdict, FailIfConfirmed)
     assert verdict.symptom.category == "silently-wrong"
-    trace.loss_cured_by = "matching_shapes"
+    trace.applied.to_the_loss = "matching_shapes"
     assert isinstance(judge(trace, {}), Passed)
 
 
 def test_what_is_maximized_may_rise() -> None:
     trace = Trace.of([0.2 + 0.01 * step for step in range(200)])
-    trace.optimizers["Adam"] = OptimizerRecord("Adam", "Adam", steps=200, maximize=True)
+    trace.wiring.optimizers["Adam"] = OptimizerRecord("Adam", "Adam", steps=200, maximize=True)
     verdict = judge(trace, {})
     assert isinstance(verdict, FailIfConfirmed)
     assert isinstance(verdict.otherwise, CouldNotJudge)
@@ -201,7 +201,7 @@ def test_what_is_maximized_may_rise() -> None:
 def cured(end: float, uncured: Trace) -> Judgement:
     """A run whose loss was cured and ends at `end`, clearly below its control, beside the run without the cure."""
     trace = Trace.of(falling(2.0, end, 400))
-    trace.loss_cured_by = "matching_shapes"
+    trace.applied.to_the_loss = "matching_shapes"
     controls = {UNTREATED: uncured, ZEROED_INPUTS.label: Trace.of(falling(2.0, 1.9, 400))}
     return judge_beside(trace, {}, controls)
 
@@ -218,7 +218,7 @@ def test_a_cured_loss_beside_one_that_fell_has_to_reach_a_tenth() -> None:
 
 def test_a_cured_loss_beside_scores_that_were_squashed_twice_has_to_be_clearly_lower() -> None:
     twice = Trace.of(falling(2.0, 1.5, 400))
-    twice.loss_calls = [LossCall("cross_entropy", activation="softmax", over=5, classes=5)]
+    twice.loss.calls = [LossCall("cross_entropy", activation="softmax", over=5, classes=5)]
     assert isinstance(cured(0.7, twice), Passed)
     assert isinstance(cured(1.2, twice), FailIfConfirmed)
 
@@ -231,9 +231,9 @@ def test_another_cure_has_to_reach_a_tenth() -> None:
 
 def test_a_penalty_that_falls_is_no_learning() -> None:
     trace = Trace.of([25.0, *[1.0] * 199])
-    trace.loss_calls.append(LossCall("mse_loss", value=1.0, weight=1.0))
+    trace.loss.calls.append(LossCall("mse_loss", value=1.0, weight=1.0))
     assert isinstance(judge(trace, {}), Passed)
-    trace.penalties.append(Place("train.py", 9))
+    trace.numbers.penalties.append(Place("train.py", 9))
     doubt = judge(trace, {})
     assert isinstance(doubt, FailIfConfirmed)
     assert "penalty on the parameters" in doubt.symptom.summary
@@ -243,5 +243,5 @@ def test_a_penalty_that_falls_is_no_learning() -> None:
 
 def test_adversaries_that_take_turns_cannot_be_judged() -> None:
     trace = Trace.of([1.4, 0.6] * 100)
-    trace.optimizers = {name: OptimizerRecord(name, "Adam", steps=100) for name in ("Adam", "Adam[1]")}
+    trace.wiring.optimizers = {name: OptimizerRecord(name, "Adam", steps=100) for name in ("Adam", "Adam[1]")}
     assert isinstance(judge(trace, {}), CouldNotJudge)

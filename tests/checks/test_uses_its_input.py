@@ -88,7 +88,7 @@ def test_nothing_seen_is_not_judged():
 
 def test_a_dead_layer_is_the_reason_and_not_the_input():
     made = trace(inputs=[IGNORED])
-    made.activations["0"] = ActivationRecord("relu", "act", 12, dead={0: 1.0})
+    made.numbers.activations["0"] = ActivationRecord("relu", "act", 12, dead={0: 1.0})
     symptom = uses_its_input.judge(made, {})
     assert isinstance(symptom, Symptom)
     assert cause("ignores-input").look(made, symptom) is None

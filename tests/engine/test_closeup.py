@@ -36,4 +36,4 @@ def test_gradients_of_single_samples_by_vmap() -> None:
     program = TrainingProgram(Start(Training(model, optimizer, data=batch, step=step), seed=0))
     trace = program.record(RunPlan(max_steps=3, look=Look(signals=close_signals())))
     assert trace.steps == 3
-    assert [a.function for a in trace.activations.values()] == ["relu"]
+    assert [a.function for a in trace.numbers.activations.values()] == ["relu"]

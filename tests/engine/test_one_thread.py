@@ -37,8 +37,8 @@ class Steps:
         trace = Trace.of([1.0] * STEPS)
         waiting = 0.0 if any(cure.kind == "preloaded_batches" for cure in plan.treatment.cures) else self.wait
         one = any(each.kind == "threads" for each in (*plan.treatment.conditions, *plan.treatment.cures))
-        trace.waits, trace.computes = [waiting] * STEPS, [self.alone if one else self.computes] * STEPS
         trace.speed = SpeedRecord(threads=1 if one else self.threads, cores=2)
+        trace.speed.waits, trace.speed.computes = [waiting] * STEPS, [self.alone if one else self.computes] * STEPS
         return trace
 
     @property

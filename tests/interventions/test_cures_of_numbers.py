@@ -263,4 +263,6 @@ def test_what_a_second_module_of_a_watched_step_is_given() -> None:
         fake = generator(torch.randn(4, 2)).detach()
         (critic(torch.full((4, 2), float("nan"))).mean() - critic(fake).mean()).backward()
         optimizer.step()
-    assert [f.name for fields in run.trace.fields.values() for f in fields if f.nonfinite] == ["the input[0] of Linear"]
+    assert [f.name for fields in run.trace.data.fields.values() for f in fields if f.nonfinite] == [
+        "the input[0] of Linear"
+    ]

@@ -46,16 +46,16 @@ def test_the_trace_of_a_block() -> None:
     assert trace.updates == [1] * 12
     assert trace.backwards == [1] * 12
     assert trace.batch_size == 8
-    assert [o.kind for o in trace.optimizers.values()] == ["SGD"]
-    assert sorted(trace.parameters) == ["0.bias", "0.weight", "2.bias", "2.weight"]
-    assert all(p.has_gradient and p.moved for p in trace.parameters.values())
+    assert [o.kind for o in trace.wiring.optimizers.values()] == ["SGD"]
+    assert sorted(trace.wiring.parameters) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+    assert all(p.has_gradient and p.moved for p in trace.wiring.parameters.values())
 
 
 def test_an_accumulating_script() -> None:
     with watch() as trace:
         script(accumulate=3)
     assert trace.update_count == 4
-    assert not trace.stale_gradients
+    assert not trace.wiring.stale_gradients
 
 
 def test_hooks_are_gone_when_the_block_raises() -> None:
@@ -200,7 +200,7 @@ def test_steps_that_all_begin_with_the_forward_pass_are_of_one_length(monkeypatc
             optimizer.step()
 
     def lengths(plan: RunPlan) -> list[int]:
-        return [round(seconds) for seconds in WatchedProgram(body, 0).record(plan).computes]
+        return [round(seconds) for seconds in WatchedProgram(body, 0).record(plan).speed.computes]
 
     assert set(lengths(RunPlan(max_steps=20, look=Look(from_forward=True)))) == {100}
     assert set(lengths(RunPlan(max_steps=20))) == {0, 100, 200}  # around sampled steps
@@ -222,4 +222,7 @@ def test_what_listeners_take_between_two_steps_is_no_steps_time(monkeypatch: pyt
             ticks.extend([None] * 100)
             optimizer.step()
 
-    assert WatchedProgram(body, 0).record(RunPlan(max_steps=20, look=Look(signals=("memory",)))).computes == [100] * 19
+    assert (
+        WatchedProgram(body, 0).record(RunPlan(max_steps=20, look=Look(signals=("memory",)))).speed.computes
+        == [100] * 19
+    )

@@ -50,5 +50,5 @@ class LargerBatches(Listener):
         try:
             return map_tensors(joined, several[0])
         except (KeyError, RuntimeError):  # other fields, or sequences of other lengths
-            self._run.trace.without_effect.append("larger_batches")
+            self._run.trace.applied.without_effect.append("larger_batches")
             return several[0]

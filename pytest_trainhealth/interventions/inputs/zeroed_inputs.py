@@ -31,7 +31,7 @@ class ZeroedInputs(Listener):
 
     def run_ends(self) -> None:
         if not self._called:
-            self._run.trace.without_effect.append("zeroed_inputs")
+            self._run.trace.applied.without_effect.append("zeroed_inputs")
 
 
 def _zeros(name: str, tensor: Tensor) -> Tensor:

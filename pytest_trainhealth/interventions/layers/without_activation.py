@@ -14,7 +14,7 @@ from ...observe.run.run import Run
 class WithoutActivation(Listener):
     def __init__(self, run: Run, stack: ExitStack, module: str) -> None:
         self._run, self._stack, self._path = run, stack, module
-        run.trace.loss_cured_by = "without_activation"
+        run.trace.applied.to_the_loss = "without_activation"
 
     def run_begins(self) -> None:
         self._leave_out()

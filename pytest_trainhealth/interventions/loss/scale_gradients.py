@@ -13,7 +13,7 @@ class ScaleGradients(ScaledBackward):
         """`tells`: the loss that is told is multiplied too."""
         super().__init__(factor)
         self._run, self._tells = run, tells
-        run.trace.loss_cured_by = "scale_gradients"
+        run.trace.applied.to_the_loss = "scale_gradients"
 
     def step_ends(self) -> None:
         if self._tells:

@@ -34,7 +34,7 @@ class AddParameters(Listener):
         here = [name for name in run.parameters if name in self._names]
         for name in here:
             run.parameters[name].requires_grad_(True)
-            run.trace.parameters[name].trainable = True
+            run.trace.wiring.parameters[name].trainable = True
         if not here or not run.optimizers:
             return
         self._names -= set(here)

@@ -32,7 +32,7 @@ class KeepFrozen(Listener):
         for name in self._zeroed:  # their gradients are set to 0 by hand: frozen in the eyes of the user
             if name in self._run.parameters:
                 self._run.parameters[name].grad = None
-                self._run.trace.parameters[name].trainable = False
+                self._run.trace.wiring.parameters[name].trainable = False
 
     def _hold_statistics(self) -> None:
         for path, module in self._run.named_modules():

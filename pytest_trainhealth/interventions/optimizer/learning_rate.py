@@ -16,7 +16,7 @@ class LearningRate(Listener):
         self._run, self._factor, self._from = run, factor, from_step
         self._before: dict[int, list[Any]] = {}
         if from_step and factor < 1:
-            run.trace.smaller_steps_from = from_step
+            run.trace.applied.smaller_steps_from = from_step
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         if self._run.step < self._from:

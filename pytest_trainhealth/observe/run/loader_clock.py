@@ -43,6 +43,6 @@ class Clock(Listener):
         if self._began is not None:
             self._run.trace.speed.loader_batches.append(batches)
             self._run.trace.speed.samples.append(samples)
-            self._run.trace.waits.append(self._waited)
-            self._run.trace.computes.append(now - self._began - self._waited - (overhead - self._aside))
+            self._run.trace.speed.waits.append(self._waited)
+            self._run.trace.speed.computes.append(now - self._began - self._waited - (overhead - self._aside))
         self._began, self._waited, self._aside = now, 0.0, overhead

@@ -116,7 +116,7 @@ class Run:
                 if any(parameter is known for known in self.parameters.values()):
                     continue
                 self.parameters[full] = parameter
-                self.trace.parameters[full] = _parameter_record(full, name, parameter, modules)
+                self.trace.wiring.parameters[full] = _parameter_record(full, name, parameter, modules)
             self._add_unregistered(prefix, model)
         self.rematch()
 
@@ -126,7 +126,7 @@ class Run:
             if full in self.parameters or any(parameter is known for known in self.parameters.values()):
                 continue
             self.parameters[full] = parameter
-            self.trace.parameters[full] = ParameterRecord(
+            self.trace.wiring.parameters[full] = ParameterRecord(
                 name=full,
                 shape=tuple(parameter.shape),
                 size=_size(parameter),
@@ -144,7 +144,7 @@ class Run:
         kind = type(optimizer).__name__
         label = label or (kind if kind not in self.optimizers else f"{kind}[{len(self.optimizers)}]")
         self.optimizers[label] = optimizer
-        self.trace.optimizers[label] = OptimizerRecord(label, kind)
+        self.trace.wiring.optimizers[label] = OptimizerRecord(label, kind)
         self.rematch()
         return label
 
@@ -166,12 +166,12 @@ class Run:
             for parameter in held:
                 holders[id(parameter)].append(label)
             foreign_tensors = [p for p in held if id(p) not in ours]
-            record = self.trace.optimizers[label]
+            record = self.trace.wiring.optimizers[label]
             record.parameters, record.values = len(held), sum(_size(p) for p in held)
             record.foreign_tensors, record.foreign_values = len(foreign_tensors), sum(_size(p) for p in foreign_tensors)
         self._holders = {key: tuple(labels) for key, labels in holders.items()}
         for name, parameter in self.parameters.items():
-            self.trace.parameters[name].held_by = self.held_by(parameter)
+            self.trace.wiring.parameters[name].held_by = self.held_by(parameter)
 
 
 def _parameter_record(

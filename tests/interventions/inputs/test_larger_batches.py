@@ -37,19 +37,19 @@ def batches(*sizes):
 
 @pytest.mark.parametrize("one_batch", [True, False])
 def test_joined(one_batch):
-    assert values_per_channel(batches(2, 2, 2, 2), one_batch=one_batch).values_per_channel == {"1": 2}
-    assert values_per_channel(batches(2, 2, 2, 2), [CURE], one_batch).values_per_channel == {"1": 8}
+    assert values_per_channel(batches(2, 2, 2, 2), one_batch=one_batch).numbers.values_per_channel == {"1": 2}
+    assert values_per_channel(batches(2, 2, 2, 2), [CURE], one_batch).numbers.values_per_channel == {"1": 8}
 
 
 def test_the_small_one_at_the_end_is_joined_with_the_next_epoch():
     trace = values_per_channel(batches(4, 4, 1), [CURE], steps=6)
     assert trace.crash is None
-    assert trace.values_per_channel["1"] >= 9
+    assert trace.numbers.values_per_channel["1"] >= 9
 
 
 def test_batches_that_do_not_fit_together():
     data = [(torch.randn(2, 4), torch.randn(2, 1)), (torch.randn(2, 3), torch.randn(2, 1))]
-    assert values_per_channel(data, [CURE], steps=1).without_effect
+    assert values_per_channel(data, [CURE], steps=1).applied.without_effect
 
 
 def test_eval_mode_is_not_counted():
@@ -67,4 +67,4 @@ def test_eval_mode_is_not_counted():
     plan = RunPlan(max_steps=1, look=Look(signals=("batch_norms",)), one_batch=False)
     with recorded(training, plan, CreationSites()) as run:
         _Loop(run, training, plan).once()
-    assert run.trace.values_per_channel == {}
+    assert run.trace.numbers.values_per_channel == {}

@@ -170,7 +170,7 @@ class Alignments(CallSignal):
             hook.remove()
         if self._names.seen and sum(len(s.inputs) for s in self._names.seen) >= _FEWEST:
             with torch.no_grad(), torch._C.DisableTorchFunction():  # a cure must not change what is computed here
-                self._run.trace.alignment = self._found()
+                self._run.trace.data.alignment = self._found()
         self._names.seen = []
         self._fields = {}
 

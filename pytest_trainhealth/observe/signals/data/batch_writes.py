@@ -132,7 +132,9 @@ class BatchWrites(Signal):
             name, (tensor, _) = next(iter(changed.items()))
             source = type(self._run.feed.source).__name__
             visits, place = tuple(self._means[name]), sums.places[tensor.data_ptr()]
-            self._run.trace.sample_change = SampleChange(source, self._held[memory_of(tensor)], 0, visits, place, True)
+            self._run.trace.data.sample_change = SampleChange(
+                source, self._held[memory_of(tensor)], 0, visits, place, True
+            )
 
 
 class _Sums(TorchFunctionMode):

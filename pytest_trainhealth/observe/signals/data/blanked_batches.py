@@ -85,7 +85,7 @@ class BlankedBatches(Signal):
         if self._run.step == _STEPS:
             first = self._found[0]
             first.shares.append(found.shares[0])
-            self._run.trace.blanked_batch = first
+            self._run.trace.data.blanked_batch = first
             return
         if not self._run.step:
             self._left = map_tensors(lambda _, each: each.detach().clone(), self._batch)

@@ -58,7 +58,7 @@ class Fields(Signal):
             self._handle.remove()
 
     def _called(self, module: nn.Module, inputs: Any) -> None:
-        step, known = self._run.step, self._run.trace.fields
+        step, known = self._run.step, self._run.trace.data.fields
         if any(f.nonfinite for f in known.get(step, ())) or not torch.is_grad_enabled():
             return
         if next(module.parameters(), None) is None:
@@ -73,7 +73,7 @@ class Fields(Signal):
     def step_begins(self, batch: Any) -> None:
         trace = self._run.trace
         if self._run.step == 0 or any(not bool(torch.isfinite(t).all()) for _, t in tensors(batch) if _may_be_bad(t)):
-            trace.fields[self._run.step] = describe(batch)
+            trace.data.fields[self._run.step] = describe(batch)
 
 
 def _may_be_bad(tensor: Tensor) -> bool:

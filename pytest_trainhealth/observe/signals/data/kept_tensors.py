@@ -44,7 +44,7 @@ class KeptTensors(Signal):
             return
         for name, (tensor, start) in self._kept.items():
             change, size = norms([tensor.detach() - start, start])
-            record = self._run.trace.kept_tensors.setdefault(name, KeptTensor(name))
+            record = self._run.trace.data.kept_tensors.setdefault(name, KeptTensor(name))
             record.changes[self._run.step], record.size = change, size
             record.place = record.place or self._places.get(memory_of(tensor))
 

@@ -46,7 +46,7 @@ class Samples(Signal):
         dataset = dataset_of(self._run.feed.source) if changed and self._run.feed is not None else None
         if dataset is not None:
             with put_back_random_numbers() as again:
-                self._run.trace.sample_change = _read_again(dataset, changed, again)
+                self._run.trace.data.sample_change = _read_again(dataset, changed, again)
         self._stored.clear()
 
 

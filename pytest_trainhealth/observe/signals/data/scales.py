@@ -68,7 +68,7 @@ class Scales(CallSignal):
         known = next((key for key, parameter in self._run.parameters.items() if parameter is held), None)
         if known is not None:
             rows_are_units = name == "linear" or name.startswith("conv")
-            self._run.trace.parameters[known].fan_in = weight[0].numel() if rows_are_units else weight.shape[-2]
+            self._run.trace.wiring.parameters[known].fan_in = weight[0].numel() if rows_are_units else weight.shape[-2]
 
     def _meets_weights(self, given: Tensor, result: Any, module: str) -> None:
         memory = given.untyped_storage().data_ptr()
@@ -80,7 +80,7 @@ class Scales(CallSignal):
                 self._weighed.add(tensor.untyped_storage().data_ptr())
 
     def _note(self, tensor: Tensor, name: str, *, target: bool = False) -> None:
-        known = self._run.trace.scales
+        known = self._run.trace.data.scales
         if any(record.name == name and record.target == target for record in known):
             return
         with torch.no_grad():

@@ -163,7 +163,7 @@ class TargetPairing(Signal):
         changed = sum(second[key] != value for key, value in first.items())
         by_chance = len(first) - sum(n * n for n in counts.values()) / len(first)
         if by_chance >= 1 and changed >= _PLAIN * by_chance:
-            self._run.trace.repaired = Repaired(len(first), changed, self._place)
+            self._run.trace.data.repaired = Repaired(len(first), changed, self._place)
 
 
 def _readable(tensor: Tensor) -> bool:

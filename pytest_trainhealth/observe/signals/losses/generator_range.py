@@ -79,7 +79,7 @@ class Imitations:
         low, high = RANGES[made.activation]
         width = high - low if isfinite(high - low) else float(values.abs().max())
         outside = (values < low - _FAR * width) | (values > high + _FAR * width)
-        run.trace.generator_ranges.append(
+        run.trace.loss.generator_ranges.append(
             GeneratorRange(
                 run.step,
                 call.module,

@@ -231,7 +231,7 @@ class LossCalls(CallSignal):
             record.value = float(result) if result.numel() == 1 else None
             if result.requires_grad:
                 self._values.append(_Value(record, result))
-        self._run.trace.loss_calls.append(record)
+        self._run.trace.loss.calls.append(record)
 
     # -- their share in the loss ---------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class Activations(CallSignal):
             return
         place = f"{module}:{name}"
         count = self._counts[place] = self._counts.get(place, 0) + 1
-        record = self._run.trace.activations.setdefault(
+        record = self._run.trace.numbers.activations.setdefault(
             f"{place}:{count}", ActivationRecord(name, module, result.shape[1], place=user_place())
         )
         with torch.no_grad():

@@ -36,7 +36,7 @@ class BatchNorms(Signal):
             handle.remove()
 
     def _counts(self, path: str) -> Any:
-        known = self._run.trace.values_per_channel
+        known = self._run.trace.numbers.values_per_channel
 
         def count(module: nn.Module, inputs: tuple[Any, ...]) -> None:
             values = inputs[0] if inputs else None

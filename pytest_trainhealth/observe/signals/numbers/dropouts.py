@@ -30,8 +30,8 @@ class Dropouts(CallSignal):
             return
         with torch.no_grad():
             share = _dropped(args[0], result)
-        if share > 0 and len(self._run.trace.dropouts) < _MOST:
-            self._run.trace.dropouts.append(DropoutRecord(share, module, user_place()))
+        if share > 0 and len(self._run.trace.numbers.dropouts) < _MOST:
+            self._run.trace.numbers.dropouts.append(DropoutRecord(share, module, user_place()))
 
 
 def _dropped(given: Tensor, result: Tensor) -> float:

@@ -24,9 +24,9 @@ class HalfPrecision(CallSignal):
         if not isinstance(result, Tensor) or result.dtype not in _HALVES or not result.numel():
             return
         dtype = _HALVES[result.dtype]
-        record = self._run.trace.halves.get(dtype)
+        record = self._run.trace.numbers.halves.get(dtype)
         if record is None:
-            record = self._run.trace.halves[dtype] = HalfRecord(dtype, name, module, place=user_place())
+            record = self._run.trace.numbers.halves[dtype] = HalfRecord(dtype, name, module, place=user_place())
         record.calls += 1
         with torch.no_grad():
             values = result.detach().float()

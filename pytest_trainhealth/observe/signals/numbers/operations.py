@@ -29,4 +29,4 @@ class Operations(CallSignal):
 
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
         if module in self._paths:
-            self._run.trace.operations.add(name)
+            self._run.trace.numbers.operations.add(name)

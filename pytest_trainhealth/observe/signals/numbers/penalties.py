@@ -24,5 +24,5 @@ class Penalties(CallSignal):
         carries = isinstance(result, Tensor) and result.requires_grad
         if name in PENALTIES and not module and isinstance(args[0], nn.Parameter) and carries:
             place = user_place()
-            if place is not None and place not in self._run.trace.penalties:
-                self._run.trace.penalties.append(place)
+            if place is not None and place not in self._run.trace.numbers.penalties:
+                self._run.trace.numbers.penalties.append(place)

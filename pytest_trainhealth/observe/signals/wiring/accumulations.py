@@ -33,7 +33,7 @@ class Accumulations(Signal):
         self._places.append(user_place())
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
-        passes, found = len(self._factors), self._run.trace.accumulations
+        passes, found = len(self._factors), self._run.trace.wiring.accumulations
         if passes and not has_closure and len(found) < _MOST_RECORDS:
             one_loop = len(set(self._places)) == 1
             label = self._run.add_optimizer(optimizer)

@@ -46,7 +46,7 @@ class Adversaries(Signal):
     def step_ends(self) -> None:
         for critic, signs in self._signs.items():
             if _allied(signs) and critic in self._alliances:
-                known = self._run.trace.helped_critics.setdefault(critic, self._alliances[critic])
+                known = self._run.trace.wiring.helped_critics.setdefault(critic, self._alliances[critic])
                 known.steps.append(self._run.step)
         self._close()
 

@@ -71,7 +71,7 @@ class Clipping(Signal):
         if math.isfinite(total) and math.isfinite(left):
             label = self._run.add_optimizer(optimizer)
             path = GradientPath(self._run.step, label, total, left, self._place, self._scaled)
-            self._run.trace.gradient_paths.append(path)
+            self._run.trace.wiring.gradient_paths.append(path)
             self._paths.append((path, optimizer))
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:

@@ -54,7 +54,7 @@ class DetachedSamples(Signal):
         self._close()
         for draw in self._drawn:
             if draw.penalty_only and not self._carried:
-                known = self._run.trace.detached_samples.setdefault(str(draw.place), draw)
+                known = self._run.trace.wiring.detached_samples.setdefault(str(draw.place), draw)
                 known.steps.append(self._run.step)
         self._drawn, self._carried = [], False
 

@@ -36,7 +36,7 @@ class DoubleUpdates(Signal):
         if self._depth > 1 or has_closure or self._run.step >= _STEPS or package_of(type(optimizer)) == "user":
             return
         run, label = self._run, self._run.add_optimizer(optimizer)
-        for name, record in run.trace.parameters.items():
+        for name, record in run.trace.wiring.parameters.items():
             if len(record.held_by) > 1 and label in record.held_by:
                 parameter = run.parameters[name]
                 if parameter.grad is not None and any(norms([parameter.grad])):
@@ -51,14 +51,14 @@ class DoubleUpdates(Signal):
         self._before.clear()
         for name in moved:
             used, by = self._used.get(name, (-1, ""))
-            if run.trace.parameters[name].held_by.count(label) > 1:
+            if run.trace.wiring.parameters[name].held_by.count(label) > 1:
                 self._note(name, label, label)
             elif used == self._pass and by != label:
                 self._note(name, by, label)
             self._used[name] = (self._pass, label)
 
     def _note(self, name: str, first: str, second: str) -> None:
-        found = self._run.trace.double_updates
+        found = self._run.trace.wiring.double_updates
         record = found.setdefault(name, DoubleUpdate(name, (first, second)))
         if self._run.step not in record.steps:
             record.steps.append(self._run.step)

@@ -47,7 +47,7 @@ class Frozen(Signal):
 
     def step_ends(self) -> None:
         for path, before in self._statistics.items():
-            own = [self._run.trace.parameters.get(f"{path}.{name}") for name in ("weight", "bias")]
+            own = [self._run.trace.wiring.parameters.get(f"{path}.{name}") for name in ("weight", "bias")]
             by_hand = any(record is not None and record.moved for record in own)
             if not by_hand and not bool((_mean(self._norms[path]) == before).all()):
                 self._note(path, "statistics")
@@ -66,8 +66,8 @@ class Frozen(Signal):
         self._zeroed = {} if has_closure else self._zeroed_by_hand(optimizer)
         for name, parameter in run.parameters.items():
             if parameter.requires_grad:
-                if name in run.trace.frozen_changes:
-                    del run.trace.frozen_changes[name]
+                if name in run.trace.wiring.frozen_changes:
+                    del run.trace.wiring.frozen_changes[name]
                     self._thawed.add(name)
             elif parameter.grad is not None and label in run.held_by(parameter) and name not in self._thawed:
                 self._before[name] = parameter.detach().clone()
@@ -79,7 +79,7 @@ class Frozen(Signal):
         self._before.clear()
         for name, before in self._zeroed.items():
             if not bool((self._run.parameters[name] == before).all()):
-                self._note(name, self._run.add_optimizer(optimizer), self._run.trace.zeroed_changes)
+                self._note(name, self._run.add_optimizer(optimizer), self._run.trace.wiring.zeroed_changes)
         self._zeroed.clear()
 
     def _zeroed_by_hand(self, optimizer: Optimizer) -> dict[str, Tensor]:
@@ -94,7 +94,7 @@ class Frozen(Signal):
         return {n: p.detach().clone() for n, p in zeroed.items() if decays[id(p)]}
 
     def _note(self, name: str, by: str, records: dict[str, FrozenChange] | None = None) -> None:
-        records = self._run.trace.frozen_changes if records is None else records
+        records = self._run.trace.wiring.frozen_changes if records is None else records
         record = records.setdefault(name, FrozenChange(name, by))
         if self._run.step not in record.steps:
             record.steps.append(self._run.step)

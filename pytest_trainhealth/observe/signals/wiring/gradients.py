@@ -34,7 +34,7 @@ class Gradients(Signal):
         return self._run.sampled
 
     def step_begins(self, batch: object) -> None:
-        known = self._run.trace.parameters
+        known = self._run.trace.wiring.parameters
         if self._awaited or len(known) > self._known or self._run.step < 2:
             self._awaited = {n for n, p in known.items() if p.trainable and not p.has_gradient}
             self._known = len(known)
@@ -46,16 +46,16 @@ class Gradients(Signal):
         run = self._run
         if run.step < _CLOSE:
             total = root_mean_square(p.grad for p in run.parameters.values() if p.grad is not None)
-            run.trace.after_backward[run.step] = max(total, run.trace.after_backward.get(run.step, 0.0))
+            run.trace.wiring.after_backward[run.step] = max(total, run.trace.wiring.after_backward.get(run.step, 0.0))
 
     def gradients_clearing(self, holder: object) -> None:
         """No optimizer has seen these, and none will: measured now or never."""
         if self._fresh and self._looks:
-            self._measure([n for n in self._run.trace.parameters if n not in self._measured])
+            self._measure([n for n in self._run.trace.wiring.parameters if n not in self._measured])
 
     def gradients_cleared(self, holder: object) -> None:
-        if self._fresh and self._run.trace.cleared_at is None:
-            self._run.trace.cleared_at = user_place()
+        if self._fresh and self._run.trace.wiring.cleared_at is None:
+            self._run.trace.wiring.cleared_at = user_place()
         self._fresh = False
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
@@ -73,17 +73,17 @@ class Gradients(Signal):
             return
         label = run.add_optimizer(optimizer)
         # those that no optimizer holds are measured here too: zero_grad() of the model may be next
-        here = [n for n, p in run.trace.parameters.items() if label in p.held_by or not p.held_by]
+        here = [n for n, p in run.trace.wiring.parameters.items() if label in p.held_by or not p.held_by]
         found = self._measure(here if self._looks else [n for n in here if n in self._awaited])
-        held = [n for n in here if label in run.trace.parameters[n].held_by]
+        held = [n for n in here if label in run.trace.wiring.parameters[n].held_by]
         if run.step < _CLOSE and held:
             total = math.sqrt(sum(found.get(name, 0.0) ** 2 for name in held))
-            run.trace.at_update[run.step] = max(total, run.trace.at_update.get(run.step, 0.0))
+            run.trace.wiring.at_update[run.step] = max(total, run.trace.wiring.at_update.get(run.step, 0.0))
 
     def step_ends(self) -> None:
         if not self._looks and not self._awaited:
             return
-        left = self._run.trace.parameters if self._looks else self._awaited
+        left = self._run.trace.wiring.parameters if self._looks else self._awaited
         self._measure([n for n in left if n not in self._measured])
 
     def _measure(self, names: list[str]) -> dict[str, float]:
@@ -91,19 +91,19 @@ class Gradients(Signal):
         reached: list[str] = []
         for name in names:
             self._measured.add(name)
-            record = run.trace.parameters[name]
+            record = run.trace.wiring.parameters[name]
             if run.parameters[name].requires_grad:
                 record.frozen_since = None
             elif record.trainable and record.frozen_since is None:
                 record.frozen_since = run.step
             if run.parameters[name].grad is not None:
                 reached.append(name)
-            elif run.trace.parameters[name].trainable:
-                _keep(run.trace.parameters[name], run.step, None)
+            elif run.trace.wiring.parameters[name].trainable:
+                _keep(run.trace.wiring.parameters[name], run.step, None)
         grads = [run.parameters[name].grad for name in reached]
         found = dict(zip(reached, norms([g for g in grads if g is not None]), strict=True))
         for name, norm in found.items():
-            _keep(run.trace.parameters[name], run.step, norm)
+            _keep(run.trace.wiring.parameters[name], run.step, norm)
         return found
 
 

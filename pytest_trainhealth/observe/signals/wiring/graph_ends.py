@@ -34,8 +34,8 @@ class GraphEnds(CallSignal):
             return
         place = user_place()
         end = GraphEnd(_ENDS[name], module, place)
-        if all((e.operation, e.place) != (end.operation, end.place) for e in self._run.trace.graph_ends):
-            self._run.trace.graph_ends.append(end)
+        if all((e.operation, e.place) != (end.operation, end.place) for e in self._run.trace.wiring.graph_ends):
+            self._run.trace.wiring.graph_ends.append(end)
 
 
 def _carried(args: tuple[Any, ...]) -> bool:

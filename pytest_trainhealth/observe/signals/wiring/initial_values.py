@@ -24,7 +24,7 @@ class InitialValues(Signal):
 
     def _note(self, step: int) -> None:
         for name, parameter in self._run.parameters.items():
-            record = self._run.trace.parameters[name]
+            record = self._run.trace.wiring.parameters[name]
             if is_lazy(parameter) or parameter.layout != torch.strided or not parameter.is_floating_point():
                 continue
             with torch.no_grad():

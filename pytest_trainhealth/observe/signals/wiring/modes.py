@@ -107,7 +107,7 @@ class Modes(Signal):
 
     def _record(self, prefix: str) -> ModeRecord:
         name = prefix or type(self._run.models[prefix]).__name__
-        return self._run.trace.modes.setdefault(name, ModeRecord(name))
+        return self._run.trace.wiring.modes.setdefault(name, ModeRecord(name))
 
 
 def is_moody(module: nn.Module) -> bool:

@@ -47,12 +47,12 @@ class Modules(Signal):
             for path, module in modules.items():
                 full = full_path(prefix, path)
                 self._paths[id(module)] = full
-                self._run.trace.modules[full] = ModuleRecord(full, type(module).__name__, made_by(path, modules))
+                self._run.trace.wiring.modules[full] = ModuleRecord(full, type(module).__name__, made_by(path, modules))
 
     def _ran(self, module: nn.Module, inputs: Any, output: Any) -> None:
         path = self._paths.get(id(module))
         if path is None:
             return
-        record = self._run.trace.modules[path]
+        record = self._run.trace.wiring.modules[path]
         record.calls += 1
         record.grad_enabled = torch.is_grad_enabled()

@@ -33,7 +33,7 @@ class Optimizers(Signal):
         self._updates = 0
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
-        record = self._run.trace.optimizers[self._run.add_optimizer(optimizer)]
+        record = self._run.trace.wiring.optimizers[self._run.add_optimizer(optimizer)]
         rate = _rate(optimizer)
         record.rates.append(rate)
         if self._run.sampled or not record.lr:
@@ -46,7 +46,7 @@ class Optimizers(Signal):
             record.weight_decay = max(float(group.get("weight_decay", 0.0)) for group in optimizer.param_groups)
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
-        self._run.trace.optimizers[self._run.add_optimizer(optimizer)].steps += 1
+        self._run.trace.wiring.optimizers[self._run.add_optimizer(optimizer)].steps += 1
         self._updates += 1
 
     def step_ends(self) -> None:

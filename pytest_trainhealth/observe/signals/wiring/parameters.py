@@ -29,12 +29,12 @@ class Parameters(Signal):
             return
         run, before = self._run, self._before
         self._before = {}
-        unsized = [name for name in before if run.trace.parameters[name].norm is None]
+        unsized = [name for name in before if run.trace.wiring.parameters[name].norm is None]
         for name, size in zip(unsized, norms([before[name] for name in unsized]), strict=True):
-            run.trace.parameters[name].norm = size
+            run.trace.wiring.parameters[name].norm = size
         changes = [run.parameters[name].detach() - value for name, value in before.items()]
         for name, change in zip(before, norms(changes), strict=True):
-            record = run.trace.parameters[name]
+            record = run.trace.wiring.parameters[name]
             record.moved = bool(record.moved) or change != 0
             if change and record.norm:
                 record.updates[run.step] = change / record.norm

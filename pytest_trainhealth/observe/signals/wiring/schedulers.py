@@ -60,5 +60,5 @@ class Schedulers(Signal):
             label = next((name for name, each in run.optimizers.items() if each is optimizer), "")
             record = SchedulerRecord(type(scheduler).__name__, label, place=user_place())
             run.schedulers.append((scheduler, record))
-            run.trace.schedulers.append(record)
+            run.trace.wiring.schedulers.append(record)
         record.calls += 1

@@ -48,6 +48,6 @@ class StaleGradients(Signal):
     def _note(self, optimizer: Optimizer) -> None:
         if id(optimizer) in self._used and id(optimizer) in self._backward_since:
             label = self._run.add_optimizer(optimizer)
-            steps = self._run.trace.stale_gradients.setdefault(label, [])
+            steps = self._run.trace.wiring.stale_gradients.setdefault(label, [])
             if self._run.step not in steps:
                 steps.append(self._run.step)

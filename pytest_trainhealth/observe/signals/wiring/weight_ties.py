@@ -39,7 +39,7 @@ class WeightTies(Signal):
         for pair, one, other in self._pairs:
             drifted = not torch.equal(one.detach(), other.detach().t() if pair.how == "transposed" else other)
             if drifted or pair.how == "memory":
-                self._run.trace.tied_pairs.append(pair)
+                self._run.trace.wiring.tied_pairs.append(pair)
         self._pairs.clear()
 
     def _meet_models(self) -> None:

@@ -38,7 +38,7 @@ def seen(data, outputs=4, criterion=None, step=None):
         loop = _Loop(run, training, plan)
         for _ in range(20):
             loop.once()
-    return run.trace.alignment
+    return run.trace.data.alignment
 
 
 def batches(inputs, targets):

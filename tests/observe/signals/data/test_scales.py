@@ -27,7 +27,7 @@ def looked_at(model: nn.Module, data: Any, loss: Callable[[Any, Any], Any] | Non
 
 
 def scales(trace: Trace) -> dict[tuple[str, bool], ScaleRecord]:
-    return {(s.name, s.target): s for s in trace.scales}
+    return {(s.name, s.target): s for s in trace.data.scales}
 
 
 def test_inputs_and_targets_by_the_names_of_the_batch() -> None:
@@ -53,7 +53,7 @@ def test_what_the_model_normalises_itself_is_in_order() -> None:
             return self.layer((x.float() - 128) / 64)
 
     trace = looked_at(Normalising(), (torch.randint(0, 256, (16, 4), dtype=torch.uint8), torch.randn(16, 1)))
-    (record,) = [s for s in trace.scales if not s.target]
+    (record,) = [s for s in trace.data.scales if not s.target]
     assert record.name == "the input of layer"
     assert record.largest < 2
 
@@ -61,7 +61,7 @@ def test_what_the_model_normalises_itself_is_in_order() -> None:
 def test_behind_a_normalisation_layer_nothing_is_an_input() -> None:
     model = nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 1))
     trace = looked_at(model, (1000 * torch.rand(16, 4), torch.randn(16, 1)))
-    assert not [s for s in trace.scales if not s.target]
+    assert not [s for s in trace.data.scales if not s.target]
 
 
 def test_a_target_by_hand_and_a_view_of_it() -> None:
@@ -86,7 +86,7 @@ def test_starts() -> None:
     nn.init.constant_(model[0].weight, 0.5)  # type: ignore[arg-type]
     nn.init.zeros_(model[0].bias)  # type: ignore[arg-type]
     nn.init.ones_(model[2].weight)  # type: ignore[arg-type]
-    parameters = looked_at(model, (torch.randn(16, 4), torch.randn(16, 1))).parameters
+    parameters = looked_at(model, (torch.randn(16, 4), torch.randn(16, 1))).wiring.parameters
     first = parameters["0.weight"]
     assert first.std == 0
     assert first.fan_in == 4
@@ -102,7 +102,7 @@ def test_fan_in_of_a_matrix_that_is_used_the_other_way_round() -> None:
         def forward(self, x: Tensor) -> Tensor:
             return x @ self.w
 
-    assert looked_at(Own(), (torch.randn(16, 6), torch.randn(16, 1))).parameters["w"].fan_in == 6
+    assert looked_at(Own(), (torch.randn(16, 6), torch.randn(16, 1))).wiring.parameters["w"].fan_in == 6
 
 
 def test_dropout_functions_and_modules_and_weight_decay() -> None:
@@ -115,8 +115,8 @@ def test_dropout_functions_and_modules_and_weight_decay() -> None:
             return self.head(self.drop(F.dropout(F.relu(self.layer(x)), p=0.3, training=self.training)))
 
     trace = looked_at(Dropping(), (torch.randn(32, 8), torch.randn(32, 1)), weight_decay=0.3)
-    assert [d.share for d in trace.dropouts] == [pytest.approx(0.3, abs=0.05), pytest.approx(0.8, abs=0.05)]
-    assert trace.optimizers["SGD"].weight_decay == 0.3
+    assert [d.share for d in trace.numbers.dropouts] == [pytest.approx(0.3, abs=0.05), pytest.approx(0.8, abs=0.05)]
+    assert trace.wiring.optimizers["SGD"].weight_decay == 0.3
 
 
 def test_penalties_are_places() -> None:
@@ -124,7 +124,7 @@ def test_penalties_are_places() -> None:
         return F.mse_loss(model(batch[0]), batch[1]) + sum(p.abs().sum() for p in model.parameters())
 
     trace = looked_at(nn.Linear(4, 1), (torch.randn(8, 4), torch.randn(8, 1)), loss)
-    assert [place.code for place in trace.penalties] == [
+    assert [place.code for place in trace.numbers.penalties] == [
         "return F.mse_loss(model(batch[0]), batch[1]) + sum(p.abs().sum() for p in model.parameters())"
     ]
 
@@ -132,12 +132,12 @@ def test_penalties_are_places() -> None:
 def test_operations_are_those_of_the_model() -> None:
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
     trace = looked_at(model, (torch.randn(8, 4), torch.randn(8, 1)))
-    assert {"linear", "tanh"} <= trace.operations
-    assert "mse_loss" not in trace.operations
+    assert {"linear", "tanh"} <= trace.numbers.operations
+    assert "mse_loss" not in trace.numbers.operations
 
 
 def test_half_precision() -> None:
     data = (torch.randn(8, 4), torch.randn(8, 1))
     trace = looked_at(nn.Linear(4, 1), data, precision="float16")
-    assert trace.halves["float16"].operation == "linear"
-    assert not looked_at(nn.Linear(4, 1), data).halves
+    assert trace.numbers.halves["float16"].operation == "linear"
+    assert not looked_at(nn.Linear(4, 1), data).numbers.halves

@@ -41,7 +41,7 @@ def seen(epoch, model=None, epochs=3, size=16, loss=None, noise=0.0):
                 outputs = model(given + noise * torch.randn_like(given))
                 (loss or F.cross_entropy)(outputs, wanted).backward()
                 optimizer.step()
-    return trace.repaired
+    return trace.data.repaired
 
 
 def together(x, y):
@@ -117,7 +117,7 @@ def test_outputs_put_back_in_order():
                 optimizer.zero_grad()
                 F.cross_entropy(model(given[order])[order.argsort()], wanted).backward()
                 optimizer.step()
-    assert trace.repaired is None
+    assert trace.data.repaired is None
 
 
 def test_functions_are_as_before():

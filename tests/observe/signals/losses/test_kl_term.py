@@ -49,7 +49,7 @@ def record(loss: Loss, *cures: Cure) -> Trace:
 
 
 def divergence(trace: Trace) -> LossCall | None:
-    return next((call for call in trace.loss_calls if call.function == loss_calls.DIVERGENCE), None)
+    return next((call for call in trace.loss.calls if call.function == loss_calls.DIVERGENCE), None)
 
 
 def error(x: Tensor, output: Tensor) -> Tensor:

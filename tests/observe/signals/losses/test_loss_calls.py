@@ -38,11 +38,11 @@ def record(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor], target: T
 
 
 def first(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor], target: Tensor) -> LossCall:
-    return record(model, loss, target).loss_calls[0]
+    return record(model, loss, target).loss.calls[0]
 
 
 def test_only_the_first_two_steps_are_looked_at() -> None:
-    assert [call.step for call in record(net(3), F.cross_entropy, LABELS).loss_calls] == [0, 1]
+    assert [call.step for call in record(net(3), F.cross_entropy, LABELS).loss.calls] == [0, 1]
 
 
 def test_shapes_ranges_and_classes() -> None:
@@ -97,7 +97,7 @@ def test_a_call_that_raises_is_recorded() -> None:
     trace = record(net(3), F.cross_entropy, LABELS + 1)
     assert trace.crash is not None
     assert trace.crash.kind == "IndexError"
-    assert [(call.error, call.invalid) for call in trace.loss_calls] == [("IndexError", 2)]
+    assert [(call.error, call.invalid) for call in trace.loss.calls] == [("IndexError", 2)]
 
 
 def test_differences_by_hand_that_broadcast() -> None:

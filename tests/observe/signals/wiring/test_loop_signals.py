@@ -73,7 +73,7 @@ def test_clipping_is_seen_with_its_line() -> None:
             clip=lambda: nn.utils.clip_grad_norm_(model.parameters(), 1e-3),
         )
 
-    path = closely(make).gradient_paths[0]
+    path = closely(make).wiring.gradient_paths[0]
     assert path.after_backward > 0.1
     assert path.at_update == pytest.approx(1e-3, rel=0.01)
     assert path.changed_at is not None
@@ -90,7 +90,7 @@ def test_clipping_after_the_step() -> None:
             after=lambda: nn.utils.clip_grad_norm_(model.parameters(), 1e-3),
         )
 
-    path = closely(make).gradient_paths[0]
+    path = closely(make).wiring.gradient_paths[0]
     assert path.at_update == path.after_backward
     assert path.left == pytest.approx(1e-3, rel=0.01)
 
@@ -110,7 +110,7 @@ def test_a_loss_scaler_takes_its_factor_out_again() -> None:
 
         return Training(model, optimizer, step=step, data=batches())
 
-    path = closely(make).gradient_paths[0]
+    path = closely(make).wiring.gradient_paths[0]
     assert path.at_update == pytest.approx(path.after_backward, rel=1e-3)
 
 
@@ -133,7 +133,7 @@ def test_backward_passes_before_an_update_and_what_they_were_divided_by() -> Non
         return make
 
     for divisor in (1.0, 4.0):
-        update = closely(accumulating(divisor)).accumulations[0]
+        update = closely(accumulating(divisor)).wiring.accumulations[0]
         assert (update.passes, update.one_loop) == (4, True)
         assert update.factor == pytest.approx(1 / divisor)
 
@@ -200,7 +200,7 @@ def test_eval_mode_is_seen_where_it_begins() -> None:
 
         return loop(model, torch.optim.Adam(model.parameters(), 1e-3), after=evaluate)
 
-    record = closely(make, steps=8).modes["Sequential"]
+    record = closely(make, steps=8).wiring.modes["Sequential"]
     assert (record.trained, record.evaluated) == ([0, 1], [3, 4, 5, 6, 7])
     assert record.place is not None
     assert record.place.code == "model.eval()"

@@ -25,7 +25,7 @@ def trained(make, steps=5, per_update=1):
 def test_calls_are_counted_and_located():
     with watch(signals=("schedulers",)) as trace:
         trained(lambda optimizer: StepLR(optimizer, 2), per_update=2)
-    (found,) = trace.schedulers
+    (found,) = trace.wiring.schedulers
     assert (found.kind, found.optimizer, found.calls) == ("StepLR", "SGD", 10)
     assert "scheduler.step" in found.place.code
     assert "StepLR(optimizer, 2)" in found.made_at.code
@@ -34,19 +34,19 @@ def test_calls_are_counted_and_located():
 def test_one_that_steps_others_counts_once():
     with watch(signals=("schedulers",)) as trace:
         trained(lambda o: SequentialLR(o, [LinearLR(o, 0.1, total_iters=3), StepLR(o, 2)], [3]))
-    assert [(s.kind, s.calls) for s in trace.schedulers] == [("SequentialLR", 5)]
+    assert [(s.kind, s.calls) for s in trace.wiring.schedulers] == [("SequentialLR", 5)]
 
 
 def test_one_with_a_step_of_its_own():
     with watch(signals=("schedulers",)) as trace:
         trained(lambda optimizer: ReduceLROnPlateau(optimizer))
-    assert [(s.kind, s.calls) for s in trace.schedulers] == [("ReduceLROnPlateau", 5)]
+    assert [(s.kind, s.calls) for s in trace.wiring.schedulers] == [("ReduceLROnPlateau", 5)]
 
 
 def test_rates_and_settings_of_every_update():
     with watch(signals=()) as trace:
         trained(lambda optimizer: StepLR(optimizer, 2))
-    record = trace.optimizers["SGD"]
+    record = trace.wiring.optimizers["SGD"]
     assert [round(rate, 6) for rate in record.rates] == [0.1, 0.1, 0.01, 0.01, 0.001]
     assert record.initial_lr == 0.1
     assert record.settings["momentum"] == 0.8

@@ -259,9 +259,9 @@ def test_actions_of_the_data_may_lie_where_an_actor_cannot() -> None:
 
 def test_it_takes_two_steps_and_a_good_part_of_the_data() -> None:
     trace = Trace()
-    trace.generator_ranges = [GeneratorRange(0, "d.0", "sigmoid", outside=0.5)]
+    trace.loss.generator_ranges = [GeneratorRange(0, "d.0", "sigmoid", outside=0.5)]
     assert cannot_imitate(trace) is None
-    trace.generator_ranges.append(GeneratorRange(1, "d.0", "sigmoid", outside=0.05))
+    trace.loss.generator_ranges.append(GeneratorRange(1, "d.0", "sigmoid", outside=0.05))
     assert cannot_imitate(trace) is None
-    trace.generator_ranges.append(GeneratorRange(1, "d.0", "sigmoid", outside=0.4))
-    assert cannot_imitate(trace) is trace.generator_ranges[0]
+    trace.loss.generator_ranges.append(GeneratorRange(1, "d.0", "sigmoid", outside=0.4))
+    assert cannot_imitate(trace) is trace.loss.generator_ranges[0]
