@@ -31,7 +31,7 @@ class Training:
     at all when the model's output carries `.loss`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a training has as many parts, each by its name
         self,
         model: nn.Module | Mapping[str, nn.Module],
         optimizer: Optimizer | Sequence[Optimizer] | Mapping[str, Optimizer] | None = None,

@@ -170,7 +170,7 @@ def _where(call: LossCall) -> str:
     return f" in {call.activation_module}" if call.activation_module else ""
 
 
-def _suspicion(
+def _suspicion(  # noqa: PLR0913 - what a suspicion is made of, by name
     call: LossCall,
     statement: str,
     evidence: tuple[Evidence, ...],

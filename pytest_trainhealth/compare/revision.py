@@ -53,7 +53,8 @@ class Revision:
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""},
             start_new_session=True,  # Ctrl-C is for us, and we end it
         )
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._caller = Client(self._process.stdin, self._process.stdout)
         with suppress(Ended):  # then there is no answer either, and that is told
             self._caller.send(**order)

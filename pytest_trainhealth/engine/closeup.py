@@ -39,7 +39,7 @@ def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
     return _LOOK_AT[row_of(symptom).closeup](examination, symptom, trace)
 
 
-def _everything(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
+def _everything(examination: Examination, _: Symptom, trace: Trace) -> Trace:
     plan = replace(examination.rerun, max_steps=min(max(trace.steps, 1), _CLOSER_STEPS))
     closer = examination.record(plan.looking(Look(close_signals())))
     if not closer.losses:
@@ -54,7 +54,7 @@ def _everything(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
     return replace(closer, losses=trace.losses, updates=trace.updates, backwards=trace.backwards, wiring=wiring)
 
 
-def _nonfinite(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
+def _nonfinite(examination: Examination, _: Symptom, trace: Trace) -> Trace:
     """Every step is looked at, and the one that was not finite goes under the microscope."""
     plan = replace(examination.rerun, max_steps=max(trace.steps, 1))
     at = None if trace.nonfinite is None else trace.nonfinite.step

@@ -60,7 +60,7 @@ class TrainHealth:
         __tracebackhide__ = True
         return self._check(GRADIENTS_FLOW, training, steps=steps, budget=budget)
 
-    def trains_without_nan(
+    def trains_without_nan(  # noqa: PLR0913 - the keywords of its marker
         self,
         training: Subject,
         *,
@@ -94,7 +94,7 @@ class TrainHealth:
         __tracebackhide__ = True
         return self._check(LEARNS_FROM_DATA, training, steps=steps, budget=budget)
 
-    def keeps_throughput(
+    def keeps_throughput(  # noqa: PLR0913 - the keywords of its marker
         self,
         training: Subject,
         *,

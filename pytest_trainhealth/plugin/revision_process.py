@@ -92,7 +92,8 @@ def _function(file: Path, name: str) -> Any:
     if not file.is_file():
         return None
     spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)  # where pickle looks for classes
     spec.loader.exec_module(module)
     return getattr(module, name, None)

@@ -164,7 +164,7 @@ def _batch_for(run: TrainingRun, kept: Mapping[str, Any]) -> Any:
         return map_tensors(lambda _, tensor: _placed(tensor, device), kept["whole"])
     parts = kept["parts"]
     _same_names("part of the batch", parts, now)
-    return map_tensors(lambda name, tensor: _placed(parts[name], device), own)
+    return map_tensors(lambda name, _: _placed(parts[name], device), own)
 
 
 def _placed(tensor: Tensor, device: torch.device) -> Tensor:

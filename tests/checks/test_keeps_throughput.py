@@ -312,10 +312,10 @@ def napping(where: str) -> Training:
 def test_a_nap_is_found_where_it_is_taken(where: str) -> None:
     known = measured(recorded(napping(where)))
     parts = {name: known[f"{name}_ms"] or 0.0 for name in ("wait", "forward", "backward", "optimizer", "rest")}
-    max_steps = max(parts, key=parts.__getitem__)
-    assert max_steps == ("rest" if where == "before the update" else where)
+    largest = max(parts, key=parts.__getitem__)
+    assert largest == ("rest" if where == "before the update" else where)
     # a share of the median step, whose nap may have been a little shorter than the others'
-    assert parts[max_steps] >= 0.95e3 * _NAP > sum(parts.values()) - parts[max_steps]
+    assert parts[largest] >= 0.95e3 * _NAP > sum(parts.values()) - parts[largest]
 
 
 def test_the_forward_passes_of_a_closure_are_told_from_the_optimizer() -> None:

@@ -85,7 +85,9 @@ def test_settings_have_one_name_each() -> None:
 
 @pytest.mark.parametrize("outlet", OUTLETS, ids=lambda setting: setting.name)
 def test_an_outlet_is_written_by_a_module_of_reports(outlet: Setting) -> None:
-    assert outlet.kind is str and outlet.default is None and not outlet.checks
+    assert outlet.kind is str
+    assert outlet.default is None
+    assert not outlet.checks
     written = inspect.signature(reports.file_report(outlet.report).write)
     promised = list(inspect.signature(reports.FileReport.write).parameters.values())[1:]
     assert list(written.parameters.values()) == promised

@@ -16,17 +16,20 @@ from pytest_trainhealth.tensors.batches import has_to_matter, is_input_name
 
 @pytest.mark.parametrize("name", ["x", "input_ids", "['image']", "pixel_values", "[0]", ""])
 def test_inputs(name: str) -> None:
-    assert is_input_name(name) and has_to_matter(name)
+    assert is_input_name(name)
+    assert has_to_matter(name)
 
 
 @pytest.mark.parametrize("name", ["labels", "Target", "attention_mask", "['lengths']", "sample_weight", ".edge_weight"])
 def test_what_the_loss_or_the_padding_needs_is_none(name: str) -> None:
-    assert not is_input_name(name) and not has_to_matter(name)
+    assert not is_input_name(name)
+    assert not has_to_matter(name)
 
 
 @pytest.mark.parametrize("name", ["user_index", "seq_len", "metadata", "epoch", "return_dict"])
 def test_what_may_be_for_the_books_is_an_input_that_may_be_left_alone(name: str) -> None:
-    assert is_input_name(name) and not has_to_matter(name)
+    assert is_input_name(name)
+    assert not has_to_matter(name)
 
 
 class Seen(nn.Module):

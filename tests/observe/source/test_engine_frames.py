@@ -50,7 +50,8 @@ def take(here: Callable[[], Any]) -> Any:
 
 def test_a_function_of_the_user_may_have_the_same_name() -> None:
     frame: FrameType = take(lambda: sys._getframe(1))
-    assert frame.f_code.co_name == "take" and not is_engine_frame(frame)
+    assert frame.f_code.co_name == "take"
+    assert not is_engine_frame(frame)
 
 
 def test_no_line_above_one_that_is_marked_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,10 +144,10 @@ def _unwatched() -> Iterator[None]:
         yield
 
 
-def _read(samples: Iterator[Any], most: int, max_steps: float, watching: _Watching) -> _Reading:
+def _read(samples: Iterator[Any], most: int, max_seconds: float, watching: _Watching) -> _Reading:
     taken: list[Any] = []
     seconds, busy = [], []
-    ends = time.perf_counter() + max_steps
+    ends = time.perf_counter() + max_seconds
     with watching:
         while len(taken) < most and (not taken or time.perf_counter() < ends):
             began, computing = time.perf_counter(), time.thread_time()
@@ -163,7 +163,7 @@ def _read(samples: Iterator[Any], most: int, max_steps: float, watching: _Watchi
 
 
 def _read_many(
-    reads_many: Callable[[list[Any]], Any], indices: list[Any], most: int, max_steps: float, watching: _Watching
+    reads_many: Callable[[list[Any]], Any], indices: list[Any], most: int, max_seconds: float, watching: _Watching
 ) -> _Reading:
     """A whole batch: what that takes may have little to do with how many samples are in it."""
     indices_read = indices[:most]
@@ -174,7 +174,7 @@ def _read_many(
     return _Reading(samples, len(indices_read), took / len(indices_read), busy / max(took, 1e-9))
 
 
-def _iterated(dataset: Any, most: int, max_steps: float, watching: _Watching) -> _Reading:
+def _iterated(dataset: Any, most: int, max_seconds: float, watching: _Watching) -> _Reading:
     """From an iterator of our own. A dataset that has only one would lack these samples in the next run.
 
     The first sample does not count: with it an iteration opens files, or fills what it shuffles.
@@ -183,7 +183,7 @@ def _iterated(dataset: Any, most: int, max_steps: float, watching: _Watching) ->
     if samples is earlier:
         raise ValueError("this can be iterated only once")
     first = next(samples)
-    reading = _read(samples, max(most - 1, 1), max_steps, watching)
+    reading = _read(samples, max(most - 1, 1), max_seconds, watching)
     together = [first, *reading.samples][:most]
     return replace(reading, samples=together, count=len(together))
 
