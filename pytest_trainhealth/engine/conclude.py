@@ -14,8 +14,9 @@ from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passe
 from ..records.symptoms import row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom, Verdict
-from .diagnosis import Diagnosis, KnownCause, explain_crash, find_causes
+from .diagnosis import Diagnosis, explain_crash, find_causes
 from .examination import Examination
+from .shared_results import KnownCause
 
 #: Far from any seed in use: a second look draws other numbers. By judgement: the 1,000th prime.
 _OTHER_SEED = 7919

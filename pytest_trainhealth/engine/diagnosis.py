@@ -16,19 +16,12 @@ from ..records.verdict import Finding, Rerun, Symptom
 from .closeup import closer_look
 from .examination import Examination
 from .reruns import Reruns
+from .shared_results import KnownCause
 
 _OTHER_RATES = (
     Cure("learning_rate", "learning rate x 10", {"factor": 10.0}),
     Cure("learning_rate", "learning rate / 10", {"factor": 0.1}),
 )
-
-
-@dataclass(frozen=True)
-class KnownCause:
-    """A cause that a check of this training has found, with the cure that confirmed it, if one could."""
-
-    finding: Finding
-    cure: Cure | None = None
 
 
 @dataclass(frozen=True)

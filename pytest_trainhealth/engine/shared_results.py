@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..checks import Check
-from ..programs.program import Program
+from ..records.intervention import Cure
 from ..records.trace import Trace
-from .diagnosis import KnownCause
+from ..records.verdict import Finding
+
+if TYPE_CHECKING:
+    from ..programs.program import Program
+
+
+@dataclass(frozen=True)
+class KnownCause:
+    """A cause that a check of this training has found, with the cure that confirmed it, if one could."""
+
+    finding: Finding
+    cure: Cure | None = None
 
 
 @dataclass

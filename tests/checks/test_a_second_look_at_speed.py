@@ -11,8 +11,9 @@ import pytest
 from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.checks.keeps_throughput import judge
 from pytest_trainhealth.engine.conclude import conclude, confirm_with_other_seed
-from pytest_trainhealth.engine.diagnosis import KnownCause, find_causes
+from pytest_trainhealth.engine.diagnosis import find_causes
 from pytest_trainhealth.engine.examination import Examination
+from pytest_trainhealth.engine.shared_results import KnownCause
 from pytest_trainhealth.plugin.benchmark import BenchmarkTimer
 from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.records.comparison import Comparison

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .conftest import Project, ReadJson
 
 
@@ -109,6 +111,55 @@ def test_diagnose_raises_nothing(project: Project) -> None:
             assert not report.healthy and report.findings[0].confirmed
     """)
     project.runpytest("--trainhealth").assert_outcomes(passed=1)
+
+
+def test_diagnose_takes_the_options_of_the_run_and_its_verdicts_are_reported(
+    project: Project, read_json: ReadJson
+) -> None:
+    """The same way into the engine as the markers' and the other methods': one that forgot an option, or a file, would
+    pass where they fail."""
+    project.makepyfile("""
+        from pytest_trainhealth import Training
+
+        def test_it(trainhealth):
+            report = trainhealth.diagnose(Training(gradients_flow="failed"), ["gradients_flow", "overfits_one_batch"],
+                                          budget=7)
+            assert [verdict.check for verdict in report.verdicts] == ["gradients_flow", "overfits_one_batch"]
+    """)
+    options = (
+        "--trainhealth-json=out.json",
+        "--trainhealth-steps=12",
+        "--trainhealth-budget=5",
+        "--trainhealth-threads=3",
+    )
+    result = project.runpytest("--trainhealth", *options)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["test_it *overfits_one_batch *passed*", "*gradients_flow *failed *(confirmed)*"])
+    written = {verdict["check"]: verdict for verdict in read_json()["verdicts"]}
+    assert {name: verdict["outcome"] for name, verdict in written.items()} == {
+        "gradients_flow": "failed",
+        "overfits_one_batch": "passed",
+    }
+    for verdict in written.values():  # the fake engine tells what it was asked for
+        given = {name: verdict["figures"][name] for name in ("steps", "budget", "threads")}
+        assert given == {"steps": 12, "budget": 7, "threads": 3}
+
+
+def test_diagnose_fails_where_a_method_would(pytester: pytest.Pytester) -> None:
+    """With the real engine: there is no such device, whoever asks."""
+    pytester.makepyfile("""
+        import pytest, torch
+        from pytest_trainhealth import Training
+
+        @pytest.mark.parametrize("way", ["diagnose", "gradients_flow"])
+        def test_it(trainhealth, way):
+            model = torch.nn.Linear(4, 1)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            getattr(trainhealth, way)(Training(model, optimizer, lambda m, b: m(b).square().mean(), torch.randn(8, 4)))
+    """)
+    result = pytester.runpytest("--trainhealth", "--trainhealth-device=abacus", "-p", "no:randomly")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*there is no 'abacus' on this machine. Here: cpu*"])
 
 
 def test_inside_a_marked_test(project: Project, read_json: ReadJson) -> None:
