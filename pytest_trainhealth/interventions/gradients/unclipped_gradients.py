@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
+from ...observe.calls.functions import UNSCALE
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
-from ...observe.signals.wiring.clipping import UNSCALE
 
 
 class UnclippedGradients(Listener):

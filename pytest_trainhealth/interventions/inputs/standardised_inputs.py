@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from ...observe.calls.functions import COMPARING, WEIGHING
 from ...observe.run.run import Run
-from ...observe.signals.data.scales import COMPARING, WEIGHING, feature_statistics, is_plain, target_of
+from ...observe.signals.data.scales import feature_statistics, is_plain, target_of
 from ...tensors.batches import map_tensors
 from ..optimizer import learning_rate
 

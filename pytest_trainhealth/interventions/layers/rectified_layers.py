@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from ...observe.calls.functions import WEIGHING
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
-from ...observe.signals.data.scales import WEIGHING
 
 
 class RectifiedLayers(Listener):

@@ -9,10 +9,9 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
+from ...observe.calls.functions import DROPOUTS, PENALTIES
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
-from ...observe.signals.numbers.dropouts import DROPOUTS
-from ...observe.signals.numbers.penalties import PENALTIES
 
 
 class NoRegularization(Listener):

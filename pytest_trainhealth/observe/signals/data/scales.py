@@ -8,21 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from ....records.data import ScaleRecord
-from ....records.loss_functions import DIFFERENCES
 from ....tensors.batches import tensors
+from ...calls.functions import COMPARING, WEIGHING
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
 from ...source.places import user_place
 
-#: Functions that multiply their first argument with weights.
-WEIGHING = {
-    "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "matmul",
-    "__matmul__", "mm", "addmm", "bmm", "bilinear", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell",
-    "rnn_tanh_cell", "rnn_relu_cell", "multi_head_attention_forward", "einsum",
-}  # fmt: skip
-#: Functions that compare an output with its target.
-COMPARING = {*DIFFERENCES, "gaussian_nll_loss", "sub", "__sub__", "rsub", "__rsub__"}
 #: A sample this many times as large as the median one: at most 11 in 257 healthy programs.
 _OUTLYING = 30.0
 

@@ -8,13 +8,11 @@ import torch
 from torch import Tensor
 
 from ....records.numbers import DropoutRecord
+from ...calls.functions import DROPOUTS
 from ...calls.torch_calls import CallSignal
 from ...run.signal import Cost
 from ...source.places import user_place
 
-#: They also go by names with an underscore at the end.
-DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout",
-            "feature_alpha_dropout"}  # fmt: skip
 #: Dropouts that are looked at. By judgement: one that is too strong is as a rule so everywhere.
 _MOST = 32
 

@@ -6,12 +6,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ...calls.functions import PENALTIES
 from ...calls.torch_calls import CallSignal
 from ...run.signal import Cost
 from ...source.places import user_place
-
-#: Called with a parameter itself outside of the model, these make a penalty.
-PENALTIES = {"norm", "abs", "pow", "__pow__", "square", "vector_norm", "linalg_vector_norm"}
 
 
 class Penalties(CallSignal):

@@ -13,11 +13,10 @@ from torch.overrides import TorchFunctionMode
 from ....records.verdict import Place
 from ....records.wiring import GradientPath
 from ....tensors.norms import norms
+from ...calls.functions import UNSCALE
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
-
-UNSCALE = "_amp_foreach_non_finite_check_and_unscale_"
 
 
 class Clipping(Signal):
