@@ -16,7 +16,7 @@ from pytest_trainhealth.analysis.timing import LEAST_WARM_UP, MOST_WARM_UP, meas
 from pytest_trainhealth.causes import cause
 from pytest_trainhealth.checks.keeps_throughput import SIGNALS, clearly_better, judge, result, stop_when
 from pytest_trainhealth.observe.run.run import Run
-from pytest_trainhealth.observe.signals.speed.phases import Split
+from pytest_trainhealth.observe.signals.speed.phases import StepPhases
 from pytest_trainhealth.programs.flops import count_flops
 from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.start import Start
@@ -353,7 +353,7 @@ def test_on_an_accelerator_one_step_of_four_is_synchronised(monkeypatch: pytest.
     before = Tensor.to
     run = Run()
     run.feed = SimpleNamespace(moving=0.5)
-    split = Split(run)
+    split = StepPhases(run)
     split.run_begins()
     try:
         for run.step in range(8):
