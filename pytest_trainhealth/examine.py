@@ -1,4 +1,7 @@
-"""The pipeline: a subject and a request in, a verdict out. The one place that knows checks, programs and all on top."""
+"""The pipeline: a subject and a request in, a verdict out. The one place that knows checks, programs and all on top.
+
+What only some requests need (another revision, other circumstances, a file that replays a failure) is imported late.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import torch
 
 from .analysis.timing import operations
 from .checks import Check
 from .checks import check as find_check
-from .compare.compare import with_revision
-from .engine.conclude import FollowUp, conclude
+from .engine.conclude import FollowedUp, FollowUp, conclude
 from .engine.examination import Examination
-from .engine.one_thread import with_one_thread
 from .engine.request import Request
 from .engine.shared_results import SharedResults
 from .observe.source.engine_frames import engine_frame
@@ -25,20 +27,35 @@ from .programs.start import NotATraining as NotATraining
 from .programs.start import Start
 from .programs.training_program import TrainingProgram
 from .programs.watched_program import WatchedProgram, watching
+from .records.comparison import Comparison
+from .records.judgement import Passed
+from .records.trace import Trace
 from .records.verdict import Verdict
-from .reproducers.attach import attach_reproducer
-from .reproducers.replay import replayed
-from .reproducers.reproducer import StepCapture
 from .settings import WrongSetting, setting
 from .state.process import seed_everything, undisturbed
-from .stress.follow_up import follow_up
 from .training import Training
+
+if TYPE_CHECKING:
+    from .reproducers.reproducer import StepCapture
 
 Subject = Training | Callable[[], object]
 
+
+def _stress(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
+    from .stress.follow_up import follow_up
+
+    return follow_up(examination, passed, trace)
+
+
+def _one_thread(verdict: Verdict, examination: Examination) -> Verdict:
+    from .engine.one_thread import with_one_thread
+
+    return with_one_thread(verdict, examination)
+
+
 #: What comes after a run that passed, and who is asked about a verdict: a check names its own.
-FOLLOW_UPS: dict[str | None, FollowUp] = {"stress": follow_up}
-SECOND_OPINIONS: dict[str, Callable[[Verdict, Examination], Verdict]] = {"one_thread": with_one_thread}
+FOLLOW_UPS: dict[str | None, FollowUp] = {"stress": _stress}
+SECOND_OPINIONS: dict[str, Callable[[Verdict, Examination], Verdict]] = {"one_thread": _one_thread}
 
 
 def examine(subject: Subject, request: Request, shared: SharedResults | None = None) -> Verdict:
@@ -48,24 +65,44 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     """
     began, check, saved = time.perf_counter(), find_check(request.check), request.replaying
     seed = request.seed if saved is None else saved.seed
-    capture = None if request.reproducers is None else StepCapture()
+    capture = _capture(request)
     with undisturbed(_threads(check, request)):
         plan = _plan(check, request, capture)
-        comparison = None if saved is not None else with_revision(subject, request, plan)
+        comparison = _comparison(subject, request, plan)
         with _program(subject, request, plan, seed) as program:
             if saved is not None:
+                from .reproducers.replay import replayed
+
                 verdict = replayed(saved, program, plan)
-            else:
-                shared = SharedResults() if shared is None else shared
-                examination = Examination(program, check, request.values, plan)
-                made = program.first_run or shared.reusable_run(check, request.values)
-                conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=comparison,
-                                      follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
-                shared.add(program, check, examination.untreated)
-                verdict = replace(_with_speed(conclusion.verdict, examination), seed=seed)
-                if capture is not None:
-                    verdict = attach_reproducer(verdict, capture, program, conclusion.plan, subject, request)
-    return replace(verdict, seed=seed, seconds=time.perf_counter() - began)
+                return replace(verdict, seed=seed, seconds=time.perf_counter() - began)
+            shared = SharedResults() if shared is None else shared
+            examination = Examination(program, check, request.values, plan)
+            made = program.first_run or shared.reusable_run(check, request.values)
+            conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=comparison,
+                                  follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
+            shared.add(program, check, examination.untreated)
+            verdict = replace(_with_speed(conclusion.verdict, examination), seed=seed)
+            if capture is not None and verdict.failed:
+                from .reproducers.attach import attach_reproducer
+
+                verdict = attach_reproducer(verdict, capture, program, conclusion.plan, subject, request)
+    return replace(verdict, seconds=time.perf_counter() - began)
+
+
+def _capture(request: Request) -> StepCapture | None:
+    if request.reproducers is None:
+        return None
+    from .reproducers.reproducer import StepCapture
+
+    return StepCapture()
+
+
+def _comparison(subject: Subject, request: Request, plan: RunPlan) -> Comparison | None:
+    if request.values.get("against") is None or request.replaying is not None:
+        return None
+    from .compare.compare import with_revision
+
+    return with_revision(subject, request, plan)
 
 
 def _with_speed(verdict: Verdict, examination: Examination) -> Verdict:

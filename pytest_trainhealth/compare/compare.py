@@ -58,11 +58,9 @@ class Terms:
         return {name: getattr(self, name) for name in ("check", "seed", "threads", "device", "promised")}
 
 
-def with_revision(subject: object, request: Request, plan: RunPlan) -> Comparison | None:
-    """As the settings of a check ask for it; None where they do not."""
-    values, revision = request.values, request.values.get("against")
-    if revision is None:
-        return None
+def with_revision(subject: object, request: Request, plan: RunPlan) -> Comparison:
+    """As the settings of a check ask for it."""
+    values, revision = request.values, request.values["against"]
     if not str(revision).strip():
         raise WrongSetting("against: the revision is empty: is a variable not set?")
     now = time.monotonic()
