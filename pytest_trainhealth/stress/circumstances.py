@@ -1,103 +1,45 @@
-"""What a training may meet one day: the circumstances of a run, in words, as conditions, and as code to paste."""
+"""What a training may meet one day: the circumstances of a run, in words, as conditions, and as code to paste.
+
+`CIRCUMSTANCES` is the one table of them: each has a row, and nothing else here knows one by its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import wording
 from ..records.intervention import Condition
 
-_TOLD = {
-    "zero": "a sample of zeros",
-    "constant": "a sample of one value",
-    "repeated": "one sample throughout a batch",
-    "extreme": "a sample of the smallest and largest values seen",
-}
+
+class Hook(NamedTuple):
+    """The file in `interventions/` that brings a circumstance about, and what it is made with."""
+
+    kind: str
+    options: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """The defaults are those of a plain run."""
+class CircumstanceRow:
+    """One thing about a run that may be other than usual."""
 
-    seed: int = 0
-    scale: float = 1.0
-    batch_size: int = 0
-    sample: str = ""
-    precision: str = ""
-    lr: float = 1.0
-    loss_scale: float = 1.0
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        found = []
-        if self.batch_size:
-            found.append(Condition("batch_size", f"batches of {self.batch_size}", {"size": self.batch_size}))
-        if self.sample == "repeated":
-            found.append(Condition("repeated_sample", _TOLD[self.sample]))
-        elif self.sample:
-            found.append(Condition("degenerate_sample", _TOLD[self.sample], {"how": self.sample}))
-        if self.scale != 1:
-            found.append(Condition("scaled_inputs", f"inputs {_times(self.scale)}", {"factor": self.scale}))
-        if self.precision:
-            found.append(Condition("autocast", f"autocast to {self.precision}", {"dtype": self.precision}))
-        if self.lr != 1:
-            found.append(Condition("learning_rate", f"learning rate {_times(self.lr)}", {"factor": self.lr}))
-        if self.loss_scale != 1:
-            found.append(Condition("scaled_loss", f"loss {_times(self.loss_scale)}", {"factor": self.loss_scale}))
-        return tuple(found)
-
-    def describe(self) -> str:
-        seed = [f"other random numbers (seed + {self.seed})"] if self.seed else []
-        return ", ".join([*(condition.label for condition in self.conditions), *seed])
-
-    def marker(self) -> str:
-        """Asks for these circumstances and no others."""
-        requested = {
-            "scales": self.scale if self.scale != 1 else None,
-            "batch_sizes": self.batch_size or None,
-            "samples": self.sample or None,
-            "precisions": self.precision or None,
-            "lr_factors": self.lr if self.lr != 1 else None,
-            "seeds": self.seed or None,
-        }
-        given = ", ".join(f"{name}=({value!r},)" for name, value in requested.items() if value is not None)
-        return f"@pytest.mark.trains_without_nan({given})"
+    name: str
+    #: What it is in a plain run.
+    usual: Any
+    #: The setting that asks for other values; '' where none does.
+    setting: str
+    #: A value in words.
+    label: Callable[[Any], str]
+    #: None for random numbers: a run draws others without any hook.
+    hook: Callable[[Any], Hook] | None = None
+    #: The values that were asked for in the order in which they are tried: the least unusual first.
+    ordered: Callable[[Sequence[Any]], Iterable[Any]] = tuple
+    #: Which comes first where several change the same batch: its size, its samples, then their values. By judgement.
+    turn: int = 2
 
 
-@dataclass(frozen=True)
-class RequestedSweep:
-    """The circumstances that a marker asks for: any of these together, each beside the usual one, which comes first."""
-
-    seeds: tuple[int, ...] = ()
-    scales: tuple[float, ...] = ()
-    batch_sizes: tuple[int, ...] = ()
-    samples: tuple[str, ...] = ()
-    precisions: tuple[str, ...] = ()
-    lr_factors: tuple[float, ...] = ()
-
-    @classmethod
-    def by(cls, settings: Mapping[str, Any]) -> RequestedSweep:
-        names = ("seeds", "scales", "batch_sizes", "samples", "precisions", "lr_factors")
-        return cls(**{name: tuple(settings.get(name) or ()) for name in names})
-
-    def __bool__(self) -> bool:
-        return any((self.seeds, self.scales, self.batch_sizes, self.samples, self.precisions, self.lr_factors))
-
-    def choices(self) -> dict[str, list[Any]]:
-        """For each field of `Circumstances` what it may be, the least unusual first."""
-        return {
-            "seed": [0, *sorted(self.seeds)],
-            "scale": [1.0, *sorted(_between(self.scales), key=_unusual)],
-            "batch_size": [0, *sorted(self.batch_sizes, reverse=True)],
-            "sample": ["", *self.samples],
-            "precision": ["", *self.precisions],
-            "lr": [1.0, *sorted(_between(self.lr_factors), key=_unusual)],
-        }
-
-
-def _between(factors: tuple[float, ...]) -> set[float]:
+def _between(factors: Sequence[float]) -> set[float]:
     """A factor, and every power of ten on the way to it, so that what is found is the least that does it."""
     found = set(factors)
     for factor in factors:
@@ -112,5 +54,135 @@ def _unusual(factor: float) -> float:
     return max(factor, 1 / factor)
 
 
+def _with_powers_between(factors: Sequence[float]) -> list[float]:
+    return sorted(_between(factors), key=_unusual)
+
+
 def _times(factor: float) -> str:
     return f"x {wording.short(factor)}" if factor > 1 else f"/ {wording.short(1 / factor)}"
+
+
+def _largest_first(sizes: Sequence[int]) -> list[int]:
+    return sorted(sizes, reverse=True)
+
+
+def _sample_hook(how: str) -> Hook:
+    return Hook("repeated_sample", {}) if how == "repeated" else Hook("degenerate_sample", {"how": how})
+
+
+_SAMPLES = {
+    "zero": "a sample of zeros",
+    "constant": "a sample of one value",
+    "repeated": "one sample throughout a batch",
+    "extreme": "a sample of the smallest and largest values seen",
+}
+
+#: In the order in which they are tried.
+CIRCUMSTANCES: tuple[CircumstanceRow, ...] = (
+    CircumstanceRow("seed", 0, "seeds", lambda seed: f"other random numbers (seed + {seed})", ordered=sorted),
+    CircumstanceRow(
+        "scale",
+        1.0,
+        "scales",
+        lambda factor: f"inputs {_times(factor)}",
+        lambda factor: Hook("scaled_inputs", {"factor": factor}),
+        _with_powers_between,
+    ),
+    CircumstanceRow(
+        "batch_size",
+        0,
+        "batch_sizes",
+        lambda size: f"batches of {size}",
+        lambda size: Hook("batch_size", {"size": size}),
+        _largest_first,
+        turn=0,
+    ),
+    CircumstanceRow("sample", "", "samples", lambda how: _SAMPLES[how], _sample_hook, turn=1),
+    CircumstanceRow(
+        "precision",
+        "",
+        "precisions",
+        lambda dtype: f"autocast to {dtype}",
+        lambda dtype: Hook("autocast", {"dtype": dtype}),
+    ),
+    CircumstanceRow(
+        "lr",
+        1.0,
+        "lr_factors",
+        lambda factor: f"learning rate {_times(factor)}",
+        lambda factor: Hook("learning_rate", {"factor": factor}),
+        _with_powers_between,
+    ),
+    CircumstanceRow(
+        "loss_scale",
+        1.0,
+        "",
+        lambda factor: f"loss {_times(factor)}",
+        lambda factor: Hook("scaled_loss", {"factor": factor}),
+    ),
+)
+
+
+@dataclass(frozen=True, init=False)
+class Circumstances:
+    """What is other than usual, by the names of the table; a plain run is `Circumstances()`."""
+
+    unusual: tuple[tuple[CircumstanceRow, Any], ...]
+
+    def __init__(self, **values: Any) -> None:
+        unknown = set(values) - {row.name for row in CIRCUMSTANCES}
+        if unknown:
+            raise TypeError(f"there is no circumstance {', '.join(sorted(unknown))}")
+        given = ((row, values.get(row.name, row.usual)) for row in CIRCUMSTANCES)
+        object.__setattr__(self, "unusual", tuple((row, value) for row, value in given if value != row.usual))
+
+    @property
+    def seed(self) -> int:
+        """What is added to the seed of the run."""
+        return next((value for row, value in self.unusual if row.name == "seed"), 0)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        found = []
+        for row, value in sorted(self.unusual, key=lambda each: each[0].turn):
+            if row.hook is not None:
+                kind, options = row.hook(value)
+                found.append(Condition(kind, row.label(value), options))
+        return tuple(found)
+
+    def describe(self) -> str:
+        others = [row.label(value) for row, value in self.unusual if row.hook is None]
+        return ", ".join([*(condition.label for condition in self.conditions), *others])
+
+    def marker(self) -> str:
+        """Asks for these circumstances and no others; those without a hook come last, as in words."""
+        requested = sorted(self.unusual, key=lambda each: each[0].hook is None)
+        given = ", ".join(f"{row.setting}=({value!r},)" for row, value in requested if row.setting)
+        return f"@pytest.mark.trains_without_nan({given})"
+
+
+@dataclass(frozen=True, init=False)
+class RequestedSweep:
+    """The circumstances that a marker asks for: any of these together, each beside the usual one, which comes first."""
+
+    values: dict[str, tuple[Any, ...]]
+
+    def __init__(self, **values: Iterable[Any]) -> None:
+        """By the names of their settings."""
+        object.__setattr__(self, "values", {name: tuple(each) for name, each in values.items()})
+
+    @classmethod
+    def by(cls, settings: Mapping[str, Any]) -> RequestedSweep:
+        asked = {row.setting: settings.get(row.setting) for row in CIRCUMSTANCES if row.setting}
+        return cls(**{name: values for name, values in asked.items() if values})
+
+    def __bool__(self) -> bool:
+        return any(self.values.values())
+
+    def choices(self) -> dict[str, list[Any]]:
+        """For each circumstance what it may be, the least unusual first."""
+        return {
+            row.name: [row.usual, *row.ordered(self.values.get(row.setting, ()))]
+            for row in CIRCUMSTANCES
+            if row.setting
+        }

@@ -32,7 +32,7 @@ def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp
     if not examination.program.repeatable or not values.get("sweep", True):
         return outcome
     requested = RequestedSweep.by(values)
-    for precision in requested.precisions:
+    for precision in requested.values.get("precisions", ()):
         why_not = usable(precision)
         if why_not:
             return replace(outcome, judgement=CouldNotJudge(why_not, passed.figures))

@@ -122,4 +122,4 @@ def _own_folder() -> Iterator[None]:
 def _one_by_one(requested: RequestedSweep) -> Iterator[Circumstances]:
     for name, values in requested.choices().items():
         for value in values[1:]:
-            yield replace(Circumstances(), **{name: value})
+            yield Circumstances(**{name: value})
