@@ -1,4 +1,4 @@
-"""What a training may meet one day: the circumstances of a run, in words, as conditions, and as code to paste."""
+"""What a training may meet one day: the circumstances of a run as conditions, in words, and as a marker to paste."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from .. import wording
 from ..records.intervention import Condition
 
-_TOLD = {
+_SAMPLE_TEXTS = {
     "zero": "a sample of zeros",
     "constant": "a sample of one value",
     "repeated": "one sample throughout a batch",
@@ -35,9 +35,9 @@ class Circumstances:
         if self.batch_size:
             found.append(Condition("batch_size", f"batches of {self.batch_size}", {"size": self.batch_size}))
         if self.sample == "repeated":
-            found.append(Condition("repeated_sample", _TOLD[self.sample]))
+            found.append(Condition("repeated_sample", _SAMPLE_TEXTS[self.sample]))
         elif self.sample:
-            found.append(Condition("degenerate_sample", _TOLD[self.sample], {"how": self.sample}))
+            found.append(Condition("degenerate_sample", _SAMPLE_TEXTS[self.sample], {"how": self.sample}))
         if self.scale != 1:
             found.append(Condition("scaled_inputs", f"inputs {_times(self.scale)}", {"factor": self.scale}))
         if self.precision:
@@ -53,7 +53,7 @@ class Circumstances:
         return ", ".join([*(condition.label for condition in self.conditions), *seed])
 
     def marker(self) -> str:
-        """Asks for these circumstances and no others."""
+        """A marker that requests these circumstances and no others."""
         requested = {
             "scales": self.scale if self.scale != 1 else None,
             "batch_sizes": self.batch_size or None,
@@ -68,7 +68,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class RequestedSweep:
-    """The circumstances that a marker asks for: any of these together, each beside the usual one, which comes first."""
+    """The circumstances a marker requests, tried in any combination, each next to its default, which comes first."""
 
     seeds: tuple[int, ...] = ()
     scales: tuple[float, ...] = ()
@@ -86,7 +86,7 @@ class RequestedSweep:
         return any((self.seeds, self.scales, self.batch_sizes, self.samples, self.precisions, self.lr_factors))
 
     def choices(self) -> dict[str, list[Any]]:
-        """For each field of `Circumstances` what it may be, the least unusual first."""
+        """The possible values of each field of `Circumstances`, the least unusual first."""
         return {
             "seed": [0, *sorted(self.seeds)],
             "scale": [1.0, *sorted(_between(self.scales), key=_unusual)],
@@ -98,7 +98,7 @@ class RequestedSweep:
 
 
 def _between(factors: tuple[float, ...]) -> set[float]:
-    """A factor, and every power of ten on the way to it, so that what is found is the least that does it."""
+    """Each factor and every power of ten on the way to it, so that the smallest factor that fails is found."""
     found = set(factors)
     for factor in factors:
         power = 10.0
