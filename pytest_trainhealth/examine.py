@@ -1,4 +1,4 @@
-"""The pipeline: a subject and a request in, a verdict out. The one place that knows checks, programs and all on top."""
+"""The pipeline: a subject and a request in, a verdict out. The one module that knows all the rooms up to `compare/`."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from .training import Training
 
 Subject = Training | Callable[[], object]
 
-#: What comes after a run that passed, and who is asked about a verdict: a check names its own.
+#: What runs after a check that passed, and what may replace a verdict. Each check names its own.
 FOLLOW_UPS: dict[str | None, FollowUp] = {"stress": follow_up}
 SECOND_OPINIONS: dict[str, Callable[[Verdict, Examination], Verdict]] = {"one_thread": with_one_thread}
 
 
 def examine(subject: Subject, request: Request, shared: SharedResults | None = None) -> Verdict:
-    """One check. A callable is rebuilt for every run under the same seed; one that returns None is watched.
+    """Runs one check. A callable is called again for every run, under the same seed; one that returns None is watched.
 
-    `shared`: what earlier checks of the same training have found; what this one finds is added.
+    `shared`: what earlier checks of the same training have found; this check adds what it finds.
     """
     began, check, saved = time.perf_counter(), find_check(request.check), request.replaying
     seed = request.seed if saved is None else saved.seed
@@ -69,7 +69,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
 
 
 def _with_speed(verdict: Verdict, examination: Examination) -> Verdict:
-    """With what else there is to say of a check that times steps."""
+    """The verdict with the second opinion of its check, and with operation counts if the check times steps."""
     check, trace = examination.check, examination.untreated
     if check.second_opinion is not None:
         verdict = SECOND_OPINIONS[check.second_opinion](verdict, examination)
@@ -124,14 +124,14 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int) -> It
     if not trace.losses and not trace.update_count:
         nothing = "nothing to check: the test returned nothing and trained nothing"
         raise NotATraining(f"{nothing} that {request.check} could watch")
-    # with a clock to keep, the test runs once more, this time as what the clock times
+    # with a timer, the first run does not count: the test runs once more, and the timer times that run
     yield WatchedProgram(factory, seed, first_run=trace if plan.wrap.timer is None else None)
 
 
 def _threads(check: Check, request: Request) -> int:
-    """0 leaves torch its own number. Workers share: too many threads on a busy machine are ten times slower."""
+    """0 keeps torch's own number. Workers share the cores: too many threads on a busy machine are ten times slower."""
     requested = request.values.get("threads", 1)
-    if check.times_steps or (not requested and request.workers == 1):  # speed is that of the user's own setting
+    if check.times_steps or (not requested and request.workers == 1):  # speed is measured with the user's own setting
         return 0
     return max(1, (requested or torch.get_num_threads()) // request.workers)
 
@@ -139,10 +139,10 @@ def _threads(check: Check, request: Request) -> int:
 def _device(name: str | None) -> torch.device | None:
     if name is None:
         return None
-    here = ["cpu"]
+    available = ["cpu"]
     if torch.accelerator.is_available():
         accelerator = torch.accelerator.current_accelerator()
-        here.append(str(accelerator))
-    if name.partition(":")[0] not in here:
-        raise WrongSetting(f"--trainhealth-device: there is no {name!r} on this machine. Here: {', '.join(here)}")
+        available.append(str(accelerator))
+    if name.partition(":")[0] not in available:
+        raise WrongSetting(f"--trainhealth-device: there is no {name!r} on this machine. Here: {', '.join(available)}")
     return torch.device(name)

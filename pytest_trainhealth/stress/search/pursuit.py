@@ -86,7 +86,7 @@ class Hunt:
         return {name: (-fit(far, slope) * slope).to(slope.dtype) for name, slope in free.items()}
 
     def _confirmed(self, hit: Attempt, moves: int) -> tuple[Mapping[str, Tensor], int] | None:
-        """The values and moves if the step also breaks without gradients at the inputs; one moved sample if that will do."""
+        """The hit, if the step also breaks without gradients at the inputs. Moves only one sample if that is enough."""
         if hit.gaps is not None and hit.gaps.numel() > 1:
             nearest = torch.zeros_like(hit.gaps, dtype=torch.bool)
             nearest[int(hit.gaps.nan_to_num(-torch.inf).argmin())] = True
