@@ -63,7 +63,7 @@ def _named_buffers(run: Run) -> Iterator[tuple[str, Tensor]]:
 
 
 def _batch(batch: Any, copy: _Copies) -> dict[str, Any]:
-    """The whole batch if it is made of plain containers. Else its tensors, which a replay puts into one of its batches."""
+    """The whole batch if it consists of plain containers, else its tensors, which a replay puts into another batch."""
     before = copy.size
     try:
         return {"whole": copy(batch, "the batch")}
