@@ -37,7 +37,7 @@ def attach_to_report(
 
 
 def _in_the_test(item: pytest.Item, path: str, line: int) -> tuple[str, int]:
-    """A line of the test's file: the call of the fixture, or else the test's first line. A line of ours would help nobody."""
+    """A line of the test's file: where it calls the fixture, or its first line. A line of ours would help nobody."""
     test_path, test_line, _ = item.reportinfo()
     if test_line is None or str(test_path) == path:
         return path, line

@@ -125,7 +125,7 @@ def run_check(
 
 
 def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
-    """Returns a verdict that passed, raises one that failed, and skips (or with `strict` raises) if it could not judge."""
+    """Returns a verdict that passed, raises one that failed. If it could not judge: skips, or with `strict` raises."""
     __tracebackhide__ = True
     note_verdict(item, verdict)
     if verdict.passed:
