@@ -1,9 +1,9 @@
-"""The reference, written from the code: settings, checks, causes, symptoms, Python API and JSON format.
+"""Writes the reference from the code: settings, checks, causes, symptoms, Python API and JSON format.
 
-A check or a cause that is added shows up here by itself: its docstring is its page. What the code cannot say of a
-record's fields is in `FIELDS`, and a field without its words stops the build.
+A new check or cause appears by itself: its docstring is its page. `FIELDS` describes the fields of the records, which
+the code cannot do, and a field without a description stops the build.
 
-`python docs/_generate.py --readme` writes the tables of checks and causes in README.md anew; a test says when to.
+`python docs/_generate.py --readme` rewrites the tables of checks and causes in README.md; a test fails when it is due.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ RECORDS = tuple(FIELDS)
 
 
 def write(docs: Path) -> None:
-    """Only what has changed, so that a second build has little to do; what is no longer made is deleted."""
+    """Writes only pages that have changed, so that a second build has little to do, and deletes pages that are gone."""
     folder = docs / "reference" / "generated"
     pages = {folder / name: text for name, text in _pages(docs)}
     for old in folder.rglob("*.md"):
@@ -128,7 +128,7 @@ def _pages(docs: Path) -> Iterator[tuple[str, str]]:
 
 
 def readme(text: str) -> str:
-    """README.md with its tables as the code has them now. They stand between comments that readers do not see."""
+    """README.md with its tables as the code has them now. Comments that readers do not see mark where each belongs."""
     tables = {
         "checks": _table(
             ("marker", "a passing test means", "in `trainhealth`"),
@@ -174,7 +174,7 @@ def _settings() -> str:
 
 
 def _also(s: settings.Setting) -> str:
-    """In which other ways it can be given, and what holds when it is not."""
+    """The default of a setting, and the other ways to give it."""
     words = [f"Default: {_default(s.default)}."] if s.default is not None else []
     words += [f"Ini key: `{s.key}`."] if s.ini else []
     of = "all checks" if set(s.checks) == set(settings.CHECKS) else ", ".join(f"`{name}`" for name in s.checks)
@@ -237,7 +237,7 @@ def _cause(cause: Cause, docs: Path) -> str:
 
 
 def _pair(name: str, docs: Path) -> Iterator[str]:
-    """The program that shows the fault, what is said of it, and the program mended, with the change in relief."""
+    """The program with the fault, the failure it gives, and the fixed program, with the changed lines highlighted."""
     folder = docs / "causes" / name
     broken, fixed = ((folder / f"{which}.py").read_text(encoding="utf-8").splitlines() for which in ("broken", "fixed"))
     gone, new = _changed(broken, fixed)
@@ -250,7 +250,7 @@ def _pair(name: str, docs: Path) -> Iterator[str]:
 
 
 def _changed(broken: list[str], fixed: list[str]) -> tuple[list[int], list[int]]:
-    """Line numbers, from 1, that only one of the two has; docstrings differ anyway."""
+    """The numbers, from 1, of lines that only one of the two has. Without line 1, as their docstrings always differ."""
     gone, new = [], []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, broken, fixed, autojunk=False).get_opcodes():
         if kind != "equal":
@@ -362,7 +362,7 @@ def _json(docs: Path) -> str:
 
 
 def _read(page: str) -> tuple[str, dict[str, str]]:
-    """A docstring page: its statement, and its sections by title."""
+    """The statement of a docstring page, and its sections by title."""
     first, *rest = page.splitlines()
     sections: dict[str, list[str]] = {}
     for line in rest:

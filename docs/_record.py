@@ -1,6 +1,6 @@
-"""`python docs/_record.py`: run the broken programs, and keep what they are told beside them.
+"""`python docs/_record.py`: runs the broken programs, and writes the failure of each next to it.
 
-The pages show these records; the tests hold them against fresh ones, up to numbers. Run it after a change of wording.
+The pages show these records; the tests compare them with fresh ones, numbers aside. Run it after a change of wording.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ EXAMPLE = "parameters-not-in-optimizer"
 NODEID = "test_train.py::test_training[gradients_flow]"
 
 
-#: What only an accelerator shows. Its pages are recorded on a CPU that is taken for one.
+#: Causes that only show on an accelerator. They are recorded on a CPU that pretends to be one.
 ON_AN_ACCELERATOR = ("device-sync",)
-#: What only shows beside an earlier revision: the mended program is that.
+#: Causes that only show next to an earlier revision, which is the fixed program.
 TWO_REVISIONS = ("throughput-regression",)
 
 
 @contextmanager
 def revisions(cause: str, which: str) -> Iterator[Path]:
-    """A repository in which the mended program is committed, and this one is what became of it since."""
+    """A repository whose commit holds the fixed program, and whose uncommitted state is this one."""
     with tempfile.TemporaryDirectory() as temporary:
         folder, pages = Path(temporary), HERE / "causes" / cause
         who = ("-c", "user.name=docs", "-c", "user.email=docs@example.org", "-c", "commit.gpgsign=false")
@@ -41,9 +41,9 @@ def revisions(cause: str, which: str) -> Iterator[Path]:
 
 
 def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | None = None, gates=None):
-    """Of the program, read from its own folder so that places are short. One with gates is about speed.
+    """The report on a program, run in its own folder so that paths are short. A program with `GATES` is about speed.
 
-    `gates`: others than those of the program, whose speeds are those of one machine.
+    `gates` override those of the program, which fit the speed of one machine.
     """
     from pytest_trainhealth import diagnose
     from pytest_trainhealth.observe.signals.speed import slow_calls
@@ -60,15 +60,15 @@ def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | N
     try:
         program = runpy.run_path(str(folder / f"{which}.py"))
         checks = ("keeps_throughput",) if "GATES" in program else BATTERY
-        asked = {**program.get("GATES", {}), **(gates or {})}
-        return diagnose(program["training"], checks, name="test_training", seed=seed, **asked)
+        limits = {**program.get("GATES", {}), **(gates or {})}
+        return diagnose(program["training"], checks, name="test_training", seed=seed, **limits)
     finally:
         slow_calls.device_of = device_of
         os.chdir(before)
 
 
 def failure(report) -> str:
-    """The chart that a reader meets first: of the surest verdict."""
+    """The chart that a reader sees first, that of the surest verdict."""
     from pytest_trainhealth.reports.overview import told_once
     from pytest_trainhealth.reports.text import verdict_text
 
@@ -76,7 +76,7 @@ def failure(report) -> str:
 
 
 def example(report) -> dict:
-    """A file as `--trainhealth-json` writes it, of one failed check."""
+    """The content of a file that `--trainhealth-json` writes, for one failed check."""
     failed = next(verdict for verdict in report.verdicts if verdict.failed)
     return {"version": 1, "complete": True, "interrupted": False, "verdicts": [{"nodeid": NODEID, **failed.to_json()}]}
 

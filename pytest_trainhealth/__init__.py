@@ -1,27 +1,27 @@
 """Training health as a test suite for PyTorch models.
 
-The flow, one way::
+The flow, in one direction::
 
     Training --observe--> Trace --checks--> Symptom --causes--> Finding(s) --reports--> text, JSON
                   ^                                    |
                   +-------- cure, from the same start -+
 
-The rooms, from the ground up; none imports from one below it in this list, and a contract test holds them to it:
+The rooms, from the ground up. No room imports from one further down this list, and a contract test enforces that:
 
-`settings.py`, `wording.py`, `records/`   one table of settings, figures as words, what everything is written down in
-`analysis/`                               pure readings of a trace
-`checks/`, `causes/`                      a trace is judged, a symptom explained; neither knows the other
-`tensors/`, `state/`, `training.py`       torch, but nothing recorded yet; `Training` is what users hand in
-`observe/`                                a run and all that is recorded of it
+`settings.py`, `wording.py`, `records/`   the table of settings, figures in words, and the records of every result
+`analysis/`                               pure functions that read a trace
+`checks/`, `causes/`                      judge a trace, explain a symptom; neither knows the other
+`tensors/`, `state/`, `training.py`       use torch but record nothing; a `Training` is what users pass in
+`observe/`                                a run, and everything that is recorded of it
 `interventions/`                          cures and conditions: hooks on a run
 `programs/`                               what can be run again from its start
 `engine/`                                 judges, confirms, diagnoses, tries cures
-`stress/`, `reproducers/`, `compare/`     on top of the engine; none knows the others
-`examine.py`, `api.py`                    the pipeline, and what users call outside of pytest
-`reports/`                                lay out what others have found and stated
-`plugin/`                                 pytest's side; `plugin/hooks.py` is what pytest loads
+`stress/`, `reproducers/`, `compare/`     build on the engine; none knows the others
+`examine.py`, `api.py`                    the pipeline, and what users call outside pytest
+`reports/`                                lay out what the other rooms have found and stated
+`plugin/`                                 everything pytest calls; pytest loads `plugin/hooks.py`
 
-The names below are looked up on first use, so that pytest's start-up never imports torch.
+The public names below are imported on first use, so that pytest's start-up never imports torch.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def __getattr__(name: str) -> Any:
 
 
 def if_imported(name: str) -> Any:
-    """One of the names above where its module was imported already, and None otherwise: to ask costs no import."""
+    """One of the public names if its module is imported already, else None. Never imports anything itself."""
     module = sys.modules.get(f"{__name__}.{_HOMES[name]}")
     return None if module is None else getattr(module, name)
 

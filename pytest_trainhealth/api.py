@@ -1,4 +1,4 @@
-"""What users call outside of pytest: a whole battery on a training, and the replay of a failure that was kept."""
+"""What users call outside pytest: the whole battery on a training, and the replay of a reproducer."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def diagnose(
     reproducers: str | os.PathLike[str] | None = None,
     **settings: Any,
 ) -> Report:
-    """Run the battery outside pytest. `checks` takes names, or "all" for those too that otherwise need a marker.
+    """Run the battery outside pytest. `checks`: names of checks, or "all" to include those that need their own marker.
 
-    `reproducers`: a folder for files that `replay()` takes, one for each training that does not stay finite.
+    `reproducers`: a folder for files that `replay()` reads, one for each check in which the training is not finite.
     """
     values = keywords_of(checks, settings, "diagnose")
     training = name or _name_of(subject)
@@ -41,7 +41,7 @@ def diagnose(
 
 
 def replay(file: str | os.PathLike[str], subject: Training | Callable[[], object]) -> Verdict:
-    """The step that a reproducer holds, on a training (best: the function that makes it). Prints as its chart."""
+    """Take the step in a reproducer again, on a training or, better, the function that makes it. Prints as a chart."""
     saved = replace(read(file), call=0)
     return examine(subject, Request(saved.check, saved.training, saved.seed, replays=saved))
 

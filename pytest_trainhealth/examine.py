@@ -59,9 +59,9 @@ SECOND_OPINIONS: dict[str, Callable[[Verdict, Examination], Verdict]] = {"one_th
 
 
 def examine(subject: Subject, request: Request, shared: SharedResults | None = None) -> Verdict:
-    """One check. A callable is rebuilt for every run under the same seed; one that returns None is watched.
+    """Runs one check. A callable is called again for every run, under the same seed; one that returns None is watched.
 
-    `shared`: what earlier checks of the same training have found; what this one finds is added.
+    `shared`: what earlier checks of the same training have found; this check adds what it finds.
     """
     began, check, saved = time.perf_counter(), find_check(request.check), request.replaying
     seed = request.seed if saved is None else saved.seed
@@ -106,7 +106,7 @@ def _comparison(subject: Subject, request: Request, plan: RunPlan) -> Comparison
 
 
 def _with_speed(verdict: Verdict, examination: Examination) -> Verdict:
-    """With what else there is to say of a check that times steps."""
+    """The verdict with the second opinion of its check, and with operation counts if the check times steps."""
     check, trace = examination.check, examination.untreated
     if check.second_opinion is not None:
         verdict = SECOND_OPINIONS[check.second_opinion](verdict, examination)
@@ -161,14 +161,14 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int) -> It
     if not trace.losses and not trace.update_count:
         nothing = "nothing to check: the test returned nothing and trained nothing"
         raise NotATraining(f"{nothing} that {request.check} could watch")
-    # with a clock to keep, the test runs once more, this time as what the clock times
+    # with a timer, the first run does not count: the test runs once more, and the timer times that run
     yield WatchedProgram(factory, seed, first_run=trace if plan.wrap.timer is None else None)
 
 
 def _threads(check: Check, request: Request) -> int:
-    """0 leaves torch its own number. Workers share: too many threads on a busy machine are ten times slower."""
+    """0 keeps torch's own number. Workers share the cores: too many threads on a busy machine are ten times slower."""
     requested = request.values.get("threads", 1)
-    if check.times_steps or (not requested and request.workers == 1):  # speed is that of the user's own setting
+    if check.times_steps or (not requested and request.workers == 1):  # speed is measured with the user's own setting
         return 0
     return max(1, (requested or torch.get_num_threads()) // request.workers)
 
@@ -176,10 +176,10 @@ def _threads(check: Check, request: Request) -> int:
 def _device(name: str | None) -> torch.device | None:
     if name is None:
         return None
-    here = ["cpu"]
+    available = ["cpu"]
     if torch.accelerator.is_available():
         accelerator = torch.accelerator.current_accelerator()
-        here.append(str(accelerator))
-    if name.partition(":")[0] not in here:
-        raise WrongSetting(f"--trainhealth-device: there is no {name!r} on this machine. Here: {', '.join(here)}")
+        available.append(str(accelerator))
+    if name.partition(":")[0] not in available:
+        raise WrongSetting(f"--trainhealth-device: there is no {name!r} on this machine. Here: {', '.join(available)}")
     return torch.device(name)

@@ -104,8 +104,8 @@ def _why(loading: LoadingRecord | None, computing: float, moving: bool) -> str:
 def _places(loading: LoadingRecord | None) -> tuple[Place, ...]:
     if loading is None:
         return ()
-    dearest = loading.collate_place if _collates(loading) else loading.item_place
-    return () if dearest is None else (dearest,)
+    slowest = loading.collate_place if _collates(loading) else loading.item_place
+    return () if slowest is None else (slowest,)
 
 
 def _fix(loading: LoadingRecord | None, computing: float, moving: bool, cores: int) -> Fix:

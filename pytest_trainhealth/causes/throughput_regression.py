@@ -69,8 +69,8 @@ def _waiting(comparison: Comparison) -> tuple[Evidence, ...]:
     grew = comparison.wait_here - comparison.wait_there
     if grew <= _WAITS_LONGER * comparison.other:
         return ()
-    there, here = (wording.short(1e3 * seconds) for seconds in (comparison.wait_there, comparison.wait_here))
-    return (Evidence(f"waiting for data {there} -> {here} ms a step", grew),)
+    other, current = (wording.short(1e3 * seconds) for seconds in (comparison.wait_there, comparison.wait_here))
+    return (Evidence(f"waiting for data {other} -> {current} ms a step", grew),)
 
 
 def _operators(grown: tuple[OperatorTime, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The comparison from its beginning to its end: a revision and a training in, a record out."""
+"""The whole comparison: a revision and a training in, a `Comparison` out."""
 
 from __future__ import annotations
 
@@ -26,30 +26,29 @@ from .revision import Revision
 from .test_locator import TestLocator, of_function
 from .worktree import Worktree, worktree
 
-#: Steps whose losses are held against each other; steps under the profiler, and how many times each side is looked at.
-#: By judgement: 20 losses show where two trainings part, and of 5 looks under the profiler the least is that of a quiet
-#: machine.
+#: Steps whose losses are compared; steps under the profiler, and how many times each revision is profiled. By
+#: judgement: 20 losses show where two trainings part, and the least of 5 profiles is that of a quiet machine.
 _FIRST_LOSSES, _PROFILED, _LOOKS = 20, 3, 5
-#: Steps to memorise one batch in, and the share of the time that is left that they may take. The steps are those of
-#: `overfits_one_batch`; the share is by judgement, a note must not cost the comparison.
+#: Steps to memorise one batch in, and the share of the remaining time they may take. The steps are those of
+#: `overfits_one_batch`; the share is by judgement: a note must not cost the comparison itself.
 _MEMORISING, _SHARE = 200, 0.25
-#: The check's own steps and a diagnosis need time, too. By judgement: they share what is left, 120 s of 300.
+#: The check's own steps and a diagnosis need time too. By judgement: they share what is left, 120 s of 300.
 _SHARE_OF_BUDGET = 0.6
 
 
 @dataclass(frozen=True)
 class Terms:
-    """On which both revisions are compared."""
+    """What both revisions have in common during a comparison."""
 
     revision: str
     tolerance: float
     deadline: float
     check: str
     seed: int
-    #: torch's number, the same for both.
+    #: torch's number of threads, the same for both.
     threads: int
     device: str | None
-    #: Steps that the check itself takes from one start.
+    #: Steps that the check itself takes from one start, so that the training has to bear as many.
     promised: int
 
     @property
@@ -82,13 +81,13 @@ def with_revision(subject: object, request: Request, plan: RunPlan) -> Compariso
 
 
 def compare(locator: TestLocator, terms: Terms) -> Comparison:
-    """`WrongSetting` where there is no such revision."""
+    """Raises `WrongSetting` if there is no such revision."""
     revision, tolerance, deadline = terms.revision, terms.tolerance, terms.deadline
     try:
         top = top_of(locator.file.parent)
         commit = commit_of(top, revision)
         notes = of_files(uncommitted(top), dependencies_differ(top, commit), revision)
-        with worktree(top, commit) as made, _sides(locator, made, terms) as (current, other):
+        with worktree(top, commit) as made, _both_revisions(locator, made, terms) as (current, other):
             pairs, threads_notes = _timed(current, other, terms)
             notes += threads_notes
             found = pairs.found()
@@ -104,46 +103,46 @@ def compare(locator: TestLocator, terms: Terms) -> Comparison:
 
 
 @contextmanager
-def _sides(locator: TestLocator, other: Worktree, terms: Terms) -> Iterator[tuple[Revision, Revision]]:
-    """Both are started before either is waited for: most of it is importing torch."""
+def _both_revisions(locator: TestLocator, other: Worktree, terms: Terms) -> Iterator[tuple[Revision, Revision]]:
+    """Starts both processes before it waits for either: most of the time goes into importing torch."""
     top = other.top
     if not locator.file.resolve().is_relative_to(top):
         raise CannotCompare(f"{locator.file.name} is not in the repository {top}")
     with ExitStack() as ended:
-        sides: list[Revision] = []
-        for name, side in (("here", top), (f"at {terms.revision}", other.folder)):
-            folders = Folders(top, side)
+        revisions: list[Revision] = []
+        for name, root in (("here", top), (f"at {terms.revision}", other.folder)):
+            folders = Folders(top, root)
             path = folders.import_path(sys.path, sys.modules)
-            order = locator.order(folders, other.around / f"cache-{len(sides)}")
-            order |= {**terms.build, "top": str(top), "side": str(side), "worktree": other.to_json(), "path": path}
-            sides.append(ended.enter_context(Revision(name, order, terms.deadline)))
-        for each in sides:
+            order = locator.order(folders, other.around / f"cache-{len(revisions)}")
+            order |= {**terms.build, "top": str(top), "root": str(root), "worktree": other.to_json(), "path": path}
+            revisions.append(ended.enter_context(Revision(name, order, terms.deadline)))
+        for each in revisions:
             each.ready()
-        yield sides[0], sides[1]
+        yield revisions[0], revisions[1]
 
 
 def _timed(current: Revision, other: Revision, terms: Terms) -> tuple[Pairs, list[str]]:
-    """Pairs, and why with other threads than the user's."""
+    """The timed pairs, and a note if they ran with another number of threads than the user's."""
     notes = thread_counts.settle((current, other), terms.threads)
     return paired(current, other, terms.tolerance, terms.deadline), notes
 
 
 def _grown(current: Revision, other: Revision) -> tuple[OperatorTime, ...]:
     try:
-        looks = [[side.ask("profile", _PROFILED)["operators"] for side in (current, other)] for _ in range(_LOOKS)]
+        looks = [[each.ask("profile", _PROFILED)["operators"] for each in (current, other)] for _ in range(_LOOKS)]
         return grown_operators([look[0] for look in looks], [look[1] for look in looks])
-    except CannotCompare:  # the times stand, with the operators or without
+    except CannotCompare:  # the times are valid without the operators too
         return ()
 
 
 def _dynamics(current: Revision, other: Revision, revision: str, deadline: float, step: float) -> list[str]:
-    """Whether the training itself is another: its first losses, and how soon it knows one batch by heart."""
+    """Notes on whether the training itself differs: in its first losses, and in how soon it memorises one batch."""
     try:
-        losses = [side.ask("losses", _FIRST_LOSSES)["losses"] for side in (current, current, other)]
+        losses = [each.ask("losses", _FIRST_LOSSES)["losses"] for each in (current, current, other)]
         notes = of_losses(losses[0], losses[1], losses[2], revision)
         affordable = int(_SHARE * (deadline - time.monotonic()) / (2 * max(step, 1e-6)))
         if affordable >= _MEMORISING:
-            taken = [side.ask("memorise", _MEMORISING)["steps"] for side in (current, other)]
+            taken = [each.ask("memorise", _MEMORISING)["steps"] for each in (current, other)]
             notes += of_memorising(taken[0], taken[1], revision)
         return notes
     except CannotCompare as why:

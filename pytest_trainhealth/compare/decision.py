@@ -1,12 +1,12 @@
-"""Slower, not slower, or too noisy to tell: decided on paired ratios alone.
+"""Slower, not slower, or too noisy to tell: decides on paired ratios alone.
 
 The rule, with a tolerance of 10 %: *slower* when the whole 99 % confidence interval of the median ratio is above 1.10,
 *not slower* when all of it is below, however wide it is. Where 1.10 lies inside: *too wide* when the interval spans
 more than twice the tolerance, or when the median is above 1.10, and *not slower* otherwise.
 
-How often it says *slower*, of 400 made-up comparisons of 30 to 200 pairs (the noise of
-`tests/compare/test_decision.py`: a quiet machine, one where every fifth round is interrupted, tails that have no
-variance), with every look on the way:
+How often the rule says *slower*, in 400 simulated comparisons of 30 to 200 pairs, every early look included. The noise
+is that of `tests/compare/test_decision.py`: a quiet machine, one where every fifth round is interrupted, and tails so
+heavy that they have no variance.
 
     truly slower by   0 %   3 %   9 %   10 %   15 %   20 %
     quiet             0     0     0     4      400    400
@@ -27,10 +27,10 @@ from typing import Literal
 
 Outcome = Literal["slower", "not slower", "too wide"]
 
-#: Of the interval that decides: one comparison in 100 may be wrong by chance.
+#: The confidence of the interval that decides: one comparison in 100 may be wrong by chance.
 CONFIDENCE = 0.99
-#: Who looks again and again is wrong more often: what ends a comparison early has to be surer. By judgement: one in
-#: 500, a fifth of the errors that the last look may make.
+#: Looking again and again is wrong more often, so a look that ends a comparison early has to be surer. By judgement:
+#: one error in 500, a fifth of what the last look may make.
 WHILE_LOOKING = 0.998
 
 
@@ -49,24 +49,24 @@ class Interval:
 
 
 def interval(ratios: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """From one of the smallest ratios to one of the largest: each is below the true median as often as a coin shows
-    heads, whatever the distribution, and that of a busy machine has heavy tails and several humps."""
+    """The interval runs from one of the smallest ratios to one of the largest. Each ratio is below the true median as
+    often as a coin shows heads, whatever the distribution; on a busy machine that has heavy tails and several humps."""
     logs = sorted(math.log(ratio) for ratio in ratios)
     middle = math.exp(median(logs))
     left_out = _left_out(len(logs), confidence)
     if left_out is None:
         return Interval(middle, 0.0, math.inf, len(logs))
     whole, share = left_out
-    low, high = ((1 - share) * side[whole] + share * side[whole + 1] for side in (logs, logs[::-1]))
+    low, high = ((1 - share) * ranked[whole] + share * ranked[whole + 1] for ranked in (logs, logs[::-1]))
     return Interval(middle, math.exp(low), math.exp(high), len(logs))
 
 
 @cache
 def _left_out(count: int, confidence: float) -> tuple[int, float] | None:
-    """How many ratios at either end: so many, and a share of the way to the next.
+    """How many ratios to leave out at either end: a whole number, and a share of the way to the next ratio.
 
-    The share is that of Hettmansperger and Sheather (1986): whole ones alone give 99.3 % where 99 % are asked for.
-    None where all of them are not enough: 99 % take eight.
+    The share follows Hettmansperger and Sheather (1986): whole numbers alone give 99.3 % where 99 % are wanted.
+    None if there are too few ratios: 99 % needs eight.
     """
     whole, before, missed = 0, 0.0, 2 / 2**count
     while missed <= 1 - confidence:

@@ -1,4 +1,4 @@
-"""What else is not the same on both sides. Told as notes: none of it is wrong by itself."""
+"""What else differs between the two revisions. Reported as notes: none of it is wrong by itself."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from statistics import median
 from .. import wording
 from ..records.comparison import NO_OPERATORS, OperatorTime
 
-#: A sum in another order changes the seventh digit, and twenty steps make little of it; another rate or initialisation
-#: changes the first ones. By judgement: between the two.
+#: A sum in another order changes the seventh digit, and 20 steps hardly amplify that; another learning rate or
+#: initialisation changes the first digits. By judgement: between the two.
 _SAME_LOSS = 1e-3
-#: Fewer steps more or less are a matter of luck. By judgement: it makes a note and no verdict.
+#: A smaller difference in steps, relative to all, is a matter of luck. By judgement: it makes a note, not a verdict.
 _SAME_STEPS = 0.2
-#: The same for trainings that need few. By judgement: it makes a note and no verdict.
+#: The same in steps, for trainings that need few. By judgement: it makes a note, not a verdict.
 _FEW_STEPS = 5
-#: An operator that takes this much longer, as a share of the whole step, is worth naming. By judgement: what is smaller
-#: explains nothing of a step that became slower by 5 % and more.
+#: An operator is worth naming if it takes this much longer, as a share of the whole step. By judgement: less than that
+#: does not explain a step that became slower by 5 % or more.
 _GREW = 0.02
-#: And by this share of itself: one that nobody had touched took 0.815 ms there and 0.931 here, 14 % more.
+#: It must also have grown by this share of itself: an operator nobody had touched took 0.815 ms at the other revision
+#: and 0.931 ms at the current one, 14 % more.
 _GREW_ITSELF = 0.2
-#: For the reader. By judgement: what comes behind the first 5 is small.
+#: How many to show. By judgement: what comes after the first 5 is small.
 _MOST_OPERATORS = 5
-#: By judgement: losses this small are 0 but for rounding.
+#: By judgement: losses this small are 0, apart from rounding.
 _NO_LOSS = 1e-9
 
-#: Milliseconds by name.
+#: Milliseconds by the name of the operator.
 Operators = Mapping[str, float]
 
 
 def of_losses(current: Sequence[float], again: Sequence[float], other: Sequence[float], revision: str) -> list[str]:
-    """`again`: the near side's once more. Where these differ, the start is another each time, and nothing is told."""
+    """`again`: a second run of the current revision. If it differs from `current`, the training starts differently each
+    time, and there is nothing to note."""
     if _first_difference(current, again) is not None:
         return []
     step = _first_difference(current, other)
@@ -60,7 +62,8 @@ def of_files(uncommitted: int, dependencies: Sequence[str], revision: str) -> li
 
 
 def grown_operators(current: Sequence[Operators], other: Sequence[Operators]) -> tuple[OperatorTime, ...]:
-    """Those that take longer here. Of several looks the least: other work on the machine only ever adds to it."""
+    """The operators that take longer in the current revision. The least of several profiles counts: other work on the
+    machine can only add to it."""
     names = {name for look in current for name in look if not name.startswith(NO_OPERATORS)}
     rows = [OperatorTime(name, _least(current, name), _least(other, name)) for name in sorted(names)]
     worth = _GREW * median(sum(look.values()) for look in other)

@@ -1,4 +1,4 @@
-"""What there is to know of a git repository: its top folder, a revision's commit, what is not committed."""
+"""What a comparison needs to know of a git repository: its top folder, a revision's commit, what is not committed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..settings import WrongSetting
 
-#: Set inside git's own hooks, where a test run before a push would find the wrong repository by them.
+#: Variables that git sets inside its own hooks. They would lead a test run in a pre-push hook to the wrong repository.
 _OF_A_HOOK = {
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -18,7 +18,7 @@ _OF_A_HOOK = {
     "GIT_PREFIX",
     "GIT_NAMESPACE",
 }
-#: What installs a project's dependencies.
+#: Files that say which dependencies a project has.
 _DEPENDENCIES = (
     "pyproject.toml",
     "setup.py",
@@ -32,21 +32,21 @@ _DEPENDENCIES = (
     "Pipfile.lock",
     "environment*.yml",
 )
-#: Until git is given up. By judgement: a large repository takes its time, and one that asks for a password waits
-#: forever.
+#: Seconds until git is given up. By judgement: a large repository takes its time, and one that asks for a password
+#: waits forever.
 _MOST_SECONDS = 120
 
 
 class CannotCompare(Exception):
-    """Why there is nothing to judge, in one line."""
+    """There is nothing to judge; the message says why, in one line."""
 
 
 class OutOfTime(CannotCompare):
-    """Nothing else is the matter: what was told before stands."""
+    """Only the time ran out: everything measured before is still valid."""
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What git answers. `CannotCompare` with the first line of what it complains about."""
+    """What git prints. Raises `CannotCompare` with the first line of git's error."""
     done = run(folder, *arguments)
     if done.returncode:
         message = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[0]
@@ -55,10 +55,10 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process group of its own, so that Ctrl-C does not stop it halfway; and without hooks."""
+    """Runs git in a process group of its own, so that Ctrl-C does not stop it halfway, and without hooks."""
     environment = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
     environment["LC_ALL"] = "C"
-    environment["GIT_OPTIONAL_LOCKS"] = "0"  # to look at a repository must not rewrite its index
+    environment["GIT_OPTIONAL_LOCKS"] = "0"  # looking at a repository must not rewrite its index
     try:
         return subprocess.run(
             ["git", "-c", f"core.hooksPath={os.devnull}", "-C", str(folder), *arguments],
@@ -96,10 +96,10 @@ def commit_of(top: Path, revision: str) -> str:
 
 
 def uncommitted(top: Path) -> int:
-    """Files that differ from the last commit, new ones included."""
+    """How many files differ from the last commit, new ones included."""
     return len(git(top, "status", "--porcelain", "--untracked-files=all").splitlines())
 
 
 def dependencies_differ(top: Path, commit: str) -> list[str]:
-    """Both sides run with what is installed now; what the other revision asked for may be something else."""
+    """Both revisions run with what is installed now, though the other one may have asked for something else."""
     return git(top, "diff", "--name-only", commit, "--", *(f":(glob){name}" for name in _DEPENDENCIES)).splitlines()

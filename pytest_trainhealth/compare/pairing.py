@@ -1,11 +1,13 @@
-"""Two sides take turns: A B B A A B B A. What befalls the machine befalls both, and only ratios are looked at.
+"""The two revisions take turns: A B B A A B B A. What happens to the machine happens to both, and only ratios count.
 
-Interleaving matters more than any test: of the same code run one after the other, medians spanned 0.61 to 1.63.
+Interleaving matters more than any statistical test: when the same code ran one after the other, ratios of medians
+spanned 0.61 to 1.63.
 
-Four rounds give one ratio, that of their sums: where only every second step has become slower, those of a turn have to
-be added up before they are divided. On a machine with every core busy the scheduler favours who has just slept, so that
-the ratio of A B and that of B A may be as far apart as 0.76 and 1.35 with the same code; together they say 1.01. Taken
-as two, a hundred pairs had an interval of 0.82 to 1.26, and as one of 0.98 to 1.05.
+Four rounds make one turn and give one ratio, that of their sums: if only every second step has become slower, the steps
+of a turn have to be added up before they are divided. On a machine with every core busy, the scheduler favours the
+process that has just slept, so that with the same code the ratio of A B and that of B A may be as far apart as 0.76 and
+1.35; together they give 1.01. Taken as two, a hundred pairs had an interval of 0.82 to 1.26, and as one of 0.98 to
+1.05.
 """
 
 from __future__ import annotations
@@ -20,41 +22,39 @@ from .decision import WHILE_LOOKING, Interval, interval, settled
 from .git import OutOfTime
 from .step_sync import Paced, Taken, Untimed, together
 
-#: Shorter rounds measure the switch from one process to the other rather than the steps. By judgement: fifty times a
-#: step of a millisecond.
+#: Shorter rounds measure the switch between the processes rather than the steps. By judgement: 50 steps of 1 ms.
 ROUND_SECONDS = 0.05
-#: Eight turns, two pairs each, are the fewest that have a 99 % interval.
+#: In pairs. Eight turns of two pairs each are the fewest that have a 99 % interval.
 FEWEST, FIRST_LOOK, MOST, BETWEEN_LOOKS = 16, 30, 200, 10
-#: However short a step is. By judgement: 50 ms of steps of 0.1 ms.
+#: The limit for very short steps. By judgement: 50 ms of steps of 0.1 ms.
 _MOST_STEPS_A_ROUND = 500
-#: However long a step is, where there is time: of steps that come in twos or threes a turn then has as many of each. By
-#: judgement: loops that do something else at every fourth step are rare.
+#: The least for long steps, if there is time: when steps alternate in twos or threes, a turn then has as many of each
+#: kind. By judgement: loops that do something else at every 4th step are rare.
 _LEAST_STEPS_A_ROUND = 3
-#: Steps of such a round that are not timed, on average: one or two in a turn's first, two or four in its second. The
-#: mean of 1, 2, 2 and 4.
+#: How many steps of such a round are not timed, on average: 1 or 2 in a turn's first round, 2 or 4 in its second.
 _UNTIMED = 2.25
-#: Memory pools fill, code paths warm up, a DataLoader starts its workers. As many as `pace.LEAST_WARM_UP`, 5.
+#: Memory pools fill, code paths warm up, a DataLoader starts its workers. As many as `timing.LEAST_WARM_UP`, 5.
 WARM_UP = 5
 
 
 class TooFewPairs(Exception):
-    """The time budget was used up before anything could be said."""
+    """The time budget was used up before anything could be decided."""
 
 
 @dataclass
 class Pairs:
-    """Seconds a step, round by round, always an even number of them on each side."""
+    """Seconds a step in each round, always an even number of rounds for each revision."""
 
     current: list[float] = field(default_factory=list)
     other: list[float] = field(default_factory=list)
     steps_a_round: int = 1
     #: Of these, the seconds that a step waited for data.
-    wait_here: list[float] = field(default_factory=list)
-    wait_there: list[float] = field(default_factory=list)
+    current_waits: list[float] = field(default_factory=list)
+    other_waits: list[float] = field(default_factory=list)
 
     @property
     def turns(self) -> list[tuple[float, float]]:
-        """Seconds a step here and there, both rounds of a turn together."""
+        """Seconds a step of the current and of the other revision, both rounds of a turn together."""
         both = zip(_twos(self.current), _twos(self.other), strict=True)
         return [((a + a_again) / 2, (b + b_again) / 2) for (a, a_again), (b, b_again) in both]
 
@@ -64,37 +64,37 @@ class Pairs:
 
     @property
     def typical(self) -> tuple[float, float]:
-        """Seconds a step here and there, in the turn that has the median ratio (or between two such turns).
+        """Seconds a step of both revisions, in the turn that has the median ratio (or between two such turns).
 
-        Medians of each side by itself may have another ratio than the one that is told: a machine that was slow for
-        a while was so for both.
+        The medians of each revision by itself may have another ratio than the one that is reported: a machine that was
+        slow for a while was slow for both.
         """
         turns = sorted(self.turns, key=lambda turn: turn[0] / turn[1])
-        (current, other), (here_too, there_too) = turns[(len(turns) - 1) // 2], turns[len(turns) // 2]
-        return math.sqrt(current * here_too), math.sqrt(other * there_too)
+        (current, other), (next_current, next_other) = turns[(len(turns) - 1) // 2], turns[len(turns) // 2]
+        return math.sqrt(current * next_current), math.sqrt(other * next_other)
 
     @property
     def waits(self) -> tuple[float, float]:
-        """Seconds a step that either side waits for data, in most rounds."""
-        return median(self.wait_here or [0.0]), median(self.wait_there or [0.0])
+        """Seconds a step that each revision waits for data: the median of its rounds."""
+        return median(self.current_waits or [0.0]), median(self.other_waits or [0.0])
 
     def add(self, a: Taken, b: Taken, b_again: Taken, a_again: Taken) -> None:
-        """A turn."""
+        """Adds a turn."""
         for taken in (a, a_again):
             self.current.append(taken.seconds_a_step)
-            self.wait_here.append(taken.waited_a_step)
+            self.current_waits.append(taken.waited_a_step)
         for taken in (b, b_again):
             self.other.append(taken.seconds_a_step)
-            self.wait_there.append(taken.waited_a_step)
+            self.other_waits.append(taken.waited_a_step)
 
     def found(self) -> Interval:
         return interval(self.ratios)
 
 
 def paired(current: Paced, other: Paced, tolerance: float, deadline: float = math.inf) -> Pairs:
-    """More pairs until the interval settles the question, or there are 200, or the time is used up."""
+    """Collects pairs until the interval settles the question, or there are 200, or the time is used up."""
     pace = together(current, other)
-    warm = [side.steps(pace.untimed, pace.timed(WARM_UP)) for side in (current, other)]
+    warm = [each.steps(pace.untimed, pace.timed(WARM_UP)) for each in (current, other)]
     steps = pace.timed(_steps_a_round([median(taken.seconds) for taken in warm], deadline - time.monotonic()))
     untimed, apart = Untimed(pace, steps), any(taken.broke_off for taken in warm)
     pairs, lasted = Pairs(steps_a_round=steps), 0.0
@@ -104,11 +104,11 @@ def paired(current: Paced, other: Paced, tolerance: float, deadline: float = mat
             if apart:
                 together(current, other)
             order = ((current, first), (other, first), (other, second), (current, second))
-            rounds = [side.steps(skipped, steps) for side, skipped in order]
-        except OutOfTime:  # what is complete stands
+            rounds = [revision.steps(skipped, steps) for revision, skipped in order]
+        except OutOfTime:  # complete turns are still valid
             break
         apart = any(taken.broke_off for taken in rounds)
-        if apart:  # no longer the same steps
+        if apart:  # the two no longer take the same steps
             continue
         pairs.add(*rounds)
         lasted = time.monotonic() - began
@@ -122,7 +122,7 @@ def paired(current: Paced, other: Paced, tolerance: float, deadline: float = mat
 
 
 def _steps_a_round(warm: Sequence[float], left: float) -> int:
-    """Fewer than three only where these would not leave time for a first look."""
+    """Fewer than three only if three would not leave time for a first look."""
     enough = math.ceil(ROUND_SECONDS / max(min(warm), 1e-6))
     affordable = int(left / (FIRST_LOOK * sum(warm)) - _UNTIMED) if math.isfinite(left) else _LEAST_STEPS_A_ROUND
     least = max(1, min(_LEAST_STEPS_A_ROUND, affordable))

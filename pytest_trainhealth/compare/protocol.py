@@ -1,4 +1,4 @@
-"""One JSON object a line, each way: requests to a side, answers from it. Prints of the user's code stay out of it."""
+"""Requests to the process of a revision and its answers: one JSON object a line, and nothing the user's code prints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ended(Exception):
 
 
 class Client:
-    """The asking end. A thread reads, because a pipe cannot be waited for with a time limit on every system."""
+    """The end that asks. A thread reads, because not every system can wait for a pipe with a time limit."""
 
     def __init__(self, requests: IO[str], answers: IO[str]) -> None:
         self._requests = requests
@@ -34,7 +34,7 @@ class Client:
     def _read(self, answers: IO[str]) -> None:
         with answers:
             for line in answers:
-                with suppress(ValueError):  # printed before we could take the stream: a sitecustomize, for one
+                with suppress(ValueError):  # printed before `Server` took the stream, by a sitecustomize for example
                     self._answers.put(json.loads(line))
         self._answers.put(None)
 
@@ -55,14 +55,14 @@ class Client:
         return found
 
     def close(self) -> None:
-        """After the process has ended: the reader comes to the end of its file."""
+        """Call this after the process has ended: only then does the reader reach the end of its stream."""
         with suppress(OSError):
             self._requests.close()
         self._reader.join(timeout=5)
 
 
 class Server:
-    """The answering end: takes standard input and output for itself, and leaves nothing and the error stream there."""
+    """The end that answers. Takes over standard input and output: user code then reads nothing and prints to stderr."""
 
     def __init__(self) -> None:
         self._requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
@@ -72,12 +72,12 @@ class Server:
         os.close(nothing)
         os.dup2(2, 1)
         self.dismissed = False
-        #: Somebody has asked, and waits.
+        #: A request came that has no answer yet.
         self.owes = False
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
 
     def requests(self) -> Iterator[Message]:
-        """Until it is told to quit, or nobody is left who could."""
+        """Yields requests until one says to quit, or the client is gone."""
         while not self.dismissed and (line := self._requests.readline()):
             request = json.loads(line)
             self.dismissed = request.get("ask") == "quit"
@@ -86,7 +86,7 @@ class Server:
                 yield request
 
     def deserted(self) -> bool:
-        """Waits for the end: whether whoever asked is gone without a word, killed for one."""
+        """Waits for the end. True if the client is gone without saying quit, because it was killed for example."""
         for _ in self.requests():
             pass
         return not self.dismissed

@@ -1,4 +1,4 @@
-"""One side from outside: a process that is started, asked and ended, whatever happens in between."""
+"""A revision as seen from outside: a process that is started, asked and, whatever happens in between, ended."""
 
 from __future__ import annotations
 
@@ -19,28 +19,30 @@ from .git import CannotCompare, OutOfTime
 from .protocol import Client, Ended, Message, Silence
 from .step_sync import Pace, Taken
 
-#: What runs in the process of a side. By name: it is on pytest's side, which nothing here may import.
+#: What runs in the process of a revision. Given by name, because it belongs to the plugin, which this room may not
+#: import.
 PROCESS = f"{pytest_trainhealth.__name__}.plugin.revision_process"
-#: The plugin is this very one on both sides: found by its folder, whatever the import path is going to be.
+#: Both processes use this very plugin: it is found by its folder, whatever their import path is going to be.
 _START = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from {PROCESS} import main; main()"
 _PACKAGES = Path(pytest_trainhealth.__file__).resolve().parent.parent
-#: Seconds until a side has imported the test and built its training. By judgement: four minutes are enough to import
-#: torch and build a large model beside other work.
+#: Seconds until a revision has imported the test and built its training. By judgement: 4 minutes are enough to import
+#: torch and build a large model on a busy machine.
 _UNTIL_READY = 240.0
-#: Until a process that is told to quit is killed. After a whole comparison on a busy machine 3 s were not enough, and
-#: the temporary folder of its workers was left; but whoever has pressed Ctrl-C does not want to wait.
+#: Seconds until a process that was told to quit is killed. After a whole comparison on a busy machine 3 s were not
+#: enough, and the temporary folder of its workers was left behind; but a user who has pressed Ctrl-C does not want to
+#: wait.
 _GRACE, _SHORT_GRACE = 10.0, 3.0
 
 
 class Revision:
-    """`name` as it is told: 'here', or 'at origin/main'."""
+    """`name` is how messages refer to it: 'here', or 'at origin/main'."""
 
     def __init__(self, name: str, order: Message, deadline: float) -> None:
         self.name, self._deadline = name, deadline
-        #: On the CPU, that is; known once it is ready.
+        #: It computes on the CPU; known once it is ready.
         self.computes_itself = False
         self._late = False
-        self._far = order.get("side") != order.get("top")
+        self._is_other = order.get("root") != order.get("top")
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START, str(_PACKAGES)],
@@ -49,15 +51,15 @@ class Revision:
             stderr=self._log,
             text=True,
             encoding="utf-8",
-            # the options that a run is to have are in its order
+            # all options for pytest are in the order
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""},
-            start_new_session=True,  # Ctrl-C is for us, and we end it
+            start_new_session=True,  # Ctrl-C reaches only this process, which then ends the other
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._caller = Client(self._process.stdin, self._process.stdout)
-        with suppress(Ended):  # then there is no answer either, and that is told
-            self._caller.send(**order)
+        self._client = Client(self._process.stdin, self._process.stdout)
+        with suppress(Ended):  # then there is no answer either, and `ready` says so
+            self._client.send(**order)
 
     def ready(self) -> None:
         answer = self._answer(_UNTIL_READY, "did not build its training")
@@ -65,8 +67,8 @@ class Revision:
             raise CannotCompare(f"the test does not exist {self.name}")
         if "unfit" in answer:
             raise CannotCompare(answer["unfit"])
-        if answer["strangers"]:
-            first, more = answer["strangers"][0], len(answer["strangers"]) - 1
+        if answer["foreign_modules"]:
+            first, more = answer["foreign_modules"][0], len(answer["foreign_modules"]) - 1
             rest = f" and {more} more" if more else ""
             raise CannotCompare(f"{first}{rest} of the project did not come from its own folder {self.name}")
         self.computes_itself = answer["device"] == "cpu"
@@ -82,15 +84,15 @@ class Revision:
 
     def ask(self, what: str, count: int = 0, **more: int) -> Message:
         complaint = f"did not answer in time ({what})"
-        if self._late:  # its next answer is one to an earlier question
+        if self._late:  # its next answer would belong to an earlier request
             raise OutOfTime(f"the process {self.name} {complaint}: the time budget was used up")
         with suppress(Ended):
-            self._caller.send(ask=what, count=count, **more)
+            self._client.send(ask=what, count=count, **more)
         return self._answer(self._deadline - time.monotonic(), complaint)
 
     def _answer(self, seconds: float, complaint: str) -> Message:
         try:
-            answer = self._caller.answer(min(seconds, self._deadline - time.monotonic()))
+            answer = self._client.answer(min(seconds, self._deadline - time.monotonic()))
         except Silence:
             self._late = True
             raise OutOfTime(f"the process {self.name} {complaint}: the time budget was used up") from None
@@ -113,25 +115,25 @@ class Revision:
         return last_line(self._printed()) or f"exit code {code}"
 
     def _printed(self) -> str:
-        """To its end, for the process writes on from where this leaves off."""
+        """Reads to the end, because the process goes on writing at the position where this leaves the file."""
         self._log.seek(0)
         return self._log.read()
 
     def _hinted(self, message: str) -> str:
-        return with_hint(message) if self._far else message
+        return with_hint(message) if self._is_other else message
 
     def end(self, grace: float = _SHORT_GRACE) -> None:
-        """Gently, then not: the whole group, for a DataLoader's workers are in it."""
+        """Asks the process to quit, then kills its whole group, because a DataLoader's workers are in it."""
         try:
             if self._process.poll() is None:
                 with suppress(Ended):
-                    self._caller.send(ask="quit")
+                    self._client.send(ask="quit")
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(grace)
         finally:
             self._kill()
             self._process.wait()
-            self._caller.close()
+            self._client.close()
             self._log.close()
 
     def _kill(self) -> None:

@@ -1,4 +1,4 @@
-"""What a side can be asked for, once it has the training: its steps' times, losses, operators."""
+"""What a revision can be asked for once it has built the training: times of steps, losses and operators."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from .protocol import Message
 from .step_sync import Pace
 from .timed_run import LONGEST, LongRun
 
-#: That are sent to the other side. By judgement: 5 of them are shown, and the others are there to be held against.
+#: Operators in an answer. By judgement: 5 of them are shown, and the others may be needed for the comparison.
 _MOST_OPERATORS = 40
 
 
 class NoTraining(Exception):
-    """What the test gives cannot be compared; the reason."""
+    """The test does not give a training that can be compared; the message says why."""
 
 
 class Served:
-    """A training from its start, once more for every question about losses, and one long run for the clock."""
+    """Answers requests about one training: runs it from its start for each question about losses, and keeps one long
+    run for timing."""
 
     def __init__(self, start: Start, device: torch.device | None = None, promised: int = LONGEST) -> None:
         self._start, self._device, self._promised = start, device, promised
@@ -69,7 +70,7 @@ class Served:
         return asdict(run.pace)
 
     def _steps(self, count: int, untimed: int) -> Message:
-        """Seconds of whole steps, and those of them that were spent waiting for data."""
+        """The seconds of each whole step, and how many of them it spent waiting for data."""
         run, broke_off = self._ready(), False
         seconds: list[float] = []
         waits: list[float] = []
@@ -102,7 +103,7 @@ class Served:
         return {"losses": self._program.record(plan).losses}
 
     def _memorise(self, most: int) -> Message:
-        """Steps until overfits_one_batch would be content; None where it is not by then."""
+        """Steps until overfits_one_batch would pass; None if it does not within `most`."""
         self.close()
         check = find_check(OVERFITS_ONE_BATCH)
         if not self._start.repeatable:
@@ -114,7 +115,7 @@ class Served:
         return {"steps": trace.steps if trace.steps < most else None}
 
     def _profile(self, count: int) -> Message:
-        """Milliseconds a step, by operator, its own time only."""
+        """Milliseconds a step for each operator, without the operators it calls."""
         run = self._ready(ahead=count + 1)
         run.step()
         with profile(activities=[ProfilerActivity.CPU]) as profiled:
@@ -125,7 +126,7 @@ class Served:
         return {"operators": {name: own[name] for name in largest}}
 
     def _ready(self, ahead: int = 1) -> LongRun:
-        """With so many steps ahead that it does not begin again in between."""
+        """The timed run, with at least `ahead` steps to go before it starts over."""
         if self._timed is None:
             self._timed = LongRun(self._start, self._device, self._promised)
         self._timed.get_ready(ahead)
@@ -134,7 +135,7 @@ class Served:
 
 @contextmanager
 def served(subject: Any, *, seed: int, threads: int, device: str | None, promised: int) -> Iterator[Served]:
-    """The training is built as the check builds it: under the item's seed, by the factory where there is one."""
+    """Builds the training as the check does: under the item's seed, and by the factory if there is one."""
     with undisturbed(threads):
         factory = None if isinstance(subject, Training) else subject
         seed_everything(seed)

@@ -1,7 +1,7 @@
-"""Worktrees of runs that were killed before they could remove them, or tell anybody else to.
+"""Finds worktrees of runs that were killed before they or their processes could remove them.
 
-Only those that are certainly nobody's: in the temporary folder, called as ours are, made by a process that is gone, and
-older than any comparison lasts.
+Finds only those that certainly nobody uses: in the temporary folder, with a name like ours, made by a process that is
+gone, and older than any comparison takes.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from pathlib import Path
 
 from .git import CannotCompare, git
 
-#: Nothing is ever deleted that is not called so.
+#: Only folders whose name begins like this are ever deleted.
 PREFIX = "trainhealth-"
 _OURS = re.compile(rf"{PREFIX}(\d+)-\w+")
-#: A comparison has 0.6 of a budget of 300 s; and a process id of another container may look like that of nobody.
+#: A comparison has 0.6 of a budget of 300 s. Much longer than that, because a process in another container looks as if
+#: it were gone.
 _OLD_SECONDS = 3600.0
 
 
 def prefix() -> str:
-    """Of the temporary folder's name: whose it is."""
+    """The prefix of the temporary folder's name, which says which process made it."""
     return f"{PREFIX}{os.getpid()}-"
 
 
 def leftovers(top: Path) -> Iterator[tuple[Path, Path]]:
-    """Folders with the files of such a worktree, and where git keeps its notes about each.
+    """The folders of such worktrees, each with the place where git keeps its notes about it.
 
-    By these notes: git writes them before the folder's own file, so they are there also where it was stopped between.
+    Goes by these notes: git writes them before the `.git` file of the folder, so they exist even if it was stopped in
+    between.
     """
     try:
         common = Path(top, git(top, "rev-parse", "--git-common-dir"))
@@ -41,7 +43,7 @@ def leftovers(top: Path) -> Iterator[tuple[Path, Path]]:
             folder = Path((entry / "gitdir").read_text().strip()).parent
             if _is_nobodys(folder.parent, entry):
                 yield folder, entry.resolve()
-        except OSError:  # removed at this moment, by another run
+        except OSError:  # another run is removing it at this moment
             continue
 
 
@@ -54,7 +56,7 @@ def _is_nobodys(around: Path, entry: Path) -> bool:
 
 
 def _is_gone(process: int) -> bool:
-    if os.name != "posix":  # elsewhere there is no signal that only asks
+    if os.name != "posix":  # other systems have no signal that only asks
         return False
     try:
         os.kill(process, 0)

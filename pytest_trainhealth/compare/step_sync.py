@@ -1,8 +1,8 @@
-"""Both sides at the same step of the same start, so that they time the very same steps.
+"""Keeps both revisions at the same step after the same start, so that they time the very same steps.
 
-Batches need not cost the same: an epoch has a short last one, gradients are accumulated over four. A side that always
-left out the dear one of three was 1.48 times as fast as the same code on the other side, which left out a cheap one.
-So both begin again before a comparison, and from there on take the same number of steps, timed and untimed.
+Steps need not cost the same: the last batch of an epoch is short, gradients are accumulated over four steps. A process
+that always left out the slow one of three steps was 1.48 times as fast as one with the same code that left out a fast
+one. So both start over before a comparison, and from then on take the same number of steps, timed and untimed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Pace:
-    """What decides how far a side is after so many steps. Of two sides the slower one's is used on both."""
+    """What decides how far a revision gets with a number of steps. Both use the slower one's values (see `joined`)."""
 
-    #: That make batches, each of which may have one ready that nobody waited for.
+    #: Worker processes that make batches; each may have one ready that no step waited for.
     workers: int = 0
-    #: Batches that are thrown away after a start, because they were made ahead.
+    #: Batches that are thrown away after a start, because they were made in advance.
     ahead: int = 0
-    #: Steps from one start.
+    #: Steps until it has to start over.
     max_steps: int = sys.maxsize
 
     def joined(self, other: Pace) -> Pace:
@@ -35,21 +35,21 @@ class Pace:
 
     @property
     def untimed(self) -> int:
-        """The fewest steps at the beginning of a round: the other side had the caches."""
+        """The fewest untimed steps at the beginning of a round: the other revision has just used the caches."""
         return max(1, self.workers)
 
     def timed(self, count: int) -> int:
-        """Workers that began together are done together: each has its turn as often as the others."""
+        """Rounds up so that all workers make equally many batches: those that begin together are done together."""
         return math.ceil(count / self.untimed) * self.untimed
 
 
 @dataclass(frozen=True)
 class Taken:
-    """Seconds of each step that was timed, and those of them that it waited for data."""
+    """The seconds of each timed step, and how many of them it waited for data."""
 
     seconds: Sequence[float]
     waits: Sequence[float] = ()
-    #: The training did not go on so far, and has begun again where the other side may not have.
+    #: The training ended early and has started over, which the other revision may not have done.
     broke_off: bool = False
 
     @property
@@ -63,26 +63,26 @@ class Taken:
 
 class Paced(Protocol):
     def begin(self, pace: Pace) -> Pace:
-        """Once more from the start, aside from the clock. The side's own pace, where it is the slower one."""
+        """Starts over, untimed, at this pace or its own if that is slower; returns the pace it uses."""
 
     def steps(self, untimed: int, count: int) -> Taken: ...
 
 
 def together(current: Paced, other: Paced) -> Pace:
-    """Both begin again, and have the same way before them."""
-    near, far = (side.begin(Pace()) for side in (current, other))
-    pace = near.joined(far)
-    if not near.starts_like(far):
-        for side in (current, other):
-            side.begin(pace)
+    """Both start over at the same pace, and so take the same steps from here on."""
+    own, others = (revision.begin(Pace()) for revision in (current, other))
+    pace = own.joined(others)
+    if not own.starts_like(others):
+        for revision in (current, other):
+            revision.begin(pace)
     return pace
 
 
 class Untimed:
     """How many steps at the beginning of a round are not timed: now and then one more than needed.
 
-    With always as many, a round could be as long as an epoch, and would never time the same batch. Always the same
-    sequence, so that a comparison that is repeated is the same one.
+    If it were always the same number, a round could be as long as an epoch, and some batch would never be timed. The
+    sequence is fixed, so that repeating a comparison repeats it exactly.
     """
 
     def __init__(self, pace: Pace, timed: int) -> None:
@@ -90,11 +90,11 @@ class Untimed:
         self._random = random.Random(0)
 
     def of_a_turn(self) -> tuple[int, int]:
-        """For the first round of each side, and for the second.
+        """The number for the first round of each revision, and for its second.
 
-        Of an odd number of steps one more is even than odd, or the other way round: then an even number of untimed
-        ones, two or four, lets the second round have one more of the other kind. Always two would do for that, but
-        with three timed ones both rounds would be at the same place of an epoch of five.
+        An odd number of timed steps has one more even step than odd ones, or the other way round. An even number of
+        untimed steps, two or four, then gives the second round one more of the other kind. Always two would be enough
+        for that, but with three timed steps both rounds would be at the same place of an epoch of five.
         """
         first, more = (self._random.randrange(2) for _ in range(2))
         if self._timed % 2:

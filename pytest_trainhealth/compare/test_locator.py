@@ -1,4 +1,4 @@
-"""How a side finds the same training again: by the test's node id, or by the function that makes it."""
+"""How a revision finds the same training: by the test's node id, or by the function that makes it."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from .protocol import Message
 if TYPE_CHECKING:
     import pytest
 
-#: Other plugins that could be turned on otherwise than by options, and how each is turned off.
+#: Other plugins that may be active without an option, and how to turn each off.
 _WITHOUT = {"xdist": ("-n0",), "_cov": ("--no-cov",), "timeout": ("--timeout=0",)}
-#: What a project turns on for each run is not for this one: which tests to leave out, reports to write.
+#: Settings of a project that are not for this run: which tests to leave out, which reports to write.
 _CLEARED = ("addopts", "log_file")
 
 
 @dataclass(frozen=True)
 class TestLocator:
-    """`folder` is where the user is."""
+    """`folder` is the folder that pytest was started in."""
 
     file: Path
     folder: Path
     function: str | None = None
-    #: The node id without the check, and whatever else pytest has to be told.
+    #: The node id without the check; what follows is for pytest.
     test: str = ""
     rootdir: Path | None = None
     ini: Path | None = None
     options: tuple[str, ...] = ()
-    #: Which of the test's calls, where it asks through the fixture.
+    #: Which of the test's calls of the fixture, if it has several.
     call: int = 0
 
     def order(self, folders: Folders, cache: Path) -> Message:
-        """For the side with these folders."""
+        """What the process of the revision with these folders has to know."""
         message: Message = {
             "file": str(folders.other(self.file)),
-            "folder": str(_existing(folders.other(self.folder), folders.side)),
+            "folder": str(_existing(folders.other(self.folder), folders.root)),
             "function": self.function,
             "test": self.test,
             "call": self.call,
@@ -62,7 +62,7 @@ class TestLocator:
 
 
 def of_test(config: pytest.Config, test: str) -> TestLocator:
-    """Not all of the options: reports must not be written twice, and paths given there are those of this checkout."""
+    """Passes on only some options: reports must not be written twice, and paths would point into this checkout."""
     options = ["--trainhealth", f"--import-mode={config.getoption('importmode')}"]
     for plugin in config.getoption("plugins") or ():
         options += ["-p", plugin]
@@ -84,7 +84,7 @@ def of_test(config: pytest.Config, test: str) -> TestLocator:
 
 
 def of_function(subject: Callable[[], object] | Any) -> TestLocator:
-    """For `diagnose()`, which has no test: a function at the top of a file."""
+    """For `diagnose()`, which has no test. Takes a function at the top level of a file."""
     name = getattr(subject, "__qualname__", "")
     if not inspect.isfunction(subject) or not name.isidentifier():
         raise CannotCompare("only a test, or a function at the top of a file, can be found in another revision")

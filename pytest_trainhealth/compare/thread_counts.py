@@ -1,10 +1,10 @@
-"""With how many threads both sides compute: with one, where it is the processor that computes.
+"""How many threads both revisions use: one, if they compute on the CPU.
 
-Threads of one step wait for each other, so on a busy machine each waits for the one that was interrupted last. With
-two threads and other work on two cores, comparisons of the same code came to 0.69 [0.68, 0.76], 0.81, 0.87, 0.94 and
-1.26 [1.12, 1.44]: where the threads of a process end up lasts, so that no number of rounds makes up for it. With one
-thread they came to 0.96 to 1.02. What an operator costs compares the same; what only several threads show does not
-show.
+The threads of a step wait for each other, so on a busy machine all wait for the one that was interrupted last. With two
+threads and other work on two cores, comparisons of the same code came to 0.69 [0.68, 0.76], 0.81, 0.87, 0.94 and
+1.26 [1.12, 1.44]: threads stay where the scheduler put them, so no number of rounds makes up for it. With one thread
+they came to 0.96 to 1.02. One thread shows what an operator costs just as well; a slowdown that needs several threads
+stays unseen.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class _Side(Protocol):
+class _Process(Protocol):
     computes_itself: bool
 
     def use_threads(self, count: int) -> None: ...
 
 
-def settle(sides: tuple[_Side, _Side], threads: int) -> list[str]:
-    """Notes for the user, whose number of threads it may not be."""
-    if threads == 1 or not all(side.computes_itself for side in sides):
+def settle(revisions: tuple[_Process, _Process], threads: int) -> list[str]:
+    """Sets the number of threads of both. Returns a note if that is not the user's own number."""
+    if threads == 1 or not all(revision.computes_itself for revision in revisions):
         return []
-    for side in sides:
-        side.use_threads(1)
+    for revision in revisions:
+        revision.use_threads(1)
     return [f"timed with one thread: steps with {threads} are too noisy to compare"]

@@ -1,8 +1,8 @@
 """The steps that are timed: many of them, none far from the start.
 
 A comparison takes thousands of steps. A training that went on and on would come to the end of its schedule
-(`OneCycleLR` raises then), and what is timed would no longer be what the test trains: so it begins again from time to
-time, aside from the clock.
+(`OneCycleLR` raises then), and its steps would no longer be those of the test. So it starts over from time to time, and
+that is not timed.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ..state.snapshot import Snapshot
 from . import loader_workers
 from .step_sync import Pace
 
-#: Steps from one start, and those of them that are nobody's measure: memory is allocated, workers are started (which
-#: takes as long as many steps, so the check's own number of steps would make most of a comparison a matter of that). By
+#: Steps from one start, and how many of them do not count: they allocate memory and start workers. That takes as long
+#: as many steps, and would make up most of a comparison if the training started over as often as the check does. By
 #: judgement: 3 of 200 are no loss.
 LONGEST, WARM_UP = 200, 3
 
 
 class LongRun:
-    """Put back by a snapshot rather than built anew, which may take long, and would compile a model again."""
+    """Returns to its start by a snapshot: building the training anew may take long, and would compile a model again."""
 
     def __init__(self, start: Start, device: torch.device | None, promised: int = LONGEST) -> None:
-        """`promised`: the steps that the check itself takes, and that a training has to bear."""
+        """`promised`: how many steps the check itself takes, so that the training must be able to take them."""
         self.training = start.begin()
         self._device, self._promised, self._longest = device, promised, LONGEST
         self._start = Snapshot(self.training.state_roots())
@@ -47,20 +47,20 @@ class LongRun:
         return Pace(loader_workers.count(), self._ahead, self._longest)
 
     def begin(self, pace: Pace) -> None:
-        """Once more, unless this is the start; from now on like another side that has this pace."""
+        """Starts over unless it is at the start already, and from now on keeps pace with the other revision."""
         is_there = self._taken == WARM_UP and pace.ahead <= self._ahead
         self._ahead, self._longest = max(self._ahead, pace.ahead), min(self._longest, pace.max_steps)
         if not is_there:
             self._begin_again()
 
     def get_ready(self, ahead: int = 1) -> None:
-        """For so many steps that are timed: nothing that is not their own is left to do."""
+        """Starts over now if it would have to within the next `ahead` steps, which are timed."""
         if self._taken + ahead > self._longest:
             self._begin_again()
 
     def step(self) -> bool:
-        """False where the training does not go on so far, a schedule of a hundred steps for one: then it has begun
-        again, and what has passed is nobody's measure."""
+        """False if the training cannot go on, because its schedule has only a hundred steps for example. It has then
+        started over, and the time of this step does not count."""
         assert self._feed is not None
         try:
             began = time.perf_counter()
@@ -78,7 +78,7 @@ class LongRun:
         return True
 
     def close(self) -> None:
-        """At once: workers of a loader that nobody reads from any more would keep a core busy."""
+        """Closes the feed at once: workers of a loader that is no longer read would keep a core busy."""
         if self._feed is not None:
             self._feed.close()
             self._feed = None
@@ -95,11 +95,11 @@ class LongRun:
         self._taken = 0
         for _ in range(WARM_UP):
             self.step()
-        # What was made ready during the slow first steps would hide for long that a loader cannot keep up.
+        # Batches made ready during the slow first steps would hide for a long time that a loader cannot keep up.
         for _ in range(self._ahead):
             self._feed.take()
 
 
 def _queue(data: Any) -> int:
-    """Batches that a loader has made ahead, where it has worker processes."""
+    """How many batches a loader with worker processes makes in advance."""
     return data.num_workers * (data.prefetch_factor or 0) if isinstance(data, DataLoader) else 0

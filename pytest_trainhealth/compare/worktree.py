@@ -1,4 +1,4 @@
-"""Another revision's files, in a temporary folder that is gone afterwards whatever happens."""
+"""Another revision's files, in a temporary folder that is removed afterwards, whatever happens."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .stale_worktrees import PREFIX, leftovers, prefix
 
 @dataclass(frozen=True)
 class Worktree:
-    """Where it is, and all that has to go afterwards."""
+    """Where it is, and everything that has to be removed afterwards."""
 
-    #: Of the repository that it belongs to.
+    #: The top folder of the repository that it belongs to.
     top: Path
-    #: The temporary folder that was made for it.
+    #: The temporary folder around it.
     around: Path
-    #: In it, with the files.
+    #: The folder with the files, inside `around`.
     folder: Path
-    #: Where git keeps its notes about this one, below `.git/worktrees`; known once it is made.
+    #: Where git keeps its notes about it, below `.git/worktrees`; known once the worktree exists.
     entry: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """For a process that may have to remove it."""
+        """For another process, which may have to remove the worktree."""
         return {name: None if path is None else str(path) for name, path in asdict(self).items()}
 
     @classmethod
@@ -39,8 +39,8 @@ class Worktree:
         return cls(Path(to_json["top"]), Path(to_json["around"]), Path(to_json["folder"]), entry)
 
     def remove(self) -> None:
-        """Step by step, each also where the one before it failed. Other worktrees' entries stay, also where their
-        folder is absent at the moment: it may be on a disk that comes back."""
+        """Each step is taken even if the one before it failed. Notes about other worktrees stay, even if their folder
+        is missing at the moment: it may be on a disk that comes back."""
         entry = self.entry or _entry(self.folder)
         try:
             with suppress(CannotCompare):
@@ -50,18 +50,18 @@ class Worktree:
                 shutil.rmtree(self.around, ignore_errors=True)
             if entry is not None and _points_at(entry, self.folder):
                 shutil.rmtree(entry, ignore_errors=True)
-                with suppress(OSError):  # others are in it
+                with suppress(OSError):  # there are other worktrees
                     entry.parent.rmdir()
 
 
 @contextmanager
 def worktree(top: Path, commit: str) -> Iterator[Worktree]:
-    """The user's own working copy, index and branches are not touched: a worktree has its own."""
+    """Does not touch the user's own working copy, index or branches: a worktree has its own."""
     with _terminated_like_interrupted():
         for folder, entry in leftovers(top):
             Worktree(top, folder.parent, folder, entry).remove()
         around = Path(tempfile.mkdtemp(prefix=prefix())).resolve()
-        # the name of the checkout's own folder: it may be that of a package. The root of a file system has none.
+        # keeps the name of the checkout's folder: it may be that of a package. The root of a file system has none.
         made = Worktree(top, around, around / (top.name or "checkout"))
         try:
             git(top, "worktree", "add", "--detach", "--force", str(made.folder), commit)
@@ -73,7 +73,7 @@ def worktree(top: Path, commit: str) -> Iterator[Worktree]:
 
 @contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """A CI that ends a job sends SIGTERM, at which Python would end without a chance to clear up."""
+    """CI ends a job with SIGTERM, on which Python would exit without cleaning up. Treats it like Ctrl-C."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -86,7 +86,7 @@ def _terminated_like_interrupted() -> Iterator[None]:
 
 
 def _entry(folder: Path) -> Path | None:
-    """A worktree's `.git` is a file that says where git keeps its notes about it."""
+    """Where git keeps its notes about a worktree: its `.git` is a file that says so."""
     try:
         message = (folder / ".git").read_text()
     except OSError:
@@ -95,7 +95,7 @@ def _entry(folder: Path) -> Path | None:
 
 
 def _points_at(entry: Path, folder: Path) -> bool:
-    """These notes are about this worktree, and no other."""
+    """These notes are about this worktree and no other."""
     if entry.parent.name != "worktrees":
         return False
     try:

@@ -1,1 +1,1 @@
-"""Judges a program, confirms what was seen, looks for causes and tries their cures."""
+"""Judges a program, confirms what it saw, looks for causes and tries their cures."""

@@ -1,6 +1,6 @@
-"""Several checks of one training: which, with which settings, and in which order.
+"""Several checks of one training: which checks, with which settings, and in which order.
 
-What an early check finds may explain what a later one sees, so they have turns, whatever the order they were asked in.
+What one check finds may explain what a later one sees, so checks run in a fixed order, whatever order the user gave.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .shared_results import SharedResults
 def keywords_of(
     checks: Iterable[str] | str | None, settings: Mapping[str, Any], given: str
 ) -> dict[str, dict[str, Any]]:
-    """The checks that are wanted, each with those of the settings that it takes. `given` says where, for messages."""
+    """Each requested check with the settings it takes. `given` names the caller in error messages."""
     wanted = BATTERY if checks is None else tuple(CHECKS) if checks == "all" else checks
     wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, f"{given}(checks=)")
     takes = {check: {setting.name for setting in keywords(check)} for check in wanted}
@@ -31,7 +31,7 @@ def keywords_of(
 
 
 def in_turn(name: str, wanted: Iterable[str], judge: Callable[[str, SharedResults], Verdict]) -> Report:
-    """The verdicts in the order that was wanted, made in the order that explains most."""
+    """The verdicts in the order the user gave, though the checks run in the order that explains most."""
     wanted, shared = tuple(wanted), SharedResults()
     verdicts = {check: judge(check, shared) for check in sorted(wanted, key=lambda check: find_check(check).turn)}
     return Report(name, tuple(verdicts[check] for check in wanted))

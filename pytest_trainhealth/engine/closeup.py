@@ -1,7 +1,7 @@
 """The closer look at a training that failed: the same run once more, with every signal.
 
-One that is slow, or whose memory grows, is looked at in one short run, and in one with joined batches. What comes of it
-is a trace of its own: the run that failed is a record, and stays as it was.
+A training that is slow, or whose memory grows, gets one short run and one with joined batches instead. The closer look
+returns a new trace: the trace of the failed run is a finished record and is never changed.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .examination import Examination
 
 #: Wiring, activations and the size of updates show early. By judgement: a third of the 200 steps of overfits_one_batch.
 _CLOSER_STEPS = 64
-#: Reading samples comes last: by then nothing else looks any more.
+#: Reading samples (`loading`) comes last, when no other signal is watching any more.
 _LOOKS = ("threads", "kept_graphs", "slow_calls", "loading")
-#: Batches are joined up to about this size; smaller than any at which a machine is busy with the samples themselves. By
-#: judgement.
+#: Samples that batches are joined up to, and the most batches to join. By judgement: 64 samples are fewer than it takes
+#: to keep a machine busy with the samples themselves.
 _JOINED_SAMPLES, _MOST_JOINED = 64, 64
-#: Batches. By judgement: 2 or 3 joined would show little.
+#: The fewest batches worth joining. By judgement: 2 or 3 joined would show little.
 _AT_LEAST_JOINED = 4
 
 
 def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
-    """All that is to be seen of the failed run, `trace`, where it can be run once more."""
+    """All that can be seen of the failed run, `trace`. Returns `trace` itself if the program cannot run again."""
     if not examination.program.repeatable:
         return trace
     return _LOOK_AT[row_of(symptom).closeup](examination, symptom, trace)
@@ -44,7 +44,7 @@ def _everything(examination: Examination, _: Symptom, trace: Trace) -> Trace:
     closer = examination.record(plan.looking(Look(close_signals())))
     if not closer.losses:
         return closer
-    # the same run, so what was seen of the rest of it still holds
+    # it is the same run, so what the longer run recorded of its later steps still holds
     rates = {label: record.rates for label, record in trace.wiring.optimizers.items()}
     optimizers = {
         label: replace(record, rates=rates[label]) if label in rates else record
@@ -55,7 +55,7 @@ def _everything(examination: Examination, _: Symptom, trace: Trace) -> Trace:
 
 
 def _nonfinite(examination: Examination, _: Symptom, trace: Trace) -> Trace:
-    """Every step is looked at, and the one that was not finite goes under the microscope."""
+    """Looks at every step, and puts the one that was not finite under the microscope."""
     plan = replace(examination.rerun, max_steps=max(trace.steps, 1))
     at = None if trace.nonfinite is None else trace.nonfinite.step
     closer = examination.record(plan.looking(Look(close_signals(), every_step=True, closely_at=at)))
@@ -71,8 +71,8 @@ def _nonfinite(examination: Examination, _: Symptom, trace: Trace) -> Trace:
 
 
 def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
-    """The run as it was timed, with what the closer look showed. Nothing of that look is timed."""
-    from ..observe.signals.speed.slow_calls import STEPS  # signals are imported by the runs that ask for them
+    """The trace of the timed run with what the closer look showed. The closer look itself is not timed."""
+    from ..observe.signals.speed.slow_calls import STEPS  # only runs that use a signal import it
 
     plan = replace(examination.rerun.until(STEPS), catch_errors=True)
     seen = examination.record(plan.looking(Look(_LOOKS, from_forward=True))).speed
@@ -106,13 +106,13 @@ def _joined(examination: Examination, trace: Trace) -> JoinedRecord | None:
     wide = examination.record(examination.rerun.until(2 * LEAST_WARM_UP).curing(cure))
     if wide.applied.without_effect or wide.crash is not None or len(wide.speed.computes) <= LEAST_WARM_UP:
         return None
-    # the fastest step of each: other work on the machine only ever makes them slower
+    # compare the fastest step of each: other work on the machine can only make a step slower
     alone, joined = (min(each.speed.computes[LEAST_WARM_UP:]) for each in (trace, wide))
     return JoinedRecord(count, alone, joined)
 
 
 def join_count(trace: Trace) -> int | None:
-    """How many batches to join. None where they are large already."""
+    """How many batches to join. None if they are large already."""
     if not trace.batch_size or trace.batch_size > _JOINED_SAMPLES // _AT_LEAST_JOINED:
         return None
     return min(_JOINED_SAMPLES // trace.batch_size, _MOST_JOINED)

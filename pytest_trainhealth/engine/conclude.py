@@ -1,4 +1,4 @@
-"""From what a check says of a run to the verdict: a second look before anybody is accused, causes, and comparisons."""
+"""From a check's judgement of one run to the verdict: confirms a failure with a second run, then looks for causes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from .diagnosis import Diagnosis, explain_crash, find_causes
 from .examination import Examination
 from .shared_results import KnownCause
 
-#: Far from any seed in use: a second look draws other numbers. By judgement: the 1,000th prime.
+#: Added to the seed, so that the second run draws other random numbers. By judgement: the 1,000th prime, far from any
+#: seed in use.
 _OTHER_SEED = 7919
 
 
 @dataclass(frozen=True)
 class FollowedUp:
-    """The judgement after all, with the run that decided it and the plan that makes that run again."""
+    """The judgement after the follow-up, with the run that decided it and the plan that repeats that run."""
 
     judgement: Judgement
     trace: Trace
@@ -32,14 +33,14 @@ class FollowedUp:
     notes: tuple[str, ...] = ()
 
 
-#: What a check that passed is followed up by. Handed in, for who concludes need not know of it.
+#: What runs after a check that passed. Passed in by the caller, so that this module need not import `stress/`.
 FollowUp = Callable[[Examination, Passed, Trace], FollowedUp]
 
 
 @dataclass(frozen=True)
 class Conclusion:
     verdict: Verdict
-    #: Makes the run again that decided.
+    #: Repeats the run that decided.
     plan: RunPlan
 
 
@@ -52,7 +53,7 @@ def conclude(
     comparison: Comparison | None = None,
     follow_up: FollowUp | None = None,
 ) -> Conclusion:
-    """`trace` is a run that was made already. What is found is added to `known`, the causes of earlier checks."""
+    """`trace`: a run that was recorded already. `known`: causes that earlier checks found; new ones are added to it."""
     try:
         trace, judgement = examination.run_and_judge(examination.plan, trace)
     except Exception as error:
@@ -95,7 +96,7 @@ def _not_failed(
 
 
 def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judgement:
-    """Before accusing: do other random numbers show the same?"""
+    """Before a training is called faulty: does a run with other random numbers show the same symptom?"""
     row = row_of(symptom)
     if not row.needs_second_run or not examination.program.repeatable:
         return symptom
@@ -109,7 +110,7 @@ def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judge
 
 
 def _no_longer_slow(examination: Examination, symptom: Symptom) -> CouldNotJudge | None:
-    """The machine may have been busy for a while. Some time has passed since, and it has to be slow still."""
+    """The machine may have been busy for a while. Some time has passed by now, and the training must still be slow."""
     if not row_of(symptom).comes_and_goes or not examination.program.repeatable:
         return None
     _, again = examination.run_and_judge(examination.rerun)
@@ -119,7 +120,7 @@ def _no_longer_slow(examination: Examination, symptom: Symptom) -> CouldNotJudge
 
 
 def _explained(examination: Examination, name: str, error: Exception) -> Verdict:
-    """An error in the user's code is theirs to see, unless a cause explains it better than its message does."""
+    """Raises the error of the user's code again, unless a cause explains it better than its own message does."""
     found = explain_crash(examination)
     if found is None:
         raise error

@@ -30,9 +30,9 @@ class Diagnosis:
     reruns: tuple[Rerun, ...] = ()
     ruled_out: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
-    #: What the next checks of the same training may build on.
+    #: Causes that the next checks of the same training may build on.
     known: tuple[KnownCause, ...] = ()
-    #: Of a training that is slow: the operators that took most of a step, with their share of it.
+    #: If the training is slow: the operators that took most of a step, with their share of it.
     operators: tuple[tuple[str, float], ...] = ()
 
 
@@ -45,10 +45,10 @@ def find_causes(
     only_if_confirmed: bool = False,
     rates: bool = False,
 ) -> Diagnosis:
-    """`known` are causes that other checks of the same training have found: one cause may explain several.
+    """`known`: causes that other checks of the same training have found. One cause may explain several symptoms.
 
-    `only_if_confirmed`: only what a cure can prove is of interest, and a learning rate only where the loss is unstable,
-    or where the check asks for `rates`.
+    `only_if_confirmed`: considers only causes that a cure can prove, and learning rates only if the loss is unstable
+    or the check asks for `rates`.
     """
     check, row = examination.check, row_of(symptom)
     runs = Reruns(examination, max(trace.steps, check.steps), symptom, spent_before=examination.steps_spent)
@@ -58,7 +58,7 @@ def find_causes(
         rerun = runs(each.cure) if each.cure is not None else None
         if rerun is not None and rerun.healthy:
             if examination.plan.wrap.capture is not None:
-                closer_look(examination, symptom, trace)  # nothing more to find, but what shows it is to be kept
+                closer_look(examination, symptom, trace)  # finds nothing new, but the reproducer needs its step
             return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
     closer = closer_look(examination, symptom, trace)
     wiring_faults = [each.finding for each in known if find_cause(each.finding.cause).stage is Stage.STRUCTURE]
@@ -84,7 +84,7 @@ def find_causes(
 
 
 def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
-    """An error of the user's code once more, looked at closely. None where no cause explains it."""
+    """Runs into the error of the user's code again, looking closely. None if no cause explains it."""
     if not examination.program.repeatable:
         return None
     plan = replace(examination.rerun, catch_errors=True)
@@ -102,7 +102,7 @@ def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
 
 
 def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:
-    """The causes of which there is evidence, in their order, and the names of the others."""
+    """The causes for which there is evidence, in their order, and the names of those ruled out."""
     found: list[tuple[Cause, Suspicion]] = []
     ruled_out: list[str] = []
     for cause in all_causes():
@@ -120,7 +120,7 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], runs: Reruns, symptom:
     structural = False
     for cause, suspicion in suspicions:
         if structural and cause.stage is Stage.RATES:
-            return  # a wiring fault was seen: what a learning rate makes of it says nothing
+            return  # there is a wiring fault: whether another learning rate helps proves nothing
         reruns: list[Rerun] = []
         healed: Cure | None = None
         for cure in suspicion.cures:
@@ -139,13 +139,13 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], runs: Reruns, symptom:
 
 
 def _unconfirmed(cause: Cause, suspicion: Suspicion, reruns: list[Rerun], runs: Reruns) -> str:
-    """Evidence whose cure was tried in vain is only part of the story; so is a rate that nobody has tried to change."""
+    """A cause is only "possible" if its cure was tried in vain, or if it is a learning rate that no re-run changed."""
     untried_rate = cause.stage is Stage.RATES and runs.examination.program.repeatable
     return "possible" if suspicion.cures and (reruns or untried_rate) else suspicion.certainty
 
 
 def _confirm_jointly(suspicions: list[tuple[Cause, Suspicion]], findings: list[Finding], runs: Reruns) -> list[Finding]:
-    """Two independent faults: neither cure heals alone, both together do."""
+    """For several independent faults: no cure heals alone, but all of them together do."""
     structure = [(cause.name, s.cures[0]) for cause, s in suspicions if s.cures and cause.stage is not Stage.RATES]
     rates = [(cause.name, cure) for cause, s in suspicions if cause.stage is Stage.RATES for cure in s.cures]
     for group in (structure, *([*structure, rate] for rate in rates)):
@@ -167,7 +167,7 @@ def finding_of(
     reruns: Sequence[Rerun] = (),
     healed: Cure | None = None,
 ) -> Finding:
-    """A suspicion together with what came of it."""
+    """A suspicion as a finding, with the re-runs that tested it."""
     return Finding(
         cause=cause.name,
         statement=suspicion.statement,
@@ -184,14 +184,14 @@ def finding_of(
 
 
 def _rule_out_rates(examination: Examination, findings: list[Finding], runs: Reruns) -> list[Finding]:
-    """Beside a confirmed cause of structure, other learning rates are shown not to help."""
+    """Next to a confirmed structural cause, shows that other learning rates do not help."""
     asks_about_rates = examination.check.blames_rates and examination.check.one_batch
     if not asks_about_rates or not findings or not findings[0].confirmed:
         return findings
     first = findings[0]
-    tells_nothing = first.symptom is None or row_of(first.symptom).blames_rates == "always"
-    if tells_nothing or find_cause(first.cause).stage is Stage.RATES:
+    proves_nothing = first.symptom is None or row_of(first.symptom).blames_rates == "always"
+    if proves_nothing or find_cause(first.cause).stage is Stage.RATES:
         return findings
-    rivals = [r for r in (runs(cure) for cure in _OTHER_RATES) if r is not None and not r.healthy]
+    in_vain = [r for r in (runs(cure) for cure in _OTHER_RATES) if r is not None and not r.healthy]
     known = {r.cure for r in first.reruns}
-    return [replace(first, reruns=(*first.reruns, *(r for r in rivals if r.cure not in known))), *findings[1:]]
+    return [replace(first, reruns=(*first.reruns, *(r for r in in_vain if r.cure not in known))), *findings[1:]]

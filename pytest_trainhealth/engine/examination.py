@@ -1,4 +1,4 @@
-"""A check on a program: record, judge, and where the trace alone cannot decide, judge against a control."""
+"""A check on a program: records a run and judges it, against a control run if the trace alone cannot decide."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Examination:
     program: Program
     check: Check
     values: Mapping[str, Any]
-    #: How the run is made that decides. All others are made as `rerun` says.
+    #: The plan of the run that decides. All other runs follow `rerun`.
     plan: RunPlan
     steps_spent: int = 0
     #: The run that decided, before any cure.
@@ -37,7 +37,7 @@ class Examination:
 
     @property
     def rerun(self) -> RunPlan:
-        """The plan of every run but the first: nobody keeps its time."""
+        """The plan of every run but the first: these are not timed."""
         return self.plan.untimed()
 
     @engine_frame
@@ -62,12 +62,12 @@ class Examination:
         return trace, judgement
 
     def run_with(self, *cures: Cure) -> tuple[Trace, bool]:
-        """The trace of a re-run with these cures, and whether it is healthy."""
+        """The trace of a re-run with these cures, and whether that run is healthy."""
         trace, judgement = self.run_and_judge(self.rerun.curing(*cures))
         return trace, isinstance(judgement, Passed) and trace.crash is None
 
     def try_cures(self, cures: Sequence[Cure], symptom: Symptom) -> tuple[str, bool, bool]:
-        """What comes of these cures in a few characters, whether it is healthy, and whether it confirms the cause."""
+        """The result of a re-run in a few characters, whether it is healthy, and whether it confirms the cause."""
         trace, healthy = self.run_with(*cures)
         failed_run = FailedRun(self.untreated or trace, symptom)
         confirms = healthy or _all(self.check.clearly_better, [trace], [failed_run])
@@ -78,15 +78,16 @@ class Examination:
     def _once_more(
         self, cures: Sequence[Cure], trace: Trace, healthy: bool, failed_run: FailedRun
     ) -> tuple[str, bool, bool]:
-        """The machine may have been busy before and quiet since. So the training is run once more without the cure,
-        which has to be slow again, and once more with it, which has to be fast again: each run against each."""
+        """The machine may have been busy before and quiet since. So the training runs once more without the cure,
+        which has to be slow again, and once more with it, which has to be fast again. Every cured run is compared
+        with every untreated one."""
         untreated, judgement = self.run_and_judge(self.rerun)
         again, healthy_again = self.run_with(*cures)
         cured, before = [trace, again], [failed_run, replace(failed_run, trace=untreated)]
         both = healthy and healthy_again and not isinstance(judgement, Passed)
         healthy = both and _all(self.check.is_faster, cured, before)
         confirms = healthy or _all(self.check.clearly_better, cured, before)
-        # the fastest run of each kind is shown, or where that proves nothing, the run that speaks against it
+        # show the fastest run of each kind or, if the cure is not confirmed, the run that speaks against it
         shown = (min if confirms else max)(cured, key=_seconds)
         return self._result(shown, min(before, key=lambda each: _seconds(each.trace))), healthy, confirms
 
@@ -95,7 +96,7 @@ class Examination:
 
 
 def _all(better: Better | None, cured: Sequence[Trace], failed: Sequence[FailedRun]) -> bool:
-    """Every cured run is better than every failed one, where the check can say so at all."""
+    """Every cured run is better than every failed one. False if the check has no notion of better."""
     return better is not None and all(better(trace, each) for trace in cured for each in failed)
 
 

@@ -1,12 +1,12 @@
-"""Waiting for data that torch's threads hide: the steps once more, with one thread.
+"""Finds a wait for data that torch's threads hide: runs the steps once more, with one thread.
 
-An operation that torch splits is done when its last thread is. Where that one has to wait for a processor, beside other
-work or in a container with a small share of one, the smallest of operations takes 20 ms, and a step that does nothing
-but wait for its data seems to compute for longer than it waits.
+An operation that torch splits ends when its last thread does. If that thread has to wait for a processor, because of
+other work or in a container with a small share of one, even the smallest operation takes 20 ms, and a step that does
+nothing but wait for its data seems to compute for longer than it waits.
 
-So where steps wait longer than any loader takes, and their computing with several threads is all that speaks for them,
-one thread decides. That accuses nobody who computes: a loader which is too slow for one thread is too slow for several,
-unless these take longer than one alone, and then they do not compute, they wait for one another.
+So if steps wait longer than any ordinary loader takes, and only their computing time with several threads excuses that,
+one thread decides. This is fair to a training that really computes: a loader that is too slow for one thread is too
+slow for several, unless several take longer than one, and then they are not computing but waiting for one another.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .conclude import conclude
 from .examination import Examination
 
 _ONE_THREAD = Condition("threads", "one thread", {"count": 1})
-#: These are about the training's own speed, with the threads that it has.
+#: Limits on the training's own speed, which hold for the number of threads it has.
 _OWN_SPEED = ("min_samples_per_second", "max_step_ms", "max_memory_growth")
 
 
 def with_one_thread(verdict: Verdict, examination: Examination) -> Verdict:
-    """The verdict; another one where only threads have kept a slow loader from being found, or from being confirmed."""
+    """Replaces the verdict if only threads kept a slow loader from being found or confirmed; else returns it as is."""
     first = examination.untreated
     if first is None or not examination.program.repeatable or not _is_open(verdict, first, examination.values):
         return verdict
@@ -55,8 +55,8 @@ def with_one_thread(verdict: Verdict, examination: Examination) -> Verdict:
 
 
 def _is_open(verdict: Verdict, first: Trace, values: Mapping[str, Any]) -> bool:
-    """Steps wait for long, with threads that may hide it, and neither a failure is certain nor a limit of the user's
-    own was kept."""
+    """Whether one thread should decide: steps wait long, threads may hide it, no failure is certain, and the user has
+    set no limit of their own."""
     if first.speed.threads <= 1 or values.get("max_data_wait") is not None or not timing.compares_no_revision(first):
         return False
     if verdict.failed and (not _waits(verdict) or _is_confirmed(verdict)):
@@ -65,7 +65,7 @@ def _is_open(verdict: Verdict, first: Trace, values: Mapping[str, Any]) -> bool:
 
 
 def _waits(verdict: Verdict) -> bool:
-    """It failed, and because steps wait for their data."""
+    """The check failed because steps wait for their data."""
     return verdict.failed and verdict.figures.get("measured") == verdict.figures.get("data_wait")
 
 

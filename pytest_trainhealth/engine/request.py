@@ -1,7 +1,7 @@
-"""What is wanted of the engine: one check on one subject, and what besides a verdict is to come of it.
+"""What the engine is to do: one check on one subject, and what to produce besides a verdict.
 
-Frozen, and handed from one to the next; nothing about a check is told by any other way. Standard library only, for it
-is made on pytest's side.
+A `Request` is frozen and passed down the call chain; it is the only way a check is described. Imports the standard
+library only, because the pytest plugin builds it in runs that must not load torch.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reproducers:
-    """Where the files go that replay a failure, and how they are called in messages."""
+    """Where the files that replay a failure are written, and how messages show their paths."""
 
     folder: Path
-    #: The seed of the whole run, from which that of the test is made.
+    #: The seed of the whole run, from which the seed of each test is derived.
     run_seed: int = 0
-    #: Paths are shown as seen from here.
+    #: Messages show paths relative to this folder.
     seen_from: Path = field(default_factory=Path.cwd)
 
     def shown(self, file: Path) -> str:
@@ -45,19 +45,19 @@ class Request:
     values: Mapping[str, Any] = field(default_factory=dict)
     #: The node id without the check, which all checks of a test share; empty outside of pytest.
     test: str = ""
-    #: The node id with it.
+    #: The node id with the check.
     item: str = ""
     #: How many times this check was requested in the same test before: the fixture may ask for several trainings.
     call: int = 0
-    #: Processes that share this machine.
+    #: How many xdist workers share this machine.
     workers: int = 1
-    #: Keeps the time of the first run, where somebody does.
+    #: Times the first run; None if nothing does.
     timer: Timer | None = None
     #: How the process of another revision finds the same test.
     locator: TestLocator | None = None
-    #: None where failures are not kept.
+    #: None if no reproducers are written.
     reproducers: Reproducers | None = None
-    #: What is to be replayed rather than examined, if it is from this very check.
+    #: A reproducer to replay instead of examining the training, if it is from this very check (see `replaying`).
     replays: Reproducer | None = None
 
     @property

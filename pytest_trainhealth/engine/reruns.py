@@ -1,4 +1,4 @@
-"""Re-runs with cures: none is run twice, none beyond the budget, and what was left untried is said."""
+"""Re-runs with cures: none twice, none beyond the budget, and the report lists the cures that were left untried."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..records.intervention import Cure
 from ..records.verdict import Rerun, Symptom
 from .examination import Examination
 
-#: Diagnosing may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy
-#: machine comes to the same verdict. By judgement: what takes longer is not waited for in a test.
+#: A diagnosis may take ten times the steps of the check that failed. Counted in steps, not seconds, so that a busy
+#: machine comes to the same verdict. By judgement: nobody waits longer for a test.
 _BUDGET = 10
-#: Of these, what is kept for cures that are tried together: two faults must not go unseen because the many ways of
-#: curing one took all the steps. By judgement: two pairs and one to spare.
+#: The part of the budget reserved for trying cures together: two faults must not go unseen because the many cures for
+#: one of them used up all the steps. By judgement: two pairs and one to spare.
 _RESERVE = 3
 
 #: A cure with the name of the cause that prescribes it.
@@ -23,16 +23,16 @@ Prescription = tuple[str, Cure]
 @dataclass
 class Reruns:
     examination: Examination
-    #: What the check took.
+    #: How many steps the check took.
     steps: int
     symptom: Symptom
-    #: What it took to judge is not diagnosing.
+    #: Steps spent on judging, which do not count towards the budget of the diagnosis.
     spent_before: int = 0
     done: dict[str, Rerun] = field(default_factory=dict)
     untried: list[str] = field(default_factory=list)
 
     def __call__(self, *cures: Cure) -> Rerun | None:
-        """None where it cannot be tried."""
+        """The re-run with these cures. None if it cannot be tried."""
         budget = (_BUDGET if len(cures) > 1 else _BUDGET - _RESERVE) * self.steps
         label = ", ".join(cure.label for cure in cures)
         if label in self.done:
@@ -46,7 +46,7 @@ class Reruns:
         return self.done[label]
 
     def smallest_healing_set(self, group: Sequence[Prescription]) -> tuple[set[str], Rerun] | None:
-        """Of several faults, those that have to be cured together, with the re-run that shows it."""
+        """The causes that have to be cured together, with the re-run that shows it. None if the whole group fails."""
         rerun = self(*(cure for _, cure in group))
         if rerun is None or not rerun.healthy:
             return None

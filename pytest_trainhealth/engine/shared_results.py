@@ -1,7 +1,7 @@
 """What the checks of one training share: the causes found so far, and the runs that more than one of them can judge.
 
-All runs of a training begin at the same point under the same random numbers, so a run that one check has recorded is,
-step for step, the one that another would record.
+All runs of a training start from the same point with the same random numbers, so a run that one check has recorded is,
+step for step, the run that another check would record.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class SharedResults:
     _runs: list[tuple[Check, Trace]] = field(default_factory=list)
 
     def add(self, program: Program, check: Check, trace: Trace | None) -> None:
-        """Only a training's run that came to its end: what broke down is worth a look of its own."""
+        """Keeps only the run of a `Training` that came to its end: each check looks at a broken run for itself."""
         if trace is None or program.start is None:
             return
         if trace.finite and trace.loss_connected and trace.crash is None and not trace.cut_short:
             self._runs.append((check, trace))
 
     def reusable_run(self, check: Check, values: Mapping[str, Any]) -> Trace | None:
-        """A run over the same batches that is long enough and has all that this check looks at."""
+        """A run over the same batches that is long enough and has every signal this check reads."""
         for other, trace in self._runs:
             alike = other.one_batch == check.one_batch and set(check.signals) <= set(other.signals)
             if alike and trace.steps >= check.max_steps(values):

@@ -1,1 +1,1 @@
-"""pytest's side: options, items, outcomes and the fixture. Only `hooks` is loaded at start-up."""
+"""The pytest plugin: options, items, outcomes and the fixture. pytest loads only `hooks` at start-up."""

@@ -1,6 +1,7 @@
-"""pytest-benchmark: whether it can measure in this run, and if so, lets it keep the time of the steps.
+"""pytest-benchmark: finds out whether it can measure in this run, and if so, lets it time the steps.
 
-So its table, JSON and options show them. What reads traces is imported late: pytest's side asks only whether it can.
+Its table, JSON and options then cover them. Code that reads traces is imported late: most callers only ask whether
+pytest-benchmark can measure.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def fixture(config: pytest.Config, request: Callable[[], Any] | None) -> tuple[Any, str | None]:
     """The `benchmark` fixture, or the reason why nothing can be measured with it.
 
-    It is requested only when nothing speaks against it: requested and then unused, it warns.
+    `request` is called only if nothing prevents measuring: a fixture that is requested and not used gives a warning.
     """
     if request is None:
         return None, "it is measured with the benchmark fixture, which only a test function can ask for"
@@ -26,11 +27,11 @@ def fixture(config: pytest.Config, request: Callable[[], Any] | None) -> tuple[A
     if reason is not None:
         return None, reason
     benchmark = request()
-    if not hasattr(benchmark, "stats"):  # so with pytest-codspeed, which takes the fixture's name
+    if not hasattr(benchmark, "stats"):  # pytest-codspeed has a fixture of the same name
         return None, f"the benchmark fixture of {type(benchmark).__module__.partition('.')[0]} keeps no statistics"
     if not getattr(benchmark, "enabled", True):
         return None, "pytest-benchmark is disabled in this run"
-    # It measures once for a test. What is asked for after that is timed without it, and is in the verdict alone.
+    # It measures once in a test. Any later check is timed without it, and its figures are only in the verdict.
     return (benchmark if getattr(benchmark, "_mode", None) is None else None), None
 
 
@@ -39,7 +40,7 @@ def why_not(config: pytest.Config) -> str | None:
         return "pytest-benchmark does not measure under xdist: run it without -n"
     if not any(config.pluginmanager.has_plugin(name) for name in ("benchmark", "pytest_benchmark.plugin", "codspeed")):
         return "it is measured with pytest-benchmark, which is not installed or is switched off"
-    enabled = config.getoption("benchmark_enable", default=False)  # over a --benchmark-disable in the configuration
+    enabled = config.getoption("benchmark_enable", default=False)  # overrides a --benchmark-disable in an ini file
     for option in ("benchmark_skip", *(() if enabled else ("benchmark_disable",))):
         if config.getoption(option, default=False):
             return f"pytest-benchmark measures nothing with --{option.replace('_', '-')}"
@@ -47,15 +48,15 @@ def why_not(config: pytest.Config) -> str | None:
 
 
 class BenchmarkTimer:
-    """Lets pytest-benchmark keep the time of a run's steps (a `Timer` of the engine's)."""
+    """A `Timer` that lets pytest-benchmark time the steps of a run."""
 
     def __init__(self, benchmark: Any, steps: int) -> None:
         self._benchmark, self._steps = benchmark, steps
 
     def drive(self, once: Callable[[], object], most: int) -> None:
-        """Through `benchmark.pedantic`: each step is one round. The warm-up goes before, until it is over.
+        """Warms up first, then runs each step as one round of `benchmark.pedantic`.
 
-        A watched test is one round as a whole until its steps are known (`finished`).
+        A watched test is one round as a whole, until `finished` replaces it by its steps.
         """
         from ..analysis.timing import warm_up
 
@@ -63,7 +64,7 @@ class BenchmarkTimer:
         while len(times) + 1 < most and warm_up(times) is None:
             took = once()
             if not isinstance(took, float):
-                break  # the training ended, and what comes now is empty
+                break  # the training has ended, and further calls do nothing
             times.append(took)
         overhead: list[float] = []
 
@@ -78,7 +79,7 @@ class BenchmarkTimer:
         _take_off(self._benchmark, overhead)
 
     def finished(self, trace: Trace, *, watched: bool) -> None:
-        """With the steps of a watched test as rounds: whole tests and steps in one table would compare nothing."""
+        """Makes the steps of a watched test its rounds: a table that mixes whole tests and steps compares nothing."""
         from ..analysis.timing import measured, step_times, warm_up
 
         self._benchmark.extra_info.update(measured(trace))
@@ -88,8 +89,8 @@ class BenchmarkTimer:
 
 
 def _take_off(benchmark: Any, overhead: list[float]) -> None:
-    """What we did beside the steps is no time of theirs: listening, and collecting garbage where memory grows, which
-    takes half a second. Nor are rounds in which nothing was done any more, after the time budget was used up."""
+    """Subtracts what the plugin did around each step: listening, and collecting garbage where memory grows, which takes
+    half a second. Drops the empty rounds after the time budget was used up."""
     rounds = _rounds(benchmark)
     if rounds is not None and overhead:
         rounds[:] = [max(took - ours, 0.0) for took, ours in zip(rounds, overhead, strict=False)]
@@ -98,6 +99,6 @@ def _take_off(benchmark: Any, overhead: list[float]) -> None:
 
 
 def _rounds(benchmark: Any) -> list[float] | None:
-    """The seconds that pytest-benchmark has noted. Not public, so they may be elsewhere one day."""
+    """The seconds that pytest-benchmark has recorded. Not a public attribute, so a new version may move it."""
     rounds = getattr(getattr(benchmark.stats, "stats", None), "data", None)
     return rounds if isinstance(rounds, list) else None

@@ -30,7 +30,7 @@ class Factory:
 
 
 def load(spec: str, folders: tuple[Path, ...]) -> Factory:
-    """Raises `WrongSetting` in one line: what is wrong with the name, and which names are near."""
+    """Raises `WrongSetting`, which says in one line what is wrong with the name, and which names are similar."""
     module_name, colon, attribute = spec.partition(":")
     if not (module_name and colon and attribute) or "/" in module_name or module_name.endswith(".py"):
         raise WrongSetting(f"{_FLAG}: {spec!r} does not read PACKAGE.MODULE:FACTORY")
@@ -41,7 +41,7 @@ def load(spec: str, folders: tuple[Path, ...]) -> Factory:
     try:
         found = attrgetter(attribute)(module)
     except AttributeError:
-        # what it imports from elsewhere is no training of its own
+        # suggest only what the module defines, not what it imports
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module_name]
         raise WrongSetting(f"{_FLAG}: {module_name} has no {attribute!r}{near(attribute, own)}") from None
     if not callable(found):
@@ -51,7 +51,7 @@ def load(spec: str, folders: tuple[Path, ...]) -> Factory:
 
 
 class TrainingCollector(pytest.Collector):
-    """Stands beside test files, so that its items are collected, counted and listed as theirs are."""
+    """A collector on the same level as test files, so that its items are collected, counted and listed like theirs."""
 
     def __init__(self, *, factory: Factory, **kwargs: Any) -> None:
         super().__init__(name=factory.spec, nodeid=factory.spec, **kwargs)
@@ -77,7 +77,7 @@ class TrainingItem(pytest.Item):
         report_outcome(self, run_check(self.config, request, self.factory.make, benchmark=None))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """The factory's own line, where it can be known."""
+        """The line of the factory, if it is known."""
         try:
             path = inspect.getsourcefile(self.factory.make)
             line = inspect.getsourcelines(self.factory.make)[1]
@@ -103,5 +103,5 @@ def _import(name: str) -> Any:
 
 
 def _folders(package: str) -> list[str] | None:
-    """Where modules of a package may lie; of no package, in the folders of the user's own."""
+    """Where the modules of a package may lie; without a package, the user's own folders."""
     return list(sys.modules[package].__path__) if package else sys.path[:2]

@@ -1,4 +1,4 @@
-"""The `trainhealth` fixture: the checks as methods, for tests that want to say when and on what."""
+"""The `trainhealth` fixture: the checks as methods, for tests that decide when to check and what."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class TrainHealth:
-    """Each check raises `Unhealthy` with the whole chart when it fails, and returns its verdict when it passes.
+    """Each check returns its verdict if it passes, and raises `Unhealthy` with the whole chart if it fails.
 
-    A subject is a `Training`, or a function that makes one: with a function every run starts from scratch. Without
-    `--trainhealth` the test is skipped, and the summary counts it: this fixture is never a silent pass.
+    Pass a `Training`, or a function that makes one: with a function, every run starts from scratch. Without
+    `--trainhealth` the test is skipped and counted in the summary: it never passes silently.
     """
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
@@ -77,7 +77,7 @@ class TrainHealth:
         min_margin: float | None = None,
         budget: float | None = None,
     ) -> Verdict:
-        """Loss, gradients and parameters stay finite, under the circumstances asked for too."""
+        """Loss, gradients and parameters stay finite, also under the circumstances you request."""
         __tracebackhide__ = True
         requested = {"seeds": seeds, "scales": scales, "batch_sizes": batch_sizes, "samples": samples,
                  "precisions": precisions, "lr_factors": lr_factors}  # fmt: skip
@@ -90,7 +90,7 @@ class TrainHealth:
         return self._check(USES_ITS_INPUT, training, steps=steps, budget=budget)
 
     def learns_from_data(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
-        """Over several batches it learns what only the inputs can tell."""
+        """Over several batches, the training learns something that only the inputs can tell it."""
         __tracebackhide__ = True
         return self._check(LEARNS_FROM_DATA, training, steps=steps, budget=budget)
 
@@ -107,7 +107,7 @@ class TrainHealth:
         steps: int | None = None,
         budget: float | None = None,
     ) -> Verdict:
-        """The step does not wait for its data, and is as fast as asked. Takes the test's `benchmark` fixture."""
+        """The step does not wait for its data, and is as fast as you require. Uses the test's `benchmark` fixture."""
         __tracebackhide__ = True
         return self._check(
             KEEPS_THROUGHPUT,
@@ -123,7 +123,7 @@ class TrainHealth:
         )
 
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
-        """The battery, as a record for the test to make its own assertions on: nothing is raised."""
+        """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""
         __tracebackhide__ = True
         self._only_if_enforced()
         from ..engine.battery import in_turn, keywords_of

@@ -1,7 +1,7 @@
 """pytest hooks, and nothing else.
 
-Every pytest run of every user loads this module, most of them without a training test. So whatever is not
-needed for saying "nothing to do here" is imported inside the hook that needs it; torch only where a test is judged.
+Every pytest run of every user loads this module, and most of these runs have no training test. So anything not needed
+to find out that there is nothing to do is imported inside the hook that needs it, and torch only if a test is judged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("trainhealth", "training health")
     for setting in SETTINGS:
         if setting.option:
-            # no default, so that an ini value is not hidden; no type, so that wrong values are worded in one place
+            # no default, so that it does not hide an ini value; no type, so that one place words all wrong values
             how = {"action": "store_true"} if setting.kind is bool else {"metavar": setting.metavar}
             group.addoption(setting.flag, dest=setting.key, default=None, help=setting.help, **how)
         if setting.ini:
@@ -85,7 +85,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """The factory is loaded before xdist starts its workers, so that a wrong name is told once and in one line."""
+    """Loads the factory before xdist starts its workers, so that a wrong name is reported once and in one line."""
     config = session.config
     spec = config.stash[OPTIONS]["training"]
     if spec is None:
@@ -97,7 +97,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args = []  # nobody asked for tests besides
+        config.args = []  # no tests were requested as well
 
 
 @pytest.hookimpl(wrapper=True)
@@ -114,7 +114,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Last, so that the check's name stands after the ids of the user's own parameters."""
+    """Runs last, so that the check's name comes after the ids of the user's own parameters."""
     if not _marked(metafunc.definition):
         return
     from .items import parametrize
@@ -124,7 +124,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """First, so that -k, --lf and pytest-benchmark find the items as they are going to be."""
+    """Runs first, so that -k, --lf and pytest-benchmark see the final items."""
     if not config.stash[OPTIONS]["enabled"]:
         return
     from .items import finish
@@ -150,8 +150,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, object, object]:
-    """Models and data come from fixtures too, and a verdict has to be the same in every run."""
-    ours = fixturedef.argname == "trainhealth"  # seeds the test's body itself
+    """Seeds fixtures: models and data may come from them, and a verdict has to be the same in every run."""
+    ours = fixturedef.argname == "trainhealth"  # it seeds the test's body itself
     if ours or not request.config.stash.get(SEEDS_FIXTURES, False) or "torch" not in sys.modules:
         return (yield)
     from .seeding import fixture_seed
@@ -196,7 +196,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """In normal order: pytest-benchmark may raise in its own, and what comes after would be lost."""
+    """Not last: pytest-benchmark's own summary may raise, and everything after it would be lost."""
     results = config.stash[RESULTS]
     if results.checked or results.unenforced:
         from ..reports.terminal import write_summary
@@ -211,7 +211,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """xdist: a worker has no terminal, but words failures for the controller's."""
+    """For xdist: a worker has no terminal of its own, but words its failures for the controller's."""
     from .run_check import chart_width
 
     node.workerinput["trainhealth_width"] = chart_width(node.config)

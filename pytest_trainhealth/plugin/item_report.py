@@ -1,4 +1,4 @@
-"""What a test's report carries away: its verdicts, and a headline that fits every outlet."""
+"""What goes into a test's report: its verdicts, and a headline that fits every outlet."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .stash import UNENFORCED, VERDICTS
 def attach_to_report(
     report: pytest.TestReport, item: pytest.Item, error: BaseException | None, unenforced: int
 ) -> None:
-    """On the report, because reports reach the controller from xdist workers by themselves.
+    """Puts the verdicts on the report, because xdist sends reports from workers to the controller anyway.
 
-    Builtin types only: anything else in a report would end an xdist worker.
+    Uses builtin types only: anything else in a report would crash an xdist worker.
     """
     report.trainhealth = {  # type: ignore[attr-defined]
         "test": test_of(item)[0],
@@ -25,8 +25,8 @@ def attach_to_report(
     item.stash[VERDICTS] = []
     item.stash[UNENFORCED] = 0
     if isinstance(error, Unhealthy):
-        # Short summary, JUnit and annotations show this message, which would be the whole chart. `reprcrash` is no
-        # public name of pytest: without it those outlets are longer than they need to be, no more.
+        # Short summary, JUnit and annotations show this message, which would otherwise be the whole chart. `reprcrash`
+        # is not public in pytest: without it, those outlets are longer than they need to be, and nothing worse.
         crash = getattr(report.longrepr, "reprcrash", None)
         if crash is not None:
             crash.message = headline(error.verdict)
@@ -37,7 +37,7 @@ def attach_to_report(
 
 
 def _in_the_test(item: pytest.Item, path: str, line: int) -> tuple[str, int]:
-    """A line of the test's file: where it called the fixture, or else its first. Ours would help nobody."""
+    """A line of the test's file: where it calls the fixture, or its first line. A line of ours would help nobody."""
     test_path, test_line, _ = item.reportinfo()
     if test_line is None or str(test_path) == path:
         return path, line

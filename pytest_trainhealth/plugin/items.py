@@ -1,4 +1,4 @@
-"""From markers to test items: which checks a test function asks for, and with which settings."""
+"""From markers to test items: which checks a test function requests, and with which settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..settings import CHECKS, MARKERS, WrongSetting, read_keywords
 from . import benchmark
 from .stash import CALLS, CHECK, OPTIONS
 
-#: Nobody asks for it by name: parametrizing it is what makes one item of each check.
+#: No test takes this argument: parametrizing it makes one item for each check.
 CHECK_ARGUMENT = "_trainhealth_check"
 
 Marks = Mapping[str, Mapping[str, Any]]
@@ -37,7 +37,7 @@ def read_marks(node: pytest.Item) -> Marks:
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """One item of each check. Wrong markers are found here also when they are not going to be enforced."""
+    """Makes one item for each check. Reports wrong markers even if they are not going to be enforced."""
     options = metafunc.config.stash[OPTIONS]
     try:
         marks = read_marks(metafunc.definition)
@@ -55,7 +55,7 @@ def check_of(item: pytest.Item) -> str | None:
 
 
 def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | None = None) -> Request:
-    """What the item wants of the engine. `keywords` are given where there is no marker that could hold them."""
+    """The item's request to the engine. `keywords` replace those of markers, for checks requested without a marker."""
     if keywords is None:
         marks = read_marks(item)
         keywords = {**marks.get("trainhealth", {}), **marks.get(check, {})}
@@ -78,7 +78,7 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
 def test_of(item: pytest.Item) -> tuple[str, str]:
     """Node id and name of the test that an item's check belongs to.
 
-    Put together from the parent, because xdist adds a group's name to node ids (before pytest 9.2).
+    Built from the parent's node id, because xdist adds a group's name to the item's own (before pytest 9.2).
     """
     check = check_of(item)
     name = item.name if check is None else _without(item.name, check)
@@ -86,12 +86,12 @@ def test_of(item: pytest.Item) -> tuple[str, str]:
 
 
 def node_id(item: pytest.Item) -> str:
-    """With the check. Put together from the parent for the same reason."""
+    """The node id with the check. Built from the parent's for the same reason."""
     return item.name if CHECK in item.stash or item.parent is None else f"{item.parent.nodeid}::{item.name}"
 
 
 def _without(name: str, check: str) -> str:
-    """'test[gradients_flow]' is 'test'; beside ids of the user's own parameters the check's stands last or first."""
+    """'test[gradients_flow]' becomes 'test'. Among ids of the user's own parameters, the check comes last or first."""
     for ids, rest in ((f"[{check}]", ""), (f"-{check}]", "]")):
         if name.endswith(ids):
             return name.removesuffix(ids) + rest
@@ -99,12 +99,12 @@ def _without(name: str, check: str) -> str:
 
 
 def seed_of(test: str, seed: int) -> int:
-    """crc32 rather than hash(): the same in every process."""
+    """Uses crc32 rather than hash(), because it is the same in every process."""
     return zlib.crc32(f"{seed}:{test}".encode())
 
 
 def refuse_unsplit(item: pytest.Item) -> None:
-    """Markers that pytest did not let us turn into items of their own: failing is better than passing unjudged."""
+    """Fails if pytest did not let us turn a marker into items of its own: that is better than passing unjudged."""
     __tracebackhide__ = True
     if check_of(item) is None:
         pytest.fail(
@@ -115,22 +115,22 @@ def refuse_unsplit(item: pytest.Item) -> None:
 
 
 def finish(items: list[pytest.Item]) -> None:
-    """What can be said of single items only, once pytest has made them from their function."""
+    """What can only be done on single items, once pytest has made them from their function."""
     for item in items:
         check = check_of(item)
         if check is None or not isinstance(item, pytest.Function):
             continue
         _keep_marker(item, check)
         if find_check(check).times_steps and benchmark.why_not(item.config) is None:
-            # By name and in time, for `--benchmark-only` looks at these names; and in a list of its own, for the one
-            # that it has is shared with the items of the other checks.
+            # Added by name and this early because `--benchmark-only` looks at these names; and in a new list because
+            # the old one is shared with the items of the other checks.
             item.fixturenames = [*dict.fromkeys((*item.fixturenames, "benchmark"))]
-            # where a test raises, or a revision does not exist, that is the news
+            # if the test raises, or a revision does not exist, that is what matters
             item.add_marker(pytest.mark.filterwarnings("ignore:Benchmark fixture was not used"))
 
 
 def _keep_marker(item: pytest.Function, check: str) -> None:
-    """Of the function's markers only that of the item's check, so that -k and -m select one check and not all."""
+    """Keeps only the marker of the item's own check, so that -k and -m select one check and not all."""
     if check not in {mark.name for mark in item.iter_markers()}:
         item.add_marker(check)
     item.own_markers[:] = [mark for mark in item.own_markers if mark.name == check or mark.name not in CHECKS]

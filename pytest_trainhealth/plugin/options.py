@@ -1,6 +1,6 @@
 """The settings of this run: their values, and where each was given.
 
-Read once, in `pytest_configure`: a wrong value read later would stop the run after the tests have run.
+They are read once, in `pytest_configure`: read later, a wrong value would stop the run after the tests have run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 from ..settings import OUTLETS, SETTINGS, Setting, WrongSetting, check_names
 
-#: What a setting is called in pytest's own table of ini types, so that native TOML values are taken as they are.
+#: pytest's own name for each type of ini value, so that native TOML values are taken as they are.
 INI_TYPES: dict[type, Any] = {bool: "bool", int: "int", float: "float", tuple: "args", str: "string"}
 #: Settings that concern every check, but are no marker keywords.
 _FOR_EVERY_CHECK = ("threads", "device")
@@ -23,25 +23,25 @@ _NOT_IN_HEADER = ("seed", "enabled", *(outlet.name for outlet in OUTLETS))
 class Options:
     def __init__(self, values: Mapping[str, Any], given: Mapping[str, str]) -> None:
         self.values = values
-        #: Where a value was given; a setting that is not in here has its default.
+        #: Where each value was given; a setting that is missing here has its default.
         self.given = given
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
     def for_check(self, check: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
-        """What the check has to know. A marker's keywords win over the command line, and that over the ini file."""
+        """The settings of a check. A marker's keywords win over the command line, and that wins over the ini file."""
         concerned = {s.name for s in SETTINGS if check in s.checks} | set(_FOR_EVERY_CHECK)
         return {name: keywords.get(name, self.values[name]) for name in self.values if name in concerned}
 
     def describe(self) -> str:
-        """For the header: the seed in any case, and whatever else bears on verdicts and is not as it comes."""
+        """For pytest's header: always the seed, and every other setting that affects verdicts and was given."""
         shown = ["seed", *(s.name for s in SETTINGS if s.name in self.given and s.name not in _NOT_IN_HEADER)]
         return ", ".join(f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})" for name in shown)
 
 
 def read(config: pytest.Config) -> Options:
-    """Raises `WrongSetting`, which says what was given, where, and what is possible."""
+    """Raises `WrongSetting`, whose message says what was given, where, and what is possible."""
     values: dict[str, Any] = {}
     given: dict[str, str] = {}
     for setting in SETTINGS:
@@ -75,7 +75,7 @@ def _in_ini(setting: Setting, config: pytest.Config) -> tuple[Any, str] | None:
     where = f"-o {setting.key}" if overridden else f"{config.inipath.name if config.inipath else 'ini'}: {setting.key}"
     try:
         value = config.getini(setting.key)
-    except (TypeError, ValueError, pytest.UsageError) as error:  # which of them depends on pytest's version
+    except (TypeError, ValueError, pytest.UsageError) as error:  # which one depends on pytest's version
         raise WrongSetting(f"{where}: {' '.join(str(error).split())}") from None
     if value is None:
         return None
@@ -83,7 +83,7 @@ def _in_ini(setting: Setting, config: pytest.Config) -> tuple[Any, str] | None:
 
 
 def _base_folder(config: pytest.Config, given: str) -> Path:
-    """A path is relative to where it was written: the shell's folder or the ini file's."""
+    """A path is relative to the place where it was given: the current folder, or the folder of the ini file."""
     if given.startswith("-") or config.inipath is None:
         return config.invocation_params.dir
     return config.inipath.parent

@@ -1,4 +1,4 @@
-"""How an item ends when a check did not pass. Exceptions hold words and floats, never tensors."""
+"""How an item ends if its check did not pass. Exceptions hold strings and floats, never tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ..records.verdict import Verdict
 
-if TYPE_CHECKING:  # mypy knows these classes by no public name
+if TYPE_CHECKING:  # mypy cannot use the public names of these classes
     from _pytest.outcomes import Failed, Skipped
 else:
     Failed, Skipped = pytest.fail.Exception, pytest.skip.Exception
@@ -17,7 +17,7 @@ NOT_ENFORCED = "training health is not enforced: run pytest --trainhealth"
 
 
 class Unhealthy(Failed):
-    """A check failed. The text is the whole story, so no traceback is shown beside it."""
+    """A check failed. The text says everything, so there is no traceback."""
 
     def __init__(self, verdict: Verdict, text: str) -> None:
         super().__init__(text, pytrace=False)
@@ -25,4 +25,4 @@ class Unhealthy(Failed):
 
 
 class NotJudged(Skipped):
-    """A check could not judge, or was not asked to: never a silent pass."""
+    """A check could not judge, or was not enforced. The item is skipped, because it must never pass silently."""

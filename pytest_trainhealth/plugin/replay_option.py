@@ -1,4 +1,4 @@
-"""`--trainhealth-replay FILE`: a run of the very test that the file is from; and what every other run keeps for it."""
+"""`--trainhealth-replay FILE`: runs the one test that the file is from. Other runs get a folder for such files."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _REPLAYED: pytest.StashKey[Reproducer] = pytest.StashKey()
 
 
 def with_reproducers(request: Request, config: pytest.Config) -> Request:
-    """The request with the place where its reproducer goes, or with what it replays."""
-    here, seed = config.invocation_params.dir, config.stash[OPTIONS]["seed"]
+    """The request with the folder for its reproducer, or with the reproducer that it replays."""
+    current_folder, seed = config.invocation_params.dir, config.stash[OPTIONS]["seed"]
     if _REPLAYED in config.stash:
         return replace(request, replays=config.stash[_REPLAYED])
-    return replace(request, reproducers=Reproducers(config.rootpath / FOLDER, seed, seen_from=here))
+    return replace(request, reproducers=Reproducers(config.rootpath / FOLDER, seed, seen_from=current_folder))
 
 
 def prepare(config: pytest.Config) -> Options:
-    """The settings of a run that replays. Raises `WrongSetting` in one line."""
+    """The settings of a run that replays. Raises `WrongSetting`, with a message of one line."""
     from ..reproducers import reproducer  # imports torch, which this run needs in any case
 
     config.option.trainhealth = True
@@ -51,15 +51,15 @@ def prepare(config: pytest.Config) -> Options:
         values["training"], config.args = _spec(saved), []
     else:
         raise WrongSetting(f"{_FLAG}: {file} is from no test. In Python: pytest_trainhealth.replay({file!r}, factory)")
-    # what an ini file asks for as a rule: here it is one test, and none but that
+    # an ini file may select tests: this run has exactly one
     config.option.keyword = config.option.markexpr = ""
-    if hasattr(config.option, "dist"):  # xdist: a worker would keep to itself that the test is gone
+    if hasattr(config.option, "dist"):  # xdist: a worker would not report that the test is gone
         config.option.dist, config.option.tx = "no", []
     return Options(values, {**options.given, "seed": "from the file"})
 
 
 def _test_file(config: pytest.Config, saved: Reproducer, path: str) -> Path:
-    """Node ids are told from the root folder, which is where the file lies, unless it was moved."""
+    """Node ids are relative to the root folder, in which the reproducer lies too unless it was moved."""
     folders = (config.rootpath, config.invocation_params.dir, (config.invocation_params.dir / saved.file).parents[1])
     for folder in folders:
         if (folder / path).is_file():
@@ -68,7 +68,7 @@ def _test_file(config: pytest.Config, saved: Reproducer, path: str) -> Path:
 
 
 def keep_the_test(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of all items that were collected. Raises `pytest.UsageError` where it is not among them."""
+    """Drops all other collected items. Raises `pytest.UsageError` if the test is not among them."""
     if _REPLAYED not in config.stash:
         return
     saved = config.stash[_REPLAYED]
@@ -79,7 +79,7 @@ def keep_the_test(session: pytest.Session, config: pytest.Config, items: list[py
 
 
 def describe_outcomes(config: pytest.Config, results: SessionResults) -> Iterator[str]:
-    """For the summary: a failure that does not show any more is good news that no dot can tell."""
+    """For the summary: a failure that no longer shows is good news, and the dot of a passed test does not say so."""
     if _REPLAYED in config.stash:
         for checked in results.checked:
             if checked.verdict["outcome"] == "passed" and checked.verdict["reason"]:
@@ -87,10 +87,10 @@ def describe_outcomes(config: pytest.Config, results: SessionResults) -> Iterato
 
 
 def _spec(saved: Reproducer) -> str:
-    """What --trainhealth-training was given, or would have to be given for a factory that was diagnosed."""
+    """The value of --trainhealth-training, or what it would have to be for a factory given to `diagnose()`."""
     return saved.test.removesuffix(f"[{saved.check}]") or saved.factory
 
 
 def _inside(node_id: str) -> str:
-    """Without the file, whose path depends on the root folder."""
+    """The node id without the file, whose path depends on the root folder."""
     return node_id.partition("::")[2] or node_id

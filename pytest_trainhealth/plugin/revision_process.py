@@ -1,7 +1,6 @@
-"""What runs in the process of a side: finds the training, then answers until it is told to quit.
+"""What runs in the process of a revision: finds the training, then answers requests until one says to quit.
 
-Nothing but the standard library is imported before the import path is set: whatever else was loaded by then would
-come from the wrong folder.
+Imports only the standard library before the import path is set: anything else would come from the wrong folder.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Service:
-    """Answers about one training."""
+    """Answers requests about one training."""
 
     def __init__(self, server: Server, order: Message) -> None:
         self.server, self.order = server, order
@@ -35,14 +34,14 @@ class Service:
         try:
             build = {name: order[name] for name in ("seed", "threads", "device", "promised")}
             with served(subject, **build) as training:
-                folders = Folders(Path(order["top"]), Path(order["side"]))
-                strangers = folders.strangers(sys.modules, order["path"])
-                self.server.send(ready=True, device=training.device, strangers=strangers)
+                folders = Folders(Path(order["top"]), Path(order["root"]))
+                foreign = folders.foreign_modules(sys.modules, order["path"])
+                self.server.send(ready=True, device=training.device, foreign_modules=foreign)
                 for request in self.server.requests():
                     self.server.send(**self._answer(training, request))
         except NoTraining as why:
             self.server.send(unfit=str(why))
-        except BaseException as error:  # pytest.skip() is none of Exception's, and somebody waits for an answer
+        except BaseException as error:  # pytest.skip() raises no Exception, and the client waits for an answer
             self.server.send(**of_error(error))
             if not isinstance(error, Exception):
                 raise
@@ -51,24 +50,24 @@ class Service:
     def _answer(training: Served, request: Message) -> Message:
         try:
             return training.answer(request)
-        except Exception as error:  # the next question may be answered all the same
+        except Exception as error:  # the next request may still succeed
             return of_error(error)
 
 
 def main() -> None:
-    """The order comes as the first line."""
+    """The first line is the order: what to build, and where."""
     server = Server()
     order = next(server.requests())
     sys.path[:] = order["path"]
     os.chdir(order["folder"])
     try:
         _serve(Service(server, order))
-    except BaseException as error:  # a conftest.py that ends the process, for one
+    except BaseException as error:  # a conftest.py that ends the process, for example
         if server.owes:
             server.send(**of_error(error))
         raise
     finally:
-        # Nobody else is left to do it. Both sides do: the last thing that either writes is its pytest's cache.
+        # The client is gone, so nobody else removes it. Both processes do, because either may write its cache last.
         if server.deserted():
             Worktree.of(order["worktree"]).remove()
 
@@ -88,12 +87,12 @@ def _serve(service: Service) -> None:
 
 
 def _function(file: Path, name: str) -> Any:
-    """Of a file that need not be importable; None where there is no such file or function."""
+    """A function of a file that need not be on the import path; None if there is no such file or function."""
     if not file.is_file():
         return None
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None
     assert spec.loader is not None
-    module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)  # where pickle looks for classes
+    module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)  # pickle looks for classes there
     spec.loader.exec_module(module)
     return getattr(module, name, None)

@@ -1,4 +1,4 @@
-"""An item becomes a verdict, and a verdict an outcome: passed, failed or skipped with the reason."""
+"""Turns an item into a verdict, and a verdict into an outcome: passed, failed, or skipped with the reason."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _WIDEST = 100
 
 @contextmanager
 def intercept_call(item: pytest.Function) -> Iterator[None]:
-    """While pytest calls the test, something else stands in for it, which uses what the test returns.
+    """While pytest calls the test, replaces it by a function that uses what the test returns.
 
-    The test itself is swapped, rather than the call to it: so the plugins that call tests in their own way
-    (for asyncio, say) keep doing that.
+    Replaces the test itself rather than the call, so that plugins that call tests in their own way (for asyncio, say)
+    keep working.
     """
     original = item.obj
     check = check_of(item)
     called = False
     if check is None and inspect.iscoroutinefunction(original):
-        yield  # whoever runs coroutines here runs this one; nothing is enforced on it
+        yield  # left to the plugin that runs coroutines; nothing is enforced on it
         return
 
     @functools.wraps(original)
@@ -77,12 +77,12 @@ def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> No
 
 
 def leave_unenforced(body: Callable[[], object]) -> None:
-    """The body runs all the same, so that a test that breaks is noticed in every run."""
+    """Runs the body nevertheless, so that every run notices a test that breaks."""
     __tracebackhide__ = True
     returned = body()
     if returned is None:
         return
-    # A Training can only exist once its module, and torch with it, was imported by the user.
+    # A Training can only exist if the user has imported its module, and torch with it.
     kind_of_training = if_imported("Training")
     if kind_of_training is not None and isinstance(returned, kind_of_training):
         raise NotJudged(NOT_ENFORCED)
@@ -97,17 +97,17 @@ def run_check(
     benchmark: Callable[[], Any] | None,
     shared: SharedResults | None = None,
 ) -> Verdict:
-    """`benchmark` gives the fixture, and is called only when that is going to measure; None where there is none."""
+    """`benchmark` returns the fixture, and is called only if that is going to measure; None if there is none."""
     __tracebackhide__ = True
     serving = config.pluginmanager.get_plugin("trainhealth-side")
-    if serving is not None:  # this process was started to tell another about the training, and judges nothing
+    if serving is not None:  # a comparison started this process to serve the training, not to judge it
         served: Verdict = serving.serve(request, subject)
         return served
     check = find_check(request.check)
     fixture, reason = benchmark_fixture(config, benchmark) if check.times_steps else (None, None)
     if reason is not None:
         if benchmark is not None and callable(subject):
-            subject()  # a test that breaks is noticed all the same
+            subject()  # so that a test that breaks is still noticed
         return Verdict(request.check, request.name, "could not judge", reason, seed=request.seed)
     if fixture is not None:
         timed_steps = request.values.get("steps") or check.steps
@@ -125,7 +125,7 @@ def run_check(
 
 
 def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
-    """Passed: returned. Failed: raised. Could not judge: skipped, or with `strict` raised as well."""
+    """Returns a verdict that passed, raises one that failed. If it could not judge: skips, or with `strict` raises."""
     __tracebackhide__ = True
     note_verdict(item, verdict)
     if verdict.passed:
@@ -139,12 +139,12 @@ def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
 
 
 def note_verdict(item: pytest.Item, verdict: Verdict) -> None:
-    """For the item's report, which takes it to the summary and into every file."""
+    """Keeps the verdict for the item's report, which brings it to the summary and into every file."""
     item.stash.setdefault(VERDICTS, []).append(verdict)
 
 
 def chart_width(config: pytest.Config) -> int:
-    """The controller's terminal, also in an xdist worker, which has none: the same text with and without -n."""
+    """The width of the controller's terminal, in xdist workers too, so that texts are the same with and without -n."""
     workerinput = getattr(config, "workerinput", {})
     width = workerinput.get("trainhealth_width") or shutil.get_terminal_size((_WIDEST, 24)).columns
     return int(min(max(width, 60), _WIDEST))

@@ -1,4 +1,4 @@
-"""Fixtures and tests under a seed of their own: what they build is the same in every run, whoever came first."""
+"""Gives each fixture and test its own seed: what they build is the same in every run, whatever ran before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_seed(request: pytest.FixtureRequest) -> AbstractContextManager[None]:
 
 
 def fixture_seed(name: str, request: pytest.FixtureRequest) -> AbstractContextManager[None]:
-    """By the fixture's name and scope: a model of module scope must not depend on which test asked for it first."""
+    """The seed comes from the fixture's name and scope: a model of module scope must not depend on its first test."""
     node = request.node
     scope = test_of(node)[0] if isinstance(node, pytest.Item) else node.nodeid
     return _seeded(seed_of(f"{scope}:{name}", request.config.stash[OPTIONS]["seed"]))
@@ -27,7 +27,7 @@ def fixture_seed(name: str, request: pytest.FixtureRequest) -> AbstractContextMa
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Random numbers go on afterwards as if none had been drawn, unless somebody inside has seeded them."""
+    """Afterwards, random numbers continue as if none had been drawn, unless code inside the block has seeded them."""
     put_back = remember_random_numbers()
     seed_everything(seed)
     try:

@@ -1,4 +1,5 @@
-"""A side's own pytest run: collects the one test, and serves where its check would be judged."""
+"""The pytest run inside the process of a revision: collects the one test, and serves its training instead of judging
+it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from ..records.verdict import Verdict
 from .items import check_of, test_of
 from .revision_process import Service
 
-#: How `run_check` finds out that it is to serve rather than to judge.
+#: The name by which `run_check` finds this plugin, and so serves instead of judging.
 PLUGIN = "trainhealth-side"
 
 
@@ -29,7 +30,7 @@ class ServePlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """The marker may be new: then the other revision's test has none, and gets it here."""
+        """Adds the marker if the test has none: it may be new since the other revision."""
         marked = {mark.name for mark in metafunc.definition.iter_markers()}
         if self._check not in marked and "trainhealth" not in metafunc.fixturenames:
             metafunc.definition.add_marker(self._check)
@@ -46,7 +47,7 @@ class ServePlugin:
         self._note(report)
 
     def serve(self, request: Request, subject: Any) -> Verdict:
-        """A test with the fixture may ask several times: the n-th is the one that is compared."""
+        """A test may call the fixture several times: serves only the call that is compared."""
         if (request.check, request.call) == (self._check, self._service.order["call"]):
             self._service.give(subject)
         return Verdict(request.check, request.name, "passed", "served another run")
@@ -58,28 +59,28 @@ class ServePlugin:
             self.complaint = {"skipped": report.longrepr[2].removeprefix("Skipped: ")}
             return
         crash = getattr(report.longrepr, "reprcrash", None)
-        # a module that cannot be imported is told with its traceback, and the error comes last
+        # pytest reports a module that cannot be imported with its traceback, whose last line is the error
         message = last_line(report.longreprtext) if crash is None else first_line(crash.message)
         self.complaint = {"raised": message or "an error"}
 
 
 class _Registers:
-    def __init__(self, side: ServePlugin) -> None:
-        self._side = side
+    def __init__(self, plugin: ServePlugin) -> None:
+        self._plugin = plugin
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.pluginmanager.register(self._side, PLUGIN)
+        config.pluginmanager.register(self._plugin, PLUGIN)
 
 
 def run(service: Service) -> None:
-    side, order = ServePlugin(service), service.order
-    code = pytest.main([*order["arguments"], order["target"]], plugins=[_Registers(side)])
+    plugin, order = ServePlugin(service), service.order
+    code = pytest.main([*order["arguments"], order["target"]], plugins=[_Registers(plugin)])
     if service.given:
         return
-    if side.complaint:
-        service.server.send(**side.complaint)
-    elif not side.collects:  # a conftest.py that cannot be imported, for one
-        sys.stdout.flush()  # what it printed is read by who asked
+    if plugin.complaint:
+        service.server.send(**plugin.complaint)
+    elif not plugin.collects:  # a conftest.py that cannot be imported, for example
+        sys.stdout.flush()  # the client reads what it printed
         sys.stderr.flush()
         service.server.send(ended=int(code))
     else:

@@ -1,4 +1,4 @@
-"""What reports brought in, on the controller: for the summary and for files."""
+"""Collects the verdicts of all reports on the controller, for the summary and for files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class CheckedItem(NamedTuple):
-    """One verdict, as the report brought it."""
+    """One verdict, as it arrived with its report."""
 
     nodeid: str
     test: str
@@ -23,7 +23,7 @@ class CheckedItem(NamedTuple):
 
 
 class SessionResults:
-    """A plugin object of the controller: it sees every report once, wherever the test ran."""
+    """A plugin object on the controller: it sees every report exactly once, wherever the test ran."""
 
     def __init__(self) -> None:
         self._checked: dict[str, list[CheckedItem]] = {}
@@ -39,7 +39,7 @@ class SessionResults:
         return sum(self._unenforced.values())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "setup":  # of another attempt, maybe: what the last one brought is void
+        if report.when == "setup":  # it may be a second attempt, and then the verdicts of the first do not count
             self._checked.pop(report.nodeid, None)
         brought = getattr(report, "trainhealth", None)
         if brought is None:
@@ -49,7 +49,7 @@ class SessionResults:
             xfailed = hasattr(report, "wasxfail")
             new = [CheckedItem(report.nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
             self._checked.setdefault(report.nodeid, []).extend(new)
-            with suppress(OSError):  # a disk that fills up must not end the run; the last write says so
+            with suppress(OSError):  # a full disk must not end the run; the last write reports it
                 self._write(complete=False, interrupted=False)
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -58,7 +58,7 @@ class SessionResults:
         self._write(complete=ended and not stopped, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
 
     def write_to(self, file: Path, report: str) -> None:
-        """What comes in from now on, as this module of `reports/` does it. Raises `OSError` where it cannot."""
+        """Writes every verdict from now on, with this module of `reports/`. Raises `OSError` if it cannot write."""
         from ..reports import file_report
 
         outlet = file_report(report)
@@ -67,6 +67,6 @@ class SessionResults:
 
     def _write(self, *, complete: bool, interrupted: bool) -> None:
         verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in self.checked]
-        with ExitStack() as every:  # one that cannot be written does not keep the others from it
+        with ExitStack() as every:  # if one file cannot be written, the others still are
             for outlet, file in self._files:
                 every.callback(outlet.write, file, verdicts, complete=complete, interrupted=interrupted)

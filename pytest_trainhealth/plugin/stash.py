@@ -1,4 +1,4 @@
-"""What the plugin keeps on pytest's own objects, typed, in one place."""
+"""Everything the plugin keeps on pytest's own objects, with types, in one place."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from .options import Options
     from .session_results import SessionResults
 
-#: On the config: the settings of this run; on the controller, what reports have brought in.
+#: On the config: the settings of this run and, on the controller, the results that reports have brought in.
 OPTIONS: pytest.StashKey[Options] = pytest.StashKey()
 RESULTS: pytest.StashKey[SessionResults] = pytest.StashKey()
-#: On the config: what --trainhealth-training names.
+#: On the config: the factory that --trainhealth-training names.
 FACTORY: pytest.StashKey[Factory] = pytest.StashKey()
 #: On the config: whether the item that is being set up is going to be judged.
 SEEDS_FIXTURES: pytest.StashKey[bool] = pytest.StashKey()
-#: On an item: its check, where that is not a parameter.
+#: On an item: its check, if that is not a parameter.
 CHECK: pytest.StashKey[str] = pytest.StashKey()
 #: On an item: how many times each check was requested: the fixture may ask for several trainings.
 CALLS: pytest.StashKey[Counter[str]] = pytest.StashKey()
-#: On an item: verdicts and checks left out that no report has taken along yet.
+#: On an item: verdicts, and the number of checks not enforced, that no report has picked up yet.
 VERDICTS: pytest.StashKey[list[Verdict]] = pytest.StashKey()
 UNENFORCED: pytest.StashKey[int] = pytest.StashKey()

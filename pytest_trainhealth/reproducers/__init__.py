@@ -1,1 +1,1 @@
-"""A failure in a file: the step that was not finite is kept, and can be taken again."""
+"""A failure in a file: keeps the step that was not finite, so that it can be taken again."""

@@ -1,4 +1,4 @@
-"""A verdict gets its reproducer: written, read again, and tried before anybody relies on it."""
+"""Gives a verdict its reproducer: writes it, reads it back, and tries it before anybody relies on it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .step_state import NotKept
 
 @dataclass(frozen=True)
 class _Failure:
-    """What a reproducer is made of, besides the step itself."""
+    """Everything a reproducer is made from, apart from the step itself."""
 
     verdict: Verdict
     program: Program
-    #: Makes the run again that failed.
+    #: Repeats the run that failed.
     plan: RunPlan
     subject: Any
     request: Request
@@ -31,7 +31,7 @@ class _Failure:
 def attach_reproducer(
     verdict: Verdict, capture: StepCapture, program: Program, plan: RunPlan, subject: Any, request: Request
 ) -> Verdict:
-    """The verdict with its reproducer, or with a note that says why there is none; never an error."""
+    """The verdict with its reproducer, or with a note that says why there is none. Never raises."""
     if not verdict.failed or verdict.symptom is None or not row_of(verdict.symptom).keeps_reproducer:
         return verdict
     try:
@@ -66,7 +66,7 @@ def _attached(failure: _Failure, capture: StepCapture) -> Verdict:
         why="" if capture.state is not None else "a test that trains by itself is run as a whole",
     )
     write(reproducer, file)
-    # A step may hang on what only the user's code remembers. A file that does not show the failure is worth nothing.
+    # The step may depend on what only the user's code remembers, and a file that does not show the failure is useless.
     if capture.state is not None and not _shows(read(file), failure.program, plan):
         why = "the step alone does not show it: something else than batch, parameters and optimizers bears on it"
         write(replace(reproducer, state=None, why=why), file)
@@ -82,7 +82,7 @@ def _shows(saved: Reproducer, program: Program, plan: RunPlan) -> bool:
 
 
 def _import_path(subject: Any) -> str:
-    """Empty for what nobody else can import."""
+    """Empty if nobody else can import the subject."""
     while isinstance(subject, functools.partial):
         subject = subject.func
     module, name = getattr(subject, "__module__", ""), getattr(subject, "__qualname__", "")

@@ -1,4 +1,4 @@
-"""One step out of a reproducer, under the microscope again: the same failure, another one, or none any more."""
+"""Takes the step of a reproducer again, under the microscope: the same failure, another one, or none any more."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..records.verdict import Evidence, Finding, Place, Verdict
 from .reproducer import Reproducer
 from .step_state import DoesNotFit, put_back
 
-#: What makes two guilty operations the same one; lines above may have come or gone since.
+#: What two culprits must share to be the same operation. Not the line number: lines above may have come or gone since.
 _SAME = ("operation", "phase", "value", "module", "code")
 
 
 def replay_plan(saved: Reproducer, plan: RunPlan) -> RunPlan:
-    """The one step; where that would not show it, the run up to it."""
+    """The plan for the one step or, if that alone would not show the failure, for the run up to it."""
 
     def resume(run: TrainingRun) -> Any:
         run.step = saved.step
@@ -44,7 +44,7 @@ def replay_plan(saved: Reproducer, plan: RunPlan) -> RunPlan:
 
 
 def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
-    """Raises `DoesNotFit` in one line."""
+    """The verdict of a replay. Raises `DoesNotFit`, with a message of one line."""
     if saved.state is not None and program.start is None:
         raise DoesNotFit(f"{saved.file} does not fit: {saved.training} returned a Training, and returns nothing now")
     try:
@@ -82,7 +82,7 @@ def describe(culprit: FirstBadOperation | None) -> dict[str, Any] | None:
 def same(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
     if one is None or other is None:
         return one is other
-    alike = os.path.basename(one["file"]) == os.path.basename(other["file"])  # told as seen from the folder one was in
+    alike = os.path.basename(one["file"]) == os.path.basename(other["file"])  # paths depend on where pytest ran
     return alike and all(one[key] == other[key] for key in _SAME)
 
 
@@ -93,7 +93,7 @@ def _where(culprit: dict[str, Any] | None) -> str:
 
 
 def _with_line(verdict: Verdict, old: dict[str, Any] | None, new: dict[str, Any] | None) -> Verdict:
-    """The verdict with the line where the operation stands now."""
+    """The verdict with the current line of the operation."""
     if old is None or new is None or (old["file"], old["line"]) == (new["file"], new["line"]):
         return verdict
 
@@ -109,7 +109,7 @@ def _with_line(verdict: Verdict, old: dict[str, Any] | None, new: dict[str, Any]
 
 
 def _another(old: Verdict, trace: Trace, step: int) -> Verdict:
-    """Another failure than the one that was kept: all that one step can say of it."""
+    """The verdict on a failure that is not the one in the file: as much as a single step can show."""
     found = trace.nonfinite or NonFinite(step, "the loss", str(trace.losses[-1]))
     symptom = not_finite(found)
     cause = find_cause("unstable-operation")

@@ -1,7 +1,7 @@
 """A step that was not finite, in a file: its batch, the state before it, and what was found.
 
-Nothing but tensors, numbers, words and containers of these, so that it loads with `weights_only=True`: nobody has to
-trust a file that a colleague or a CI server sends.
+The file holds only tensors, numbers, strings and containers of these, so that it loads with `weights_only=True`: nobody
+has to trust a file that a colleague or a CI server sends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..settings import WrongSetting
 from .step_state import NotKept, copied
 
 _FORMAT, _VERSION = "pytest-trainhealth reproducer", 2
-#: Letters: file systems take 255, and a suffix follows.
+#: Letters. File systems take 255, and a suffix follows.
 _LONGEST_NAME = 120
 
 
@@ -35,7 +35,7 @@ class Reproducer:
     training: str
     #: The node id; empty outside of pytest.
     test: str
-    #: 'package.module:function', where it can be imported.
+    #: 'package.module:function'; empty if it cannot be imported.
     factory: str
     seed: int
     run_seed: int
@@ -43,24 +43,24 @@ class Reproducer:
     seed_offset: int
     step: int
     conditions: tuple[Condition, ...]
-    #: What the microscope found, in words; None where it found nothing.
+    #: What the microscope found, as plain values; None if it found nothing.
     culprit: dict[str, Any] | None
     #: The verdict as JSON.
     verdict: dict[str, Any]
-    #: None where only a run of all the steps before shows it again; then `why` says why.
+    #: None if only a run of all the steps before shows the failure again; then `why` says why.
     state: dict[str, Any] | None
     why: str = ""
-    #: Where it was read from.
+    #: The file it was read from.
     file: str = ""
 
 
 class StepCapture:
-    """Stands around the step that goes under the microscope, and copies what the step begins with."""
+    """Wraps the step that goes under the microscope, and copies the state that the step begins with."""
 
     def __init__(self) -> None:
         self.trace: Trace | None = None
         self.step = 0
-        #: None where there is none: a watched test is run as a whole.
+        #: None for a watched test, which is always run as a whole.
         self.state: dict[str, Any] | None = None
         self.trouble = ""
 
@@ -79,7 +79,7 @@ class StepCapture:
 
 
 def write(reproducer: Reproducer, file: Path) -> None:
-    """At once or not at all: a full disk leaves the old file."""
+    """Writes the whole file or nothing: a full disk leaves the old file in place."""
     folder = file.parent
     if not folder.exists():
         folder.mkdir(parents=True)
@@ -94,7 +94,7 @@ def write(reproducer: Reproducer, file: Path) -> None:
 
 
 def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
-    """`told` is how messages call the file. Raises `WrongSetting` in one line."""
+    """`shown_as` is the file's name in messages. Raises `WrongSetting`, with a message of one line."""
     path, shown_as = Path(file), shown_as or str(file)
     if not path.is_file():
         raise WrongSetting(f"{shown_as}: there is no such file")
@@ -114,7 +114,7 @@ def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
 
 
 def file_name(test: str, check: str) -> str:
-    """The same for the same check of the same test: an old file is overwritten. Different for different ones."""
+    """The same name for the same check of the same test, so that the old file is overwritten; else a different one."""
     path, _, inside = re.sub(r"\.py(?=::|$)", "", test.partition("[")[0]).rpartition("::")
     parameters = test.partition("[")[2].removesuffix("]")
     shown_as = (path, inside, parameters, "" if check in parameters else check)

@@ -1,7 +1,7 @@
 """What a step begins with: its batch, parameters, gradients, buffers, optimizers and random numbers.
 
-Copied into plain containers that `torch.load(weights_only=True)` accepts, and put back into a training that was made
-anew. What the user's own code remembers elsewhere (a counter in a closure, say) is not among it.
+The state is copied into plain containers that `torch.load(weights_only=True)` accepts, and put back into a newly built
+training. What the user's own code remembers elsewhere (a counter in a closure, say) is not part of it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from ..settings import WrongSetting
 from ..tensors.batches import map_tensors, tensors
 from ..tensors.module_paths import full_path
 
-#: Bytes, 256 MB: what one may leave behind in a temporary folder. By judgement.
+#: Bytes, 256 MB: the most that one reproducer may take up on the disk. By judgement.
 LARGEST = 256 * 2**20
-#: What schedulers change from step to step. The rest of a group's settings is as the training makes it now.
+#: What schedulers change from step to step. A replay takes all other settings of a group from the training of today.
 _SCHEDULED = ("lr", "initial_lr", "momentum", "betas")
 
 
 class NotKept(Exception):
-    """Why there is no copy, in one line."""
+    """There is no copy; the message says why, in one line."""
 
 
 class _NotPlain(NotKept):
-    """Something that a file which is safe to load cannot hold."""
+    """A value that cannot go into a file that is safe to load."""
 
 
 class DoesNotFit(WrongSetting):
-    """The training is no longer the one that was copied; names what differs."""
+    """The training is no longer the one that was copied; the message names the difference."""
 
 
 def copied(run: TrainingRun) -> dict[str, Any]:
-    """Raises `NotKept`."""
+    """The state of the run right before its step. Raises `NotKept`."""
     copy = _Copies()
     parameters = {name: p for name, p in run.parameters.items() if not is_lazy(p)}
     scaler = run.stepper.scaler
@@ -63,7 +63,7 @@ def _named_buffers(run: Run) -> Iterator[tuple[str, Tensor]]:
 
 
 def _batch(batch: Any, copy: _Copies) -> dict[str, Any]:
-    """Whole where it is made of plain containers. Else its tensors, to be put into a batch of the user's data."""
+    """The whole batch if it consists of plain containers, else its tensors, which a replay puts into another batch."""
     before = copy.size
     try:
         return {"whole": copy(batch, "the batch")}
@@ -73,7 +73,7 @@ def _batch(batch: Any, copy: _Copies) -> dict[str, Any]:
 
 
 def _optimizer(optimizer: torch.optim.Optimizer, label: str, copy: _Copies) -> dict[str, Any]:
-    """Of the groups only what can be kept: schedulers change numbers, and the rest is as the training makes it."""
+    """Keeps only the plain values of each group: schedulers change numbers, and the training builds the rest anew."""
     whole = optimizer.state_dict()
     groups = []
     for group in whole["param_groups"]:
@@ -86,7 +86,7 @@ def _optimizer(optimizer: torch.optim.Optimizer, label: str, copy: _Copies) -> d
 
 
 class _Copies:
-    """Plain copies on the CPU, as long as they are not too large together."""
+    """Makes plain copies on the CPU. Raises `NotKept` once they are too large altogether."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -110,7 +110,7 @@ class _Copies:
         self.size += tensor.numel() * tensor.element_size()
         if self.size > LARGEST:
             raise NotKept(f"batch and state take more than {LARGEST / 2**20:,.0f} MB")
-        # differentiable batches: a gradient penalty asks for the gradient at its inputs
+        # keep `requires_grad`: a gradient penalty needs the gradient at its inputs
         return tensor.detach().to("cpu", copy=True).requires_grad_(tensor.requires_grad)
 
 
@@ -135,7 +135,7 @@ def _set_random_numbers(state: dict[str, Any]) -> None:
 
 
 def put_back(run: TrainingRun, state: Mapping[str, Any]) -> Any:
-    """The run stands right before the step; returned is the batch. Raises `DoesNotFit`."""
+    """Brings the run to right before the step, and returns the batch of that step. Raises `DoesNotFit`."""
     batch = _batch_for(run, state["batch"])
     parameters = {name: p for name, p in run.parameters.items() if not is_lazy(p)}
     _write_all("parameter", state["parameters"], parameters)
@@ -153,7 +153,7 @@ def put_back(run: TrainingRun, state: Mapping[str, Any]) -> Any:
 
 
 def _batch_for(run: TrainingRun, kept: Mapping[str, Any]) -> Any:
-    """On the device of the training's own batches, one of which gives the structure where that was not kept."""
+    """The batch on the device of the training's own batches. One of these gives the structure if it was not kept."""
     own = run.feed.take()
     now = dict(tensors(own))
     for name, tensor in tensors(kept["whole"]) if "whole" in kept else kept["parts"].items():
@@ -168,7 +168,7 @@ def _batch_for(run: TrainingRun, kept: Mapping[str, Any]) -> Any:
 
 
 def _placed(tensor: Tensor, device: torch.device) -> Tensor:
-    """A copy, for a step may write into its batch, and the file's content may be used again."""
+    """A copy, because a step may write into its batch, and the content of the file may be needed again."""
     return tensor.detach().to(device, copy=True).requires_grad_(tensor.requires_grad)
 
 

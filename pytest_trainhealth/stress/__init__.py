@@ -1,2 +1,1 @@
-"""What follows a training that stayed finite: other circumstances, how far the limits are, and a search for bad
-inputs."""
+"""What follows a training that stayed finite: other circumstances, margins, and a search for bad inputs."""

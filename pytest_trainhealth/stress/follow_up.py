@@ -1,4 +1,4 @@
-"""What comes after a plain run that stayed finite: sweep, margin and search, as the marker asks for them."""
+"""What comes after a plain run that stayed finite: sweep, margins and search, as the marker requests them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp
         if why_not:
             return replace(outcome, judgement=CouldNotJudge(why_not, passed.figures))
     found, start = None, examination.program.start
-    if start is not None:  # a watched test is run as a whole: only what is asked for
+    if start is not None:  # a watched test runs as a whole, so only what the marker requests
         found = sweep.plausible(last_batch_size(start.training.data, trace.steps))
     if found is None and requested:
         found = sweep.requested(requested)
@@ -88,7 +88,7 @@ def _searched_in_vain(searched: Searched) -> str:
 
 
 def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: str = "") -> FollowedUp:
-    """From here on the training is looked at under these circumstances, cures included."""
+    """The failure under these circumstances. The plan keeps them, so the diagnosis and its cures run under them too."""
     trace = sweep.traces[found]
     symptom = broke_down(trace)
     assert symptom is not None

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from .circumstances import Circumstances
 from .sweep import Sweep
 
-#: A rate that is too high shows after some steps. By judgement: the same 20 as in a sweep.
+#: A learning rate that is too high shows only after some steps. By judgement: the same 20 as in a sweep.
 _STEPS = 20
-#: Beyond two to the power of this nobody asks. By judgement: 65,536 times is beyond float16 for any value above 1.
+#: The largest power of two that is tried. By judgement: 65,536 times is beyond float16 for any value above 1.
 _MOST = 16
-#: What is scaled, as it is told.
+#: What is scaled, under the name that reports show.
 _SCALED: dict[str, Callable[[float], Circumstances]] = {
     "inputs": lambda factor: Circumstances(scale=factor),
     "learning rate": lambda factor: Circumstances(lr=factor),
@@ -23,9 +23,9 @@ _SCALED: dict[str, Callable[[float], Circumstances]] = {
 @dataclass(frozen=True)
 class Margin:
     of: str
-    #: A power of two; 1 where twice as much is too much.
+    #: A power of two; 1 if twice as much is too much already.
     factor: float
-    #: The factor beyond it, which is too much; None where none was found.
+    #: The next power of two, which is too much; None if none was found.
     beyond: Circumstances | None
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ def margins(sweep: Sweep) -> list[Margin]:
 
 
 def _margin(sweep: Sweep, of: str, scaled: Callable[[float], Circumstances]) -> Margin:
-    """By bisection over powers of two: what holds at a factor holds below it."""
+    """Bisects over powers of two: a training that stays finite at one factor stays finite below it."""
 
     def at(power: int) -> Circumstances:
         return scaled(2.0**power)

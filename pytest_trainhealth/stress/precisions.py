@@ -1,4 +1,4 @@
-"""Whether a precision can be used on this machine. Some processors end the process at the first bfloat16 product."""
+"""Whether a precision can be used on this machine. Some processors kill the process at the first bfloat16 product."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import functools
 import subprocess
 import sys
 
-#: Large enough for the instructions that small products do without: a product of 4 x 8 runs where this one kills.
+#: Large enough to need the instructions that small products do without: where this product kills the process, one of
+#: 4 x 8 still runs.
 _TRIAL = """
 import sys, torch
 device = torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else "cpu"
@@ -14,13 +15,13 @@ layer = torch.nn.Linear(256, 256).to(device)
 with torch.autocast(device, getattr(torch, sys.argv[1])):
     layer(torch.ones(128, 256, device=device)).sum().backward()
 """
-#: Seconds. By judgement: a trial takes seconds, and two minutes are what a busy machine may need.
+#: Seconds. By judgement: a trial takes a few seconds, and a busy machine may need two minutes.
 _SECONDS = 120
 
 
 @functools.cache
 def usable(precision: str) -> str:
-    """Why it cannot be used; '' where it can. Found out in a process of its own, once."""
+    """Why the precision cannot be used; '' if it can. Tried once, in a process of its own."""
     try:
         tried = subprocess.run(
             [sys.executable, "-c", _TRIAL, precision], capture_output=True, text=True, timeout=_SECONDS, check=False

@@ -1,8 +1,8 @@
-"""The search for circumstances under which a training does not stay finite; the least unusual of them are kept.
+"""Searches for circumstances under which a training does not stay finite, and keeps the least unusual of them.
 
-What nobody asked for stays inside of what the data make plausible: other random numbers, the incomplete batch at the
-end of an epoch, a sample made of the extremes that a batch holds. The rest is asked for, and chosen by Hypothesis,
-which shrinks what it finds. It draws the same each time, and keeps nothing in its database.
+Without a request, the sweep tries only what the data make plausible: other random numbers, the incomplete batch at the
+end of an epoch, a sample made of the extremes of a batch. Everything else has to be requested. Hypothesis chooses among
+the requested circumstances and shrinks what it finds; it draws the same ones each time and keeps no database.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..programs.plan import RunPlan
 from ..records.trace import Trace
 from .circumstances import Circumstances, RequestedSweep
 
-#: What is plausible is tried for a few steps only, because every run pays for it. By judgement: a bad sample shows in
-#: the step that it is given to.
+#: Plausible circumstances are tried for a few steps only, because every healthy training pays for it. By judgement: a
+#: bad sample shows in the very step that gets it.
 _PLAUSIBLE_STEPS = 6
-#: What somebody asks for is tried for longer. By judgement: 20 steps show a rate that is too high.
-_ASKED_STEPS = 20
-#: Runs: Hypothesis needs some thirty to find and shrink (two dimensions of seven values). By judgement twice that.
+#: Requested circumstances are tried for longer. By judgement: 20 steps show a learning rate that is too high.
+_REQUESTED_STEPS = 20
+#: Runs. Hypothesis needs some thirty to find and shrink (two dimensions of seven values); by judgement twice that.
 _MOST_RUNS = 60
 
 
@@ -34,11 +34,11 @@ def under(plan: RunPlan, circumstances: Circumstances, steps: int) -> RunPlan:
 
 @dataclass
 class Sweep:
-    """Runs under circumstances, none of them twice."""
+    """Runs the training under circumstances, never twice under the same ones."""
 
     examination: Examination
     runs: int = 0
-    #: Circumstances that the code does not bear, with the error.
+    #: Circumstances under which the user's code raises, with the error.
     refused: dict[str, str] = field(default_factory=dict)
     traces: dict[Circumstances, Trace] = field(default_factory=dict)
 
@@ -56,7 +56,7 @@ class Sweep:
         return trace.crash is None and not trace.finite
 
     def plausible(self, last_batch: int | None) -> Circumstances | None:
-        """Those that need no asking: all but the last batch in one run, because every healthy training pays for it."""
+        """Needs no request. Tries all but the last batch in one run, because every healthy training pays for it."""
         together = Circumstances(seed=1, sample="extreme")
         trace = self.run(together, _PLAUSIBLE_STEPS)
         if trace.crash is not None or not trace.finite:
@@ -84,12 +84,12 @@ class Sweep:
         )
         choices = {name: st.sampled_from(values) for name, values in requested.choices().items()}
         strategy = st.builds(Circumstances, **choices)
-        for single in _one_by_one(requested):  # most weaknesses need nothing else, and then nothing needs shrinking
-            if self.fails(single, _ASKED_STEPS):
+        for single in _one_by_one(requested):  # enough for most weaknesses, and nothing needs shrinking then
+            if self.fails(single, _REQUESTED_STEPS):
                 return single
         with _own_folder():
             try:
-                return find(strategy, self._within_budget(_ASKED_STEPS), settings=quiet)
+                return find(strategy, self._within_budget(_REQUESTED_STEPS), settings=quiet)
             except NoSuchExample:
                 return None
 
@@ -107,7 +107,7 @@ class Sweep:
 
 @contextmanager
 def _own_folder() -> Iterator[None]:
-    """Hypothesis writes files of its own into the current folder, whatever it is told about its database."""
+    """Hypothesis writes files into the current folder even if it is told to keep no database: give it another one."""
     from hypothesis import configuration
 
     before = vars(configuration).get("__hypothesis_home_directory")

@@ -39,10 +39,10 @@ def test_the_import_path_of_the_other_side(sides: Folders) -> None:
     """The standard library is before what was not in the user's own path: a script may be called profile.py."""
     entries = [str(sides.top / "tests"), *STANDARD, str(sides.top / ".venv/lib/site-packages"), sys.prefix]
     assert sides.import_path(entries, {}) == [
-        str(sides.side / "tests"),
+        str(sides.root / "tests"),
         *STANDARD,
-        str(sides.side),
-        str(sides.side / "src"),
+        str(sides.root),
+        str(sides.root / "src"),
         str(sides.top / ".venv/lib/site-packages"),
         sys.prefix,
     ]
@@ -52,7 +52,7 @@ def test_what_the_user_has_in_the_path_stays_where_it_is(sides: Folders, monkeyp
     """An empty entry is where the user is. Modules that came from the top by their file's name do not move it."""
     monkeypatch.chdir(sides.top / "tests")
     modules = {"tool": module(sides.top / "tool.py")}
-    other = {part: str(sides.side / part) for part in ("", "src", "tests")}
+    other = {part: str(sides.root / part) for part in ("", "src", "tests")}
     entries = ["", *STANDARD, sys.prefix, str(sides.top / "src")]
     expected = [other["tests"], *STANDARD, other[""], sys.prefix, other["src"]]
     assert sides.import_path(entries, modules) == expected
@@ -67,17 +67,17 @@ def test_the_near_side_is_set_up_the_same_way(sides: Folders) -> None:
 def test_folders_that_only_an_import_hook_knows(sides: Folders) -> None:
     """As of an editable install of a package that lies elsewhere in the checkout."""
     modules = {"odd.inner": module(sides.top / "lib/python/odd/inner/__init__.py"), "os": module(Path(sys.prefix))}
-    assert sides.import_path(STANDARD, modules)[:2] == [str(sides.side / "lib/python"), STANDARD[0]]
+    assert sides.import_path(STANDARD, modules)[:2] == [str(sides.root / "lib/python"), STANDARD[0]]
 
 
 def test_modules_from_the_wrong_side(sides: Folders) -> None:
     path = sides.import_path([], {})
-    right = {"package": module(sides.side / "src/package/__init__.py"), "torch": module(Path(sys.prefix) / "torch.py")}
-    assert sides.strangers(right, path) == []
+    right = {"package": module(sides.root / "src/package/__init__.py"), "torch": module(Path(sys.prefix) / "torch.py")}
+    assert sides.foreign_modules(right, path) == []
     from_the_checkout = {"odd.inner": module(sides.top / "lib/python/odd/inner/__init__.py")}
-    assert sides.strangers({**right, **from_the_checkout}, path) == ["odd.inner"]
+    assert sides.foreign_modules({**right, **from_the_checkout}, path) == ["odd.inner"]
     installed = {"package": module(sides.top / ".venv/lib/site-packages/package/__init__.py")}
-    assert sides.strangers(installed, path) == ["package"]
+    assert sides.foreign_modules(installed, path) == ["package"]
 
 
 def test_what_is_no_stranger(sides: Folders) -> None:
@@ -87,4 +87,4 @@ def test_what_is_no_stranger(sides: Folders) -> None:
         "pytest_trainhealth.facts": module(sides.top / "pytest_trainhealth/facts.py"),
         "built in": SimpleNamespace(),
     }
-    assert sides.strangers(modules, sides.import_path([], {})) == []
+    assert sides.foreign_modules(modules, sides.import_path([], {})) == []

@@ -124,8 +124,8 @@ class Told:
 
 def side_that_says(*answers: Message, printed: str = "") -> tuple[Revision, Told]:
     side, told = object.__new__(Revision), Told(*answers)
-    side.name, side._deadline, side._late, side._caller = "at main", time.monotonic() + 60, False, told  # type: ignore[assignment]
-    side._far, side._log = True, io.StringIO(printed)  # type: ignore[assignment]
+    side.name, side._deadline, side._late, side._client = "at main", time.monotonic() + 60, False, told  # type: ignore[assignment]
+    side._is_other, side._log = True, io.StringIO(printed)  # type: ignore[assignment]
     return side, told
 
 
@@ -140,7 +140,7 @@ E   ModuleNotFoundError: No module named 'nope'
 
 def test_files_that_are_missing_here_too_are_not_gits_matter() -> None:
     side = side_that_says({"raised": "ImportError: no cuda"})[0]
-    side._far = False
+    side._is_other = False
     with pytest.raises(CannotCompare, match=r"ImportError: no cuda$"):
         side.ready()
 

@@ -38,7 +38,7 @@ def start(tmp_path: Path) -> Start:
         (folder / "train.py").write_text(text)
         folders = Folders(folder, folder)
         order = TestLocator(folder / "train.py", folder, name).order(folders, folder / "cache")
-        order |= {"seed": 0, "threads": 1, "device": None, "promised": 45, "top": str(folder), "side": str(folder)}
+        order |= {"seed": 0, "threads": 1, "device": None, "promised": 45, "top": str(folder), "root": str(folder)}
         order["worktree"] = Worktree(folder, folder / "nowhere", folder / "nowhere" / "worktree").to_json()
         return Revision("at main", {**order, "path": folders.import_path(sys.path, {})}, time.monotonic() + seconds)
 

@@ -1,8 +1,8 @@
-"""How often is it right? The same revision against itself, and real slowdowns, many times over.
+"""How often is a comparison right? Compares a revision with itself and with slower ones, many times over.
 
     python -m tests.evaluation.revision_experiment --times 20 --slowdown 0 0.03 0.2 --loaded
 
-Each time is a whole comparison: a worktree, two processes, rounds in turns. `--loaded` keeps every core busy meanwhile.
+Each one is a whole comparison: a worktree, two processes, rounds in turns. `--loaded` keeps every core busy meanwhile.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pytest_trainhealth.records.comparison import Comparison
 
 from ..compare.repository import Repository, training_file
 
-#: Products of matrices in a step; a step without any costs about as much as twenty of them.
+#: Matrix products in a step, and their size. A step without any takes about as long as 20 of them.
 WORK, SIZE = 400, 96
 
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def once(slowdown: float, tolerance: float) -> Comparison:
-    """A repository whose last commit is the fast one; what is not committed is slower."""
+    """Compares in a repository whose last commit is fast and whose uncommitted state is slower."""
     with tempfile.TemporaryDirectory(prefix="experiment-") as folder:
         repository = Repository(Path(folder) / "project")
         repository.write("train.py", training_file(WORK, SIZE))
@@ -90,7 +90,7 @@ def row(slowdown: float, found: list[Comparison], seconds: float) -> str:
 
 @contextmanager
 def busy(wanted: bool) -> Iterator[None]:
-    """One process for each core that does nothing but compute."""
+    """Runs one process for each core that does nothing but compute."""
     code = f"import os\nwhile os.getppid() == {os.getpid()}: sum(range(10**6))"
     count = (os.cpu_count() or 1) if wanted else 0
     others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(count)]

@@ -1,1 +1,1 @@
-"""Search, not luck: inputs are moved by gradient towards the danger zones of a step's operations."""
+"""Search instead of luck: gradients move the inputs towards the danger zones of a step's operations."""

@@ -1,6 +1,6 @@
-"""Operations that are not finite everywhere, or whose slope is not: how far an argument is from where that begins.
+"""Operations that are not finite everywhere, or whose gradient is not: how far an argument is from where that begins.
 
-What torch offers as one stable function (`F.cross_entropy`, `logsumexp`, `F.normalize`) has no danger zone of its own.
+A function that torch offers in a stable form (`F.cross_entropy`, `logsumexp`, `F.normalize`) has no danger zone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch import Tensor
 from ...observe.calls.torch_calls import Call
 from ...observe.source.authorship import PACKAGE_ROOT, is_library_file
 
-#: Where torch keeps the Python side of its operators: whoever called these called the operator.
+#: Where torch keeps the Python part of its operators: the caller of a function in these files called the operator.
 _OPERATORS = tuple(
     os.path.join(os.path.dirname(torch.__file__), file) for file in ("overrides.py", "_tensor.py", "functional.py")
 )
@@ -26,14 +26,14 @@ _OPERATORS = tuple(
 
 @dataclass(frozen=True)
 class DangerZone:
-    #: Elementwise, 0 where the danger begins; None for a call without one.
+    #: The distance of each element to the danger, 0 where it begins; None for a call without a danger zone.
     gap: Callable[[Call], Tensor | None]
     #: The danger lies beyond 0 too, not only at 0.
     beyond: bool = True
 
 
 def _argument(call: Call) -> Tensor:
-    argument: Tensor = call.args[0]  # calls without one are not told
+    argument: Tensor = call.args[0]  # calls without an argument are not reported
     return argument
 
 
@@ -46,13 +46,13 @@ def _inside_one(call: Call) -> Tensor | None:
 
 
 def _share(call: Call) -> Tensor | None:
-    """Without an epsilon of its own."""
+    """For `logit`, whose argument is a share between 0 and 1. Given an epsilon, it has no danger zone."""
     given = _argument(call)
     return torch.minimum(given, 1 - given) if len(call.args) < 2 and call.kwargs.get("eps") is None else None
 
 
 def _below_overflow(growth: float, both: bool = False) -> Callable[[Call], Tensor | None]:
-    """`growth`: the logarithm of what one more in the argument multiplies the result by."""
+    """`growth`: the logarithm of the factor by which the result grows when the argument grows by one."""
 
     def gap(call: Call) -> Tensor | None:
         if not call.result.is_floating_point():
@@ -77,7 +77,7 @@ def _length(call: Call) -> Tensor | None:
 
 
 def _base(call: Call) -> Tensor | None:
-    """Of a root or a reciprocal; a square or a cube has no danger zone."""
+    """For a power: a root or a reciprocal has a danger zone, a square or a cube has none."""
     exponent = call.args[1] if len(call.args) > 1 else call.kwargs.get("exponent")
     if not isinstance(exponent, Real) or float(exponent) >= 1 or not float(exponent):
         return None
@@ -109,7 +109,7 @@ _SPOKEN = {"__rdiv__": "div", "__rtruediv__": "div", "__truediv__": "div", "__it
 
 
 def danger_zone(call: Call) -> DangerZone | None:
-    """None for an operation without one, and for one that a library calls: it knows what it does."""
+    """None for an operation without a danger zone, and for one that a library calls: a library knows what it does."""
     zone = _BY_NAME.get(call.name)
     return zone if zone is not None and _called_by_user() else None
 

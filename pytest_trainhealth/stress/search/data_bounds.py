@@ -1,9 +1,9 @@
-"""What the data allow: how far a field of a batch may be moved so that it could still be one of theirs.
+"""How far a field of a batch may be moved and still look like the user's data.
 
-Each feature between its smallest and largest value seen. More than that is learnt where it is easily seen, so that no
-impossible input is found: whole numbers (counts, flags, masks) stay as they are, and so do rows that all have the same
-sum or length (shares, unit vectors); a feature that is always above another (an end and its start) stays as far above
-it as it ever was.
+Each feature stays between the smallest and largest value seen. A few more rules keep the search from finding impossible
+inputs: whole numbers (counts, flags, masks) are not moved, nor are rows that all have the same sum or length (shares,
+unit vectors); and a feature that is always above another (an end and its start) stays at least as far above it as the
+data show.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-#: Beyond this comparing each feature with each other costs more than the search. By judgement: 64 x 64 pairs.
+#: With more features, comparing each with every other costs more than the search. By judgement: 64 x 64 pairs.
 _MOST_FEATURES = 64
-#: Rows that are looked at. By judgement: bounds of 4,096 rows are those of the data, nearly.
+#: Rows that are looked at. By judgement: the bounds of 4,096 rows are nearly those of all the data.
 _MOST_ROWS = 4096
-#: What counts as the same: float32 sums of some hundred values agree better than this.
+#: The relative difference up to which sums count as the same: float32 sums of some 100 values agree better than 1e-4.
 _SAME = 1e-4
 
 
 class DataBounds:
-    """`low` and `high` fit the field; where they are the same, nothing may be moved."""
+    """`low` and `high` have the shape of one sample of the field. Elements whose `width` is 0 may not be moved."""
 
     def __init__(self, field: Tensor, others: Sequence[Tensor], *, by_sample: bool) -> None:
         """`others`: the same field of other batches. `by_sample`: its first dimension counts samples."""
@@ -40,7 +40,7 @@ class DataBounds:
         return bool((self.width > 0).any())
 
     def inside(self, wanted: Tensor, now: Tensor) -> Tensor:
-        """As much of the wanted move as the data allow."""
+        """As much of the move from `now` to `wanted` as the data allow."""
         moved = torch.where(self.width > 0, torch.minimum(torch.maximum(wanted, self.low), self.high), now)
         if self._apart is None:
             return moved
@@ -49,7 +49,7 @@ class DataBounds:
 
 
 def _figures_of_rows(values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Sums and lengths, each with what would be a large difference."""
+    """Sums and lengths of the rows, each with the size that a difference is measured against."""
     dimensions: list[int | list[int]] = [*range(1, values.ndim)]
     if values.ndim > 2:
         dimensions.append(list(range(1, values.ndim)))
@@ -66,7 +66,7 @@ def _all_the_same(figures: tuple[Tensor, Tensor]) -> bool:
 
 
 def _always_apart(values: Tensor) -> Tensor | None:
-    """[i, j]: by how much feature j was always above feature i, though their ranges overlap; -inf where it was not."""
+    """[i, j]: by how much feature j is always above feature i, though their ranges overlap; -inf if it is not."""
     if values.ndim < 2 or not 1 < values.shape[-1] <= _MOST_FEATURES:
         return None
     rows = values.reshape(-1, values.shape[-1])[:_MOST_ROWS]

@@ -1,4 +1,4 @@
-"""Which fields of a batch are inputs: those that a model is given. A batch itself does not say what is a target."""
+"""Which fields of a batch are inputs: those that reach a model. The batch itself does not say what is a target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...tensors.batches import is_input_name, tensors
 
 
 def same_values(batch: Any) -> dict[str, str]:
-    """For each field that may be moved the first one with the same values, mostly itself."""
+    """Maps each field that may be moved to the first field with the same values, mostly itself."""
     found: dict[str, str] = {}
     usable = {name: t for name, t in tensors(batch) if t.is_floating_point() and t.layout == torch.strided and t.ndim}
     for name, tensor in usable.items():
@@ -24,7 +24,7 @@ def same_values(batch: Any) -> dict[str, str]:
 
 
 def called_models(model: nn.Module) -> Iterator[nn.Module]:
-    """The model, or the models in it where it only holds them together (`nn.ModuleDict`) and cannot be called."""
+    """The model, or the models inside it if it is only a container (`nn.ModuleDict`) and cannot be called."""
     if type(model).forward is nn.Module.forward:
         for part in model.children():
             yield from called_models(part)
@@ -33,7 +33,7 @@ def called_models(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def note_inputs(leaves: Mapping[str, Tensor], reached: set[str]) -> Any:
-    """A hook that notes which leaves a model's arguments were made of; what only the loss sees is a target."""
+    """A hook that notes which leaves a model's arguments come from. A field that only the loss sees is a target."""
 
     def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         names = [*inspect.signature(module.forward).parameters]

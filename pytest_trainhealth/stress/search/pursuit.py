@@ -1,6 +1,6 @@
-"""The way to a danger zone: strides along the sign of the slope, and landings where the border would be.
+"""The way to a danger zone: strides along the sign of the slope, and landings where the border should be.
 
-All samples of a batch are moved at once, each on its own way, and keep only what brought them nearer.
+All samples of a batch move at once, each in its own direction, and each keeps only the moves that brought it nearer.
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ from torch import Tensor
 from .data_bounds import DataBounds
 from .trial_step import Aim, AimedStep, Attempt, fit
 
-#: Moves for each operation; attempts for each start point in all. By judgement: what leads to a danger does so within a
-#: few moves; the rest is for landing.
+#: Moves for each operation. By judgement: a few moves lead to a danger zone within reach; the rest is for landing.
 _MOVES = 20
-#: Operations that are hunted in a row. By judgement: behind 8 that were tried in vain there is rarely one more.
+#: Operations pursued from one step. By judgement: after 8 in vain, one more rarely leads to anything.
 _OPERATIONS = 8
-#: In all. By judgement: 100 forward passes are half of an overfits_one_batch.
+#: Attempts from one step, for all operations together. By judgement: 100 forward passes are half of an
+#: overfits_one_batch.
 _ATTEMPTS = 100
-#: Ways to move that follow each other: after a round of them without progress there is none to be made. There are 4 of
-#: them.
+#: There are 4 ways to move, tried in turn: when all of them in a row bring no sample nearer, nothing will.
 _ROUND = 4
-#: Of a feature's range. By judgement: ten strides cross the range.
+#: A stride as a share of a feature's range. By judgement: ten strides cross the range.
 _STRIDE = 0.1
-#: A landing overshoots where the danger lies beyond, because it rarely meets the border itself. By judgement: 5 % too
-#: far still is within what data do.
+#: A landing overshoots if the danger also lies beyond the border, because it rarely hits the border itself. By
+#: judgement: 5 % too far is still plausible data.
 _BEYOND = 1.05
 
 
 class Hunt:
-    """Moves towards one operation after the other, as long as there are attempts left."""
+    """Moves the batch towards one operation after another, as long as there are attempts left."""
 
     def __init__(self, step: AimedStep, bounds: Mapping[str, DataBounds], deadline: float) -> None:
         self._step, self._bounds, self._deadline = step, bounds, deadline
@@ -43,18 +42,18 @@ class Hunt:
         now = {name: self._step.fields[name] for name in self._bounds}
         if not now or self.operations == _OPERATIONS:
             return None
-        here = self._attempt(now, aim)
-        if here is None or here.gaps is None or here.slopes is None:
+        first = self._attempt(now, aim)
+        if first is None or first.gaps is None or first.slopes is None:
             return None
         self.operations += 1
-        gaps, slopes, reach = here.gaps, here.slopes, torch.ones_like(here.gaps)
+        gaps, slopes, reach = first.gaps, first.slopes, torch.ones_like(first.gaps)
         in_vain = 0
         for move in range(_MOVES):
             lands = move % 2 == 1
             bends = 1 + move % 4 // 2
             steps = self._landing(gaps, slopes, aim, bends) if lands else self._strides(slopes, reach)
-            there = {name: self._bounds[name].inside(now[name] + steps[name], now[name]) for name in now}
-            tried = self._attempt(there, aim)
+            moved = {name: self._bounds[name].inside(now[name] + steps[name], now[name]) for name in now}
+            tried = self._attempt(moved, aim)
             if tried is None:
                 return None
             if not tried.finite:
@@ -62,7 +61,7 @@ class Hunt:
             if tried.gaps is None or tried.slopes is None or tried.gaps.shape != gaps.shape:
                 return None
             nearer = tried.gaps < gaps
-            now = {name: torch.where(fit(nearer, now[name]), there[name], now[name]) for name in now}
+            now = {name: torch.where(fit(nearer, now[name]), moved[name], now[name]) for name in now}
             slopes = {name: torch.where(fit(nearer, s), tried.slopes[name], s) for name, s in slopes.items()}
             gaps = torch.where(nearer, tried.gaps, gaps)
             if not lands:
@@ -73,11 +72,11 @@ class Hunt:
         return None
 
     def _strides(self, slopes: Mapping[str, Tensor], reach: Tensor) -> dict[str, Tensor]:
-        """The sign of the slope alone: close to 0 and far from it a slope says little about the distance."""
+        """Uses only the sign of the slope, whose size says little about the distance, close to 0 or far from it."""
         return {n: -s.sign() * self._bounds[n].width * _STRIDE * fit(reach, s).to(s.dtype) for n, s in slopes.items()}
 
     def _landing(self, gaps: Tensor, slopes: Mapping[str, Tensor], aim: Aim, bends: int) -> dict[str, Tensor]:
-        """The shortest way to a gap of 0 if it shrinks steadily (`bends` 1) or like a square (2)."""
+        """The shortest way to a gap of 0, if the gap shrinks linearly (`bends` 1) or like a square (2)."""
         free = {name: slope * (self._bounds[name].width > 0) for name, slope in slopes.items()}
         steepness = torch.zeros_like(gaps)
         for slope in free.values():
@@ -87,7 +86,7 @@ class Hunt:
         return {name: (-fit(far, slope) * slope).to(slope.dtype) for name, slope in free.items()}
 
     def _confirmed(self, hit: Attempt, moves: int) -> tuple[Mapping[str, Tensor], int] | None:
-        """Without gradients at the inputs too; with one sample moved where that is enough."""
+        """The hit, if the step also breaks without gradients at the inputs. Moves only one sample if that is enough."""
         if hit.gaps is not None and hit.gaps.numel() > 1:
             nearest = torch.zeros_like(hit.gaps, dtype=torch.bool)
             nearest[int(hit.gaps.nan_to_num(-torch.inf).argmin())] = True

@@ -1,8 +1,8 @@
-"""Search, not luck: inputs are moved by gradient towards each danger zone that a step comes by.
+"""Search instead of luck: gradients move the inputs towards each danger zone that a step passes.
 
-The way of GRIST (Yan et al., ICSE 2021), at a training: the step that is aimed at is taken again and again from the
-same state with the batch a little different, until it is not finite. That alone accuses nobody: the find is replayed
-from the start, without gradients at the inputs, and only what breaks there is told.
+This is the method of GRIST (Yan et al., ICSE 2021) applied to a training: one step is taken again and again from the
+same state, each time with a slightly different batch, until it is not finite. That alone proves nothing, so the find is
+replayed from the start, without gradients at the inputs, and only a find that breaks there is reported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .trial_step import Aim, AimedStep
 
 @dataclass(frozen=True)
 class Find:
-    """What is told, the condition that shows it again, and the run that did."""
+    """What the report says, the condition that reproduces it, and the run in which it did."""
 
     found: Found
     condition: Condition
@@ -40,10 +40,10 @@ class Find:
 
 @dataclass
 class Searched:
-    """What came of it, and what was done for it."""
+    """The result of a search, and how much was tried."""
 
     find: Find | None = None
-    #: Operations.
+    #: How many operations.
     aimed_at: int = 0
     attempts: int = 0
     #: The time budget was used up.
@@ -51,7 +51,7 @@ class Searched:
 
 
 def search(program: Program, start: Start, plan: RunPlan, steps: int, batches: int = 4) -> Searched:
-    """Aims at the first step of the training and at the last of `steps`, all of which were finite."""
+    """Aims at the first step of the training and at the last of `steps`, all of which stay finite by themselves."""
     searched = Searched()
     plan = replace(plan.plain(), stop_when=never, catch_errors=True)
     feed = Feed(start.begin(plan.seed_offset), one_batch=plan.one_batch, device=plan.device)
@@ -97,9 +97,9 @@ def _hunt(start: Start, plan: RunPlan, before: int, seen: list[dict[str, Tensor]
 
 
 def _replayed(program: Program, plan: RunPlan, hit: _Hit) -> Find | None:
-    """From the start, as the training itself would meet it."""
+    """The find if it also breaks in a run from the start, as the training itself would meet it."""
     moved = {name: value for name, value in hit.values.items() if not torch.equal(value, hit.before[name])}
-    if not moved:  # such a step does not always end the same way
+    if not moved:  # the step broke with the original batch: it does not always end the same way
         return None
     condition = Condition("found_inputs", "", {"inputs": moved, "step": hit.step})
     trace = program.record(plan.until(hit.step + 1).under(condition).looking(Look(every_step=True)))
@@ -113,7 +113,7 @@ def _describe(hit: _Hit, moved: Mapping[str, Tensor]) -> Found:
     apart = {name: (value - hit.before[name]).abs() for name, value in moved.items()}
     name = max(apart, key=lambda each: float(apart[each].max()))
     rows = apart[name].flatten(1).amax(1) if apart[name].ndim > 1 else apart[name]
-    there = moved[name][rows > 0]
+    values = moved[name][rows > 0]
     return Found(
         operation=spoken(hit.aim.operation),
         place=hit.aim.place,
@@ -121,6 +121,6 @@ def _describe(hit: _Hit, moved: Mapping[str, Tensor]) -> Found:
         moves=hit.moves,
         field=f"batch{name}",
         samples=int((rows > 0).sum()),
-        low=float(there.min()),
-        high=float(there.max()),
+        low=float(values.min()),
+        high=float(values.max()),
     )

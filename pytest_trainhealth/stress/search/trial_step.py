@@ -1,7 +1,7 @@
 """One step of a training, taken again and again from the same state with other values in its batch.
 
-Each time it tells whether everything stayed finite, how far one operation was from its danger zone, and in which
-direction the fields of the batch would have to be moved to come closer.
+Each attempt returns whether everything stayed finite, how far one operation was from its danger zone, and in which
+direction the fields of the batch have to move to come closer.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from ...training import Training
 from .danger_zones import DangerZone, danger_zone
 from .input_fields import called_models, note_inputs, same_values
 
-#: A line inside a loop is called many times; of more than this the first ones speak for the others. By judgement: 8
-#: tell what a line does.
+#: A line inside a loop is called many times; its first calls stand for the others. By judgement: 8 show what it does.
 _MOST_CALLS = 8
 
 
@@ -45,14 +44,14 @@ class Aim:
 class Attempt:
     values: Mapping[str, Tensor]
     finite: bool
-    #: By sample where the operation works on samples, else one for all. None: it does not depend on the fields.
+    #: One per sample if the operation works on samples, else one for all. None: it does not depend on the fields.
     gaps: Tensor | None = None
-    #: Of the gaps, by field.
+    #: The gradients of the gaps, by field.
     slopes: Mapping[str, Tensor] | None = None
 
 
 class AimedStep:
-    """`fields` are the floating-point tensors of the batch that a model is given, by name."""
+    """`fields` are the floating-point tensors of the batch that reach a model, by name."""
 
     def __init__(self, run: TrainingRun, training: Training, before: int) -> None:
         self._run = run
@@ -76,7 +75,7 @@ class AimedStep:
         return field.shape[0] == self.size
 
     def attempt(self, values: Mapping[str, Tensor], aim: Aim | None = None) -> Attempt | None:
-        """None where the code does not bear it. Without an aim the inputs carry no gradient, as in the training."""
+        """None if the user's code raises. Without an aim the inputs carry no gradient, as in the training itself."""
         leaves = {name: value.detach().clone().requires_grad_(aim is not None) for name, value in values.items()}
         by_sample = all(self.by_sample(value) for value in values.values())
         self._sight.look(aim, leaves, self.size if by_sample else None)
@@ -89,7 +88,7 @@ class AimedStep:
         return Attempt(values, finite, self._sight.gaps, self._sight.slopes)
 
     def whole(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """With the fields that hold the same: an autoencoder's target is its input."""
+        """The values with copies for all fields that hold the same: an autoencoder's target is its input."""
         return {name: values[first] for name, first in self._same.items() if first in values}
 
     def _scout(self) -> None:
@@ -97,14 +96,14 @@ class AimedStep:
         leaves = {name: known[name].requires_grad_() for name in self._same.values()}
         self._sight.scout()
         reached: set[str] = set()
-        self._rewind()  # which would take the hooks away too
+        self._rewind()  # before the hooks are set: restoring the state would remove them
         try:
             with ExitStack() as stack:
                 hook = note_inputs(leaves, reached)
                 for model in (each for known in self._run.models.values() for each in called_models(known)):
                     stack.callback(model.register_forward_pre_hook(hook, with_kwargs=True).remove)
                 self._take(self._with(leaves))
-        except Exception:  # it reads its inputs as numbers, or is compiled and takes no hooks: nothing to aim at
+        except Exception:  # the code reads its inputs as numbers, or is compiled and takes no hooks: no aims
             return
         self.aims = list(self._sight.aims)
         self.fields = {name: leaf.detach() for name, leaf in leaves.items() if name in reached}
@@ -131,7 +130,7 @@ class AimedStep:
 
 
 class _Sight(CallSignal):
-    """Sees the operations with a danger zone: all of them while scouting, later the one that is aimed at."""
+    """Watches the operations with a danger zone: all of them while scouting, later only the one aimed at."""
 
     def __init__(self, run: TrainingRun) -> None:
         super().__init__(run)
@@ -191,5 +190,5 @@ class _Sight(CallSignal):
 
 
 def fit(by_sample: Tensor, field: Tensor) -> Tensor:
-    """One figure per sample, or one for all, so that it broadcasts over the field."""
+    """One figure per sample, or one for all, reshaped so that it broadcasts over the field."""
     return by_sample.reshape(-1, *[1] * (field.ndim - 1))

@@ -1,4 +1,4 @@
-"""`tox -e bench`: the figures we hold ourselves to, measured as ratios within one run."""
+"""`tox -e bench`: measures the costs we set limits on, as ratios within one run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .observing import cost, observed, under_anomaly_detection
 from .startup import added_milliseconds
 
 CHECKS = ("overfits_one_batch", "gradients_flow", "trains_without_nan")
-#: Observed against bare, and milliseconds of start-up.
+#: The most that an observed step may take, in bare steps, and the most milliseconds that start-up may take.
 MOST_COST, MOST_STARTUP = 1.05, 10.0
 
 

@@ -1,8 +1,8 @@
-"""`python -m tests.evaluation.bench.measuring_cost`: a step as `keeps_throughput` reports it, against a bare one.
+"""`python -m tests.evaluation.bench.measuring_cost`: compares a step as `keeps_throughput` reports it with a bare one.
 
-Both sides take turns of a few steps, and the faster half of each side's steps is compared: other work on the machine
-only ever makes steps slower. Beside it stands what passes while the check takes a step, listeners included; that is in
-no figure, for what they take is taken off.
+Both loops take turns of a few steps, and their fast steps (the lower quartile) are compared: other work on the machine
+can only make steps slower. The table also shows the time that passes while the check takes a step, listeners included;
+no report has that figure, because the check subtracts what listeners take.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from pytest_trainhealth.programs.training_program import recorded
 from .models import MODELS
 from .observing import _timed
 
-#: What the check may add to a step. Our own loop and the calls to hooks take some 35 microseconds, with caches that the
-#: training has just filled with something else; none of them stands out. In three runs 1.010 to 1.022 of a step of
-#: 3.5 ms, 1.002 to 1.014 of 8 ms, and 1.026 to 1.032 of 1.4 ms, which is told and not judged.
+#: The most that a reported step may take, in bare steps, and the milliseconds below which a step is shown but not
+#: judged. Our own loop and the calls to hooks take some 35 microseconds, because the training has just filled the
+#: caches with something else; none of them stands out. In three runs a reported step was 1.010 to 1.022 of a step of
+#: 3.5 ms, 1.002 to 1.014 of one of 8 ms, and 1.026 to 1.032 of one of 1.4 ms.
 MOST_COST, _SHORT = 1.02, 3.0
-#: Steps of a turn that count and those before, which do not, as in the check; and turns of each side.
+#: Steps of a turn that count; steps before them that do not, as in the check; turns of each loop.
 _STEPS, _FIRST, _TURNS = 30, 5, 16
 
 
@@ -47,7 +48,7 @@ def bare(training: Training) -> list[float]:
 
 
 def measured(training: Training) -> tuple[list[float], list[float]]:
-    """Seconds of each step: those that the check goes by, and those that pass while it takes the step."""
+    """Seconds of each step: as the check measures them, and as they pass while it takes the step."""
     plan = RunPlan(max_steps=_FIRST + _STEPS, look=Look(signals=SIGNALS), one_batch=False)
     with recorded(training, plan, CreationSites()) as run:
         loop = RecordedLoop(run, training, plan)
@@ -56,7 +57,7 @@ def measured(training: Training) -> tuple[list[float], list[float]]:
 
 
 def cost(make: Callable[[], Training]) -> tuple[float, float, float]:
-    """Reported and outer time as shares of a bare step, and that in milliseconds."""
+    """The reported time and the time that passes, both in bare steps, and the bare step in milliseconds."""
     torch.manual_seed(0)
     ours, theirs = make(), make()
     reported: list[float] = []
@@ -66,8 +67,8 @@ def cost(make: Callable[[], Training]) -> tuple[float, float, float]:
         if turn % 4 in (0, 3):
             usual += bare(theirs)
         else:
-            told, passed = measured(ours)
-            reported += told
+            by_the_check, passed = measured(ours)
+            reported += by_the_check
             outside += passed
     alone = _fast(usual)
     return _fast(reported) / alone, _fast(outside) / alone, 1e3 * alone
@@ -83,8 +84,8 @@ def main() -> int:
     for name, make in MODELS.items():
         reported, outside, step = cost(make)
         worst = max(worst, reported if step >= _SHORT else 0.0)
-        told = f"reported / bare {reported:.3f} (at most {MOST_COST}), with listeners {outside:.3f}"
-        print(f"{name:<12} {step:>7.2f} ms  {told}", flush=True)
+        line = f"reported / bare {reported:.3f} (at most {MOST_COST}), with listeners {outside:.3f}"
+        print(f"{name:<12} {step:>7.2f} ms  {line}", flush=True)
     return int(worst > MOST_COST)
 
 

@@ -1,4 +1,4 @@
-"""Trainings of one to some twenty milliseconds a step: what the figures that we hold are about."""
+"""Trainings with steps of one to some twenty milliseconds, on which the benchmarks measure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What observing costs: the recorded loop against a bare one, rounds in turn.
+"""What observing costs: compares the recorded loop with a bare one, in alternating rounds.
 
-On a busy machine whole rounds differ by ten percent. So each step is timed, and what counts is its median over the
-rounds: dear steps (the sampled ones) stay dear, and the noise goes.
+On a busy machine whole rounds differ by ten percent. So each step is timed, and its median over the rounds counts: slow
+steps (the sampled ones) stay slow, and the noise disappears.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def bare(training: Training) -> list[float]:
 
 
 def observed(training: Training, check: str) -> list[float]:
-    """Seconds of each step. Putting the training back at its start is not observing."""
+    """Seconds of each step. Going back to the start of the training is not part of observing."""
     plan = RunPlan(max_steps=STEPS, look=Look(signals=find_check(check).signals))
     with recorded(training, plan, CreationSites()) as run:
         loop = RecordedLoop(run, training, plan)
@@ -55,23 +55,23 @@ def _timed(action: Callable[[], object]) -> float:
 
 
 def under_anomaly_detection(training: Training) -> list[float]:
-    """What torch itself offers against NaN."""
+    """For comparison: what torch itself offers against NaN."""
     with torch.autograd.detect_anomaly():
         return bare(training)
 
 
-Side = Callable[[Training], list[float]]
+Loop = Callable[[Training], list[float]]
 
 
-def cost(make: Callable[[], Training], *sides: Side, rounds: int = 16) -> tuple[list[float], float]:
-    """How much longer a round of each side is than a bare one, and a bare step in milliseconds."""
+def cost(make: Callable[[], Training], *loops: Loop, rounds: int = 16) -> tuple[list[float], float]:
+    """How many times as long a round of each loop takes as a bare one, and a bare step in milliseconds."""
     torch.manual_seed(0)
-    every: list[Side] = [bare, *sides]
+    every: list[Loop] = [bare, *loops]
     trainings = [make() for _ in every]
     times: list[list[list[float]]] = [[] for _ in every]
     for number in range(rounds):
         turns = range(len(every)) if number % 2 else reversed(range(len(every)))
         for turn in turns:
             times[turn].append(every[turn](trainings[turn]))
-    usual, *seen = (sum(median(step) for step in zip(*side, strict=True)) for side in times)
+    usual, *seen = (sum(median(step) for step in zip(*each, strict=True)) for each in times)
     return [each / usual for each in seen], 1e3 * usual / STEPS

@@ -1,4 +1,4 @@
-"""What the installed plugin costs a pytest run that has no training test."""
+"""How much time the installed plugin adds to a pytest run without training tests."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _OTHERS = ("-p", "no:hypothesispytest", "-p", "no:benchmark", "-p", "no:xdist", 
 
 
 def _run(folder: Path, *options: str) -> float:
-    """User and system time of the process: the wall clock of a busy machine says little about ten milliseconds."""
+    """User and system time of the process: on a busy machine, wall-clock time says little about ten milliseconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "pytest", "-q", *_OTHERS, *options, str(folder)]
-    # as for most users, compiled modules are kept: without them pytest itself takes three times as long
+    # keeps compiled modules, as most users do: without them pytest itself takes three times as long
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     subprocess.run(command, check=True, capture_output=True, cwd=folder, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -25,7 +25,7 @@ def _run(folder: Path, *options: str) -> float:
 
 
 def added_milliseconds(rounds: int = 30) -> tuple[float, float]:
-    """Median of the paired differences, and the run without the plugin, in milliseconds of processor time."""
+    """The median of the paired differences, and a run without the plugin, in milliseconds of processor time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "test_nothing.py").write_text("def test_nothing():\n    pass\n")

@@ -1,6 +1,7 @@
-"""A tenth of the fault corpus with its twins, held to the bars of the scoreboard by the scoreboard's own counting.
+"""A tenth of the fault corpus with its twins, counted as the scoreboard counts and held to its bars.
 
-One test, as the bars are shares of all. The whole corpus, with more seeds: `python -m tests.evaluation.scoreboard`.
+It is one test, because the bars are shares of all programs. `python -m tests.evaluation.scoreboard` runs the whole
+corpus, with more seeds.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ def test_a_tenth_of_the_corpus_keeps_the_bars() -> None:
     cases = {name: case for name, case in all_cases().items() if case.name not in KNOWN_MISSES}
     results = run([(case.id, 0, False) for case in tenth(cases.values())], processes=cores(), show=False)
     every = judged(results, cases)
-    told = [*tables.misses(every), *tables.wrongly_confirmed(every), *tables.alarms(every)]
-    assert below_the_bars(figures(every)) == [], "\n".join(told)
+    lines = [*tables.misses(every), *tables.wrongly_confirmed(every), *tables.alarms(every)]
+    assert below_the_bars(figures(every)) == [], "\n".join(lines)
 
 
 def test_known_misses_are_programs_of_the_corpus() -> None:

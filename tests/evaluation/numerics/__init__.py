@@ -1,1 +1,1 @@
-"""Programs of the corpus whose values stop being finite: is the operation named that did it, and its line?"""
+"""Programs of the corpus whose values stop being finite: does the first finding name the right operation and line?"""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..scoreboard.tables import table
 from ..scoreboard.workers import NoAnswer, answers, cores
-from .asking import Answer, asked, numeric
+from .asking import Answer, check_program, numeric
 
 PAGE = Path(__file__).parents[3] / "docs" / "numerics.md"
 LEAST_RIGHT_LINES = 0.95
@@ -32,7 +32,7 @@ def main() -> int:
     names = [name for name in numeric() if any(part in name for part in options.only)]
     jobs = [(name, seed) for name in names for seed in options.seeds]
     found: dict[int, Answer] = {}
-    for number, answer in answers(asked, jobs, processes=options.jobs, limit=120.0):
+    for number, answer in answers(check_program, jobs, processes=options.jobs, limit=120.0):
         if isinstance(answer, NoAnswer):
             sys.exit(f"{jobs[number][0]}: {answer.reason}")
         found[number] = answer

@@ -15,7 +15,7 @@ GUILTY = "# guilty"
 
 
 def numeric() -> dict[str, Fault]:
-    """Those of the files that are about numbers, and others with an operation that is to blame."""
+    """The faults in the files about numbers, and others for which one operation is to blame."""
     return {n: f for n, f in faults().items() if f.operation or f.make.__module__.endswith("__numbers")}
 
 
@@ -26,14 +26,14 @@ class Answer:
     operation: str
     found: bool
     named: str
-    #: None where no operation is to blame.
+    #: None if no single operation is to blame.
     right_operation: bool | None
     right_line: bool | None
     right_cause: bool
     seconds: float
 
 
-def asked(job: tuple[str, int]) -> Answer:
+def check_program(job: tuple[str, int]) -> Answer:
     name, seed = job
     fault = numeric()[name]
     began = time.perf_counter()
@@ -49,7 +49,7 @@ def asked(job: tuple[str, int]) -> Answer:
         fault.operation,
         verdict.failed,
         "" if first is None else f"{first.cause} ({first.certainty})",
-        any(said.startswith(fault.operation) for said in statements) if fault.operation else None,
+        any(statement.startswith(fault.operation) for statement in statements) if fault.operation else None,
         any(GUILTY in place.code for place in places) if fault.operation else None,
         first is not None and first.cause in (fault.cause, *fault.also),
         round(seconds, 2),

@@ -1,4 +1,4 @@
-"""`python -m tests.evaluation.peers`: the corpus with other tools, side by side with us in `docs/scoreboard.md`."""
+"""`python -m tests.evaluation.peers`: runs other tools on the corpus, to compare with us in `docs/scoreboard.md`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..scoreboard import page
 from ..scoreboard.cases import all_cases, tenth
 from ..scoreboard.results import load, save
 from ..scoreboard.workers import NoAnswer, answers, cores
-from .asking import TOOLS, asked, tool
+from .asking import TOOLS, run_tool, tool
 from .counting import text
 
 LIMIT = 120.0
@@ -31,17 +31,17 @@ def main() -> int:
         names = ", ".join(tool(name).NAME for name in missing)
         sys.exit(f"not installed: {names}; see tests/evaluation/peers/requirements.txt")
     cases = all_cases()
-    chosen = tenth(cases.values()) if options.slice == "tenth" else list(cases.values())
-    chosen = [case for case in chosen if not options.only or case.matches(options.only)]
-    jobs = [(name, case.id, 0) for name in options.tools for case in chosen]
+    selected = tenth(cases.values()) if options.slice == "tenth" else list(cases.values())
+    selected = [case for case in selected if not options.only or case.matches(options.only)]
+    jobs = [(name, case.id, 0) for name in options.tools for case in selected]
     new: dict[tuple[str, str], dict[str, Any]] = {}
-    for done, (number, answer) in enumerate(answers(asked, jobs, processes=options.jobs, limit=LIMIT), 1):
+    for done, (number, answer) in enumerate(answers(run_tool, jobs, processes=options.jobs, limit=LIMIT), 1):
         name, case, _ = jobs[number]
         if isinstance(answer, NoAnswer):
             answer = {"tool": name, "case": case, "error": answer.reason}
         new[name, case] = answer
-        said = answer.get("alarms", answer.get("cannot", answer.get("error")))
-        print(f"{done:>5}/{len(jobs)}  {tool(name).NAME}  {case}  {said or 'passes'}", flush=True)
+        summary = answer.get("alarms", answer.get("cannot", answer.get("error")))
+        print(f"{done:>5}/{len(jobs)}  {tool(name).NAME}  {case}  {summary or 'passes'}", flush=True)
     sections = load()
     old = {(a["tool"], a["case"]): a for a in sections.get("peers", ())} if options.merge else {}
     order = {case: index for index, case in enumerate(cases)}

@@ -1,4 +1,4 @@
-"""One tool, one case: what a worker does."""
+"""Runs one tool on one case, in a worker process."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def tool(name: str) -> ModuleType:
     return import_module(f".{name}", __package__)
 
 
-def asked(job: Job) -> dict[str, object]:
-    """`alarms` as (what, sure); or why the tool could not take the program, or what the tool or the program raised."""
+def run_tool(job: Job) -> dict[str, object]:
+    """The `alarms` as (what, sure), or why the tool cannot take the program, or what the tool or the program raised."""
     name, case, seed = job
     answer: dict[str, object] = {"tool": name, "case": case}
     try:

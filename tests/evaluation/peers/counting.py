@@ -1,4 +1,4 @@
-"""The tools side by side, counted alike: found, named, false alarms, and what each could not take."""
+"""Counts all tools in the same way: found, named, false alarms, and what each could not take."""
 
 from __future__ import annotations
 
@@ -56,37 +56,37 @@ def row(name: str, answers: Iterable[Mapping[str, Any]], cases: Mapping[str, Cas
         if "alarms" not in answer:
             apart["not taken" if "cannot" in answer else "raised"] += 1
             continue
-        said = [what for what, sure in answer["alarms"] if sure or warnings]
+        alarms = [what for what, sure in answer["alarms"] if sure or warnings]
         if case.kind == "fault":
-            faulty.append(bool(said))
-            named.append(any(means.get(what, set()) & case.right for what in said))
+            faulty.append(bool(alarms))
+            named.append(any(means.get(what, set()) & case.right for what in alarms))
         else:
-            healthy.append(bool(said))
+            healthy.append(bool(alarms))
     shares = (Share(sum(each), len(each)) for each in (faulty, named, healthy))
     label = tool(name).NAME + (", warnings too" if warnings else "")
     return Row(label, *shares, apart["not taken"], apart["raised"])
 
 
 def ours(every: Iterable[Judged]) -> Row:
-    """Our own results, as seen by the same eyes: named anywhere, no verdict counted apart."""
+    """Our own results by the same rules: named anywhere counts, and cases without a verdict are counted apart."""
     first = [j for j in every if j.result.seed == 0]
-    told = [j for j in first if not j.result.error]
-    faulty = [j for j in told if j.case.kind == "fault"]
-    healthy = [j for j in told if j.case.kind != "fault"]
+    with_verdict = [j for j in first if not j.result.error]
+    faulty = [j for j in with_verdict if j.case.kind == "fault"]
+    healthy = [j for j in with_verdict if j.case.kind != "fault"]
     return Row(
         "**pytest-trainhealth**",
         Share(sum(j.found for j in faulty), len(faulty)),
         Share(sum(j.named for j in faulty), len(faulty)),
         Share(sum(j.false_alarm for j in healthy), len(healthy)),
         0,
-        len(first) - len(told),
+        len(first) - len(with_verdict),
     )
 
 
 def text(answers: list[dict[str, Any]], every: list[Judged], cases: Mapping[str, Case]) -> str:
     present = [name for name in TOOLS if any(answer["tool"] == name for answer in answers)]
     rows = [ours(every), *(row(name, answers, cases, warnings=w) for name in present for w in (False, True))]
-    # a tool without warnings needs one row only
+    # a tool that has no warnings needs only one row
     shown = [
         r for i, r in enumerate(rows) if not (i and r.name.endswith("too") and r.cells()[1:] == rows[i - 1].cells()[1:])
     ]

@@ -1,4 +1,4 @@
-"""A program of the corpus as the parts that other tools ask for."""
+"""Takes a program of the corpus apart into what other tools need."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..corpus.bare_loop import batches_of, forever, forward, one_step
 
 
 class CannotTake(Exception):
-    """The tool has no way to be handed such a program; counted apart, neither for nor against it."""
+    """The tool has no way to take such a program. Counted apart, neither for nor against the tool."""
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """What a tool said. `sure` where the tool itself calls it an error rather than a warning."""
+    """An alarm of a tool. `sure` if the tool itself calls it an error rather than a warning."""
 
     what: str
     sure: bool
@@ -51,11 +51,11 @@ class Subject:
         return forward(self.training, batch)
 
     def step(self, batch: Any) -> float:
-        """The program's own step where it has one, the usual one otherwise."""
+        """The program's own step if it has one, otherwise the usual one."""
         return one_step(self.training, batch)
 
     def call(self) -> tuple[Any, Any, Callable[..., torch.Tensor] | None]:
-        """Inputs, targets, and a loss of outputs and targets; None where only the program's own code knows it."""
+        """Inputs, targets, and a loss of outputs and targets; None for what only the program's own code knows."""
         batch, training = self.batch, self.training
         if training.criterion is not None:
             return batch[0], batch[1], training.criterion
@@ -69,7 +69,7 @@ class Subject:
 
 
 def subject_of(factory: Callable[[], Any], seed: int, *, several: bool = False) -> Subject:
-    """`several`: more models than one are handed over in a `ModuleDict`, for tools that never call the model."""
+    """`several`: puts several models into a `ModuleDict`, for tools that never call the model."""
     torch.manual_seed(seed)
     training = factory()
     if not isinstance(training, Training):

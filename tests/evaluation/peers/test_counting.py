@@ -1,4 +1,4 @@
-"""How the other tools are counted, on answers that are made up; the tools themselves are not needed."""
+"""How the other tools are counted, on made-up answers; the tools themselves need not be installed."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def test_we_are_counted_alike():
 
 
 def test_text_says_how_and_what_was_not_taken():
-    told = text(ANSWERS, [], CASES)
-    assert "torchtest2, warnings too" in told
-    assert "- torchtest2: takes one model, this has several (1 programs)" in told
-    assert "torch-audit" not in told.replace("torch-audit**", "")
+    section = text(ANSWERS, [], CASES)
+    assert "torchtest2, warnings too" in section
+    assert "- torchtest2: takes one model, this has several (1 programs)" in section
+    assert "torch-audit" not in section.replace("torch-audit**", "")
 
 
 @pytest.mark.parametrize("name", TOOLS)

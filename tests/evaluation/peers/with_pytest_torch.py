@@ -1,4 +1,4 @@
-"""pytest-torch: assertions for the tests of a model, training loops among them."""
+"""pytest-torch: assertions for tests of models and of training loops."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _loop(factory: Callable[[], Any], seed: int) -> list[Alarm]:
 
 
 def _model(factory: Callable[[], Any], seed: int) -> list[Alarm]:
-    """Where it can be called with its inputs, and its loss is a function of its output."""
+    """Only if the model can be called with its inputs, and its loss is a function of its output."""
     from pytest_torch import assert_all_params_receive_grad, assert_overfits_one_batch, check_inference_contract
 
     subject = subject_of(factory, seed, several=True)
@@ -87,7 +87,7 @@ def _model(factory: Callable[[], Any], seed: int) -> list[Alarm]:
 
 
 def _settings(optimizer: Any) -> dict[str, Any]:
-    """Those that its constructor takes: the defaults of AdamW hold more than that."""
+    """The settings that its constructor takes: the defaults of AdamW hold more than these."""
     return {key: value for key, value in optimizer.defaults.items() if key in signature(type(optimizer)).parameters}
 
 

@@ -41,5 +41,5 @@ def ask(factory: Callable[[], Any], seed: int) -> list[Alarm]:
         result = auditor.finish(report=False)
     finally:
         auditor.unpatch()
-    told = {finding.rule_id: finding for finding in result.findings if finding.severity.value != "INFO"}
-    return [Alarm(rule, finding.severity.value != "WARN", finding.message) for rule, finding in told.items()]
+    found = {finding.rule_id: finding for finding in result.findings if finding.severity.value != "INFO"}
+    return [Alarm(rule, finding.severity.value != "WARN", finding.message) for rule, finding in found.items()]

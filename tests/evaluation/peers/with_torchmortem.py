@@ -13,7 +13,7 @@ HOW = (
     "`Autopsy(model, optimizer=)` around 100 steps of the program's own loop with `step(loss=...)`, then its report. "
     "CRITICAL findings are errors, WARNING ones warnings"
 )
-#: By the first words of a finding's title.
+#: The first words of a finding's title, and the causes it stands for.
 MEANS: dict[str, set[str]] = {
     "Vanishing gradients": {"vanishing-gradients", "saturated-activations", "bad-initialization"},
     "Exploding gradients": {"exploding-gradients", "lr-too-high", "unnormalized-inputs", "bad-initialization"},
@@ -37,16 +37,16 @@ def ask(factory: Callable[[], Any], seed: int) -> list[Alarm]:
     from torchmortem import Autopsy
 
     subject = subject_of(factory, seed, several=True)
-    several = len(subject.training.optimizers) > 1  # it takes one, and does without
+    several = len(subject.training.optimizers) > 1  # it takes one optimizer, or none
     with Autopsy(subject.model, optimizer=None if several else subject.optimizer) as autopsy:
         for batch in islice(subject.batches, STEPS):
             autopsy.step(loss=subject.step(batch))
     report = autopsy.get_report()
     assert report is not None
-    told: dict[str, Alarm] = {}
+    alarms: dict[str, Alarm] = {}
     for finding in report.findings:
         what = next((title for title in MEANS if finding.title.startswith(title)), finding.title)
         if finding.severity.name != "INFO":
             sure = finding.severity.name == "CRITICAL"
-            told[what] = Alarm(what, sure or (what in told and told[what].sure), finding.title)
-    return list(told.values())
+            alarms[what] = Alarm(what, sure or (what in alarms and alarms[what].sure), finding.title)
+    return list(alarms.values())

@@ -48,5 +48,5 @@ def ask(factory: Callable[[], Any], seed: int) -> list[Alarm]:
     elif loss_fn is not None:
         more = {"loss_fn": loss_fn}
     report = torchtest2.check_model(subject.model, inputs, targets, optimizer=subject.optimizer, seed=seed, **more)
-    told = [*((result, True) for result in report.failures), *((result, False) for result in report.warnings)]
-    return [Alarm(result.name, sure, result.message) for result, sure in told]
+    results = [*((result, True) for result in report.failures), *((result, False) for result in report.warnings)]
+    return [Alarm(result.name, sure, result.message) for result, sure in results]

@@ -1,4 +1,4 @@
-"""`python -m tests.evaluation.scoreboard`: the corpus diagnosed, figures, the page; exits with 1 below the bars."""
+"""`python -m tests.evaluation.scoreboard`: diagnoses the corpus and writes the page; exits with 1 below the bars."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .workers import cores
 def main() -> int:
     options = _options()
     cases = all_cases()
-    chosen = _chosen(cases, options)
-    # one seed is enough for the times, and healthy ones only: a faulty program is held against its twin
-    jobs = [(c.id, seed, c.kind != "fault" and seed == options.seeds[0]) for c in chosen for seed in options.seeds]
+    selected = _selected(cases, options)
+    # time the bare loop with one seed, and of healthy programs only: a faulty program is compared with its twin
+    jobs = [(c.id, seed, c.kind != "fault" and seed == options.seeds[0]) for c in selected for seed in options.seeds]
     began = time.perf_counter()
     new = run(jobs, processes=options.jobs, limit=options.limit)
     print(f"\n{len(jobs)} diagnoses in {(time.perf_counter() - began) / 60:.1f} min\n")
@@ -29,10 +29,10 @@ def main() -> int:
         old = [Result.from_json(each) for each in sections.get("results", ())] if options.merge else []
         save({**sections, "results": [r.to_json() for r in merged(old, new, cases)]})
         page.write(cases)
-    return _told(judged(new, cases))
+    return _print_figures(judged(new, cases))
 
 
-def _chosen(cases: dict[str, Case], options: argparse.Namespace) -> list[Case]:
+def _selected(cases: dict[str, Case], options: argparse.Namespace) -> list[Case]:
     found = list(cases.values())
     if options.slice == "tenth":
         found = tenth(found)
@@ -43,7 +43,7 @@ def _chosen(cases: dict[str, Case], options: argparse.Namespace) -> list[Case]:
     return found
 
 
-def _told(every: list[Judged]) -> int:
+def _print_figures(every: list[Judged]) -> int:
     faulty = [j for j in every if j.case.kind == "fault"]
     if faulty:
         print(tables.grouped(faulty, "cause", lambda j: j.case.cause), end="\n\n")

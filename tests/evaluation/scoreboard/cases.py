@@ -15,7 +15,7 @@ Kind = Literal["fault", "twin", "healthy"]
 
 @dataclass(frozen=True)
 class Case:
-    """A program and the truth about it, which for a twin and a healthy program is nothing."""
+    """A program and the truth about it. A twin or a healthy program has no cause."""
 
     kind: Kind
     name: str
@@ -30,7 +30,7 @@ class Case:
 
     @property
     def right(self) -> frozenset[str]:
-        """Names that are right for what is wrong first of all."""
+        """All names that are right for the main fault."""
         return frozenset((self.cause, *self.also))
 
     def matches(self, parts: Iterable[str]) -> bool:
@@ -38,7 +38,7 @@ class Case:
 
 
 def all_cases() -> dict[str, Case]:
-    """By id: faults in the order of the corpus, each followed by its twin, then the healthy programs."""
+    """All cases by id: faults in the order of the corpus, each followed by its twin, then the healthy programs."""
     found: list[Case] = []
     for name, fault in faults().items():
         found.append(Case("fault", name, fault.family, fault.cause, fault.second, fault.also))
@@ -49,7 +49,7 @@ def all_cases() -> dict[str, Case]:
 
 
 def factory(case_id: str) -> Callable[[], Any]:
-    """The function that builds (or, when it is to be watched, runs) the training of a case."""
+    """The function that builds the training of a case or, if the case is watched, runs it."""
     kind, _, name = case_id.partition("/")
     if kind == "healthy":
         return programs()[name]
@@ -57,13 +57,13 @@ def factory(case_id: str) -> Callable[[], Any]:
 
 
 def tenth(cases: Iterable[Case]) -> list[Case]:
-    """Of every ten faults of the same or neighbouring causes the one whose family came least so far, and its twin."""
+    """From every ten faults of equal or neighbouring causes, the one whose family came least so far, and its twin."""
     cases = list(cases)
     strata = sorted((case for case in cases if case.kind == "fault"), key=lambda case: (case.cause, case.name))
-    there, taken = Counter(case.family for case in strata), Counter[str]()
-    chosen = set()
+    total, taken = Counter(case.family for case in strata), Counter[str]()
+    selected = set()
     for start in range(0, len(strata), 10):
-        least = min(strata[start : start + 10], key=lambda case: (taken[case.family] / there[case.family], case.name))
+        least = min(strata[start : start + 10], key=lambda case: (taken[case.family] / total[case.family], case.name))
         taken[least.family] += 1
-        chosen.add(least.name)
-    return [case for case in cases if case.kind != "healthy" and case.name in chosen]
+        selected.add(least.name)
+    return [case for case in cases if case.kind != "healthy" and case.name in selected]

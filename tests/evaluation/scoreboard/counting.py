@@ -1,4 +1,4 @@
-"""From results to figures, and the bars they are held to. The scoreboard and the tests count with this."""
+"""Counts results, and holds the figures to their bars. The scoreboard and the tests both count with this module."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pytest_trainhealth.causes import cause, cause_names
 from .cases import Case
 from .results import Result
 
-#: Shares of the faulty programs: found at all, named first, and confirmed where a cure can exist.
+#: The least shares of faulty programs: found at all, named first, and confirmed if a cure can exist.
 LEAST_FOUND, LEAST_NAMED, LEAST_CONFIRMED = 0.98, 0.95, 0.85
 MOST_WRONGLY_CONFIRMED = MOST_FALSE_ALARMS = 0
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A result beside the truth."""
+    """A result next to the truth."""
 
     case: Case
     result: Result
 
     @property
     def found(self) -> bool:
-        """Any check failed. A program that raises by itself has not been found by us."""
+        """Some check failed. If the program itself raises, that does not count as found."""
         return bool(self.result.failed)
 
     @property
     def named_first(self) -> bool:
-        # of two independent faults either may come first
+        # either of two independent faults may come first
         return bool(self.result.findings) and self.result.findings[0][0] in self.case.right | {self.case.second}
 
     @property
@@ -48,7 +48,7 @@ class Judged:
 
     @property
     def wrongly_confirmed(self) -> tuple[str, ...]:
-        """On a twin or a healthy program any cause is wrong."""
+        """Confirmed causes that are wrong. For a twin or a healthy program, any cause is wrong."""
         allowed = self.case.right | {self.case.second}
         return tuple(
             name for name, certainty in self.result.findings if certainty == "confirmed" and name not in allowed
@@ -87,7 +87,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Figures:
-    """Counted over programs and seeds; `programs` counts a program once."""
+    """A program counts once for each seed, but only once in `programs`."""
 
     programs: int
     found: Share
@@ -126,7 +126,7 @@ def figures(all_judged: Iterable[Judged]) -> Figures:
 
 
 def below_the_bars(total: Figures) -> list[str]:
-    """What is not as it has to be, in words; nothing when all is well."""
+    """The bars that are missed, in words; empty if all are kept."""
     shares = (
         ("found", total.found, LEAST_FOUND),
         ("named first", total.named, LEAST_NAMED),

@@ -1,4 +1,4 @@
-"""One case, diagnosed and timed: what a worker does."""
+"""Diagnoses and times one case, in a worker process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Job = tuple[str, int, bool]
 
 
 def diagnosed(job: Job) -> Result:
-    """An error of the program that no cause explains is raised as it is: no verdict, but no end of the scoreboard."""
+    """If the program raises an error that no cause explains, there is no verdict, and the scoreboard goes on."""
     case, seed, timed = job
     began, cpu = time.perf_counter(), time.process_time()
     try:
@@ -47,7 +47,7 @@ def diagnosed(job: Job) -> Result:
 
 
 def verdicts(job: Job) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Check, outcome, and causes with their certainties: what has to be the same each time."""
+    """Each check's outcome, and its causes with their certainties: all of it has to be the same each time."""
     case, seed, _ = job
     try:
         with quiet():
@@ -59,14 +59,14 @@ def verdicts(job: Job) -> list[tuple[str, str, list[tuple[str, str]]]]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """What programs and libraries print is not ours to show."""
+    """Hides what programs and libraries print."""
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         yield
 
 
 def _bare(case: str, seed: int, steps: int) -> float:
-    """Processor seconds of that many steps in a plain loop, or of one run of a program that is watched."""
+    """Processor seconds of so many steps in a plain loop, or of one run of a watched program."""
     torch.manual_seed(seed)
     with quiet():
         began = time.process_time()

@@ -1,6 +1,6 @@
-"""Faults that we do not find or name yet, each with the reason. They count as misses on the scoreboard like any other.
+"""Faults that we do not find or name yet, each with the reason. On the scoreboard they count as misses like any other.
 
-The slice in the tests leaves them out, so that it is red for a miss that is new, and not for those that are known.
+The slice in the tests leaves them out, so that it fails for a new miss and not for the known ones.
 """
 
 from __future__ import annotations

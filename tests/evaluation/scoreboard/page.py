@@ -1,4 +1,4 @@
-"""`docs/scoreboard.md` out of `docs/scoreboard.json`: for people, the misses by name."""
+"""Writes `docs/scoreboard.md` from `docs/scoreboard.json`: a page for people, with every miss by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ What is counted
 
 
 def counted(cases: Mapping[str, Case], file: Path = FILE) -> list[Judged]:
-    """What the file holds of cases that are still there."""
+    """The results in the file, without those of cases that no longer exist."""
     results = [Result.from_json(each) for each in load(file).get("results", ())]
     return judged((result for result in results if result.case in cases), cases)
 
@@ -68,7 +68,7 @@ def _text(every: list[Judged], sections: Mapping[str, Any], cases: Mapping[str, 
     if steadiness := sections.get("steadiness"):
         yield f"## Steadiness\n\n{steadiness['text']}\n"
     if peers := sections.get("peers"):
-        from ..peers.counting import text  # which counts with this package
+        from ..peers.counting import text  # late: it imports this package
 
         yield f"## Beside other tools\n\n{text(peers, every, cases)}"
 

@@ -1,4 +1,4 @@
-"""What came out of a case with a seed, and the file that keeps it: one line each, so that a change shows in a diff."""
+"""The result of one case with one seed, and the file of all results: one line each, so that a diff shows changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = Path(__file__).parents[3] / "docs" / "scoreboard.json"
 
 @dataclass(frozen=True)
 class Result:
-    """What we said. `case` is the id of a case; what is true of it stands in the corpus, not here."""
+    """What our diagnosis says. `case` is the id of a case; the truth about it is in the corpus, not here."""
 
     case: str
     seed: int
@@ -23,7 +23,7 @@ class Result:
     findings: tuple[tuple[str, str], ...] = ()
     #: Checks that could not judge.
     unjudged: tuple[str, ...] = ()
-    #: Without a verdict: it raised, hung or took its process with it.
+    #: Why there is no verdict: the program raised, hung or killed its process.
     error: str = ""
     seconds: float = 0.0
     #: Processor seconds of the diagnosis, and of the bare loop over as many steps as the longest check took.
@@ -47,7 +47,7 @@ class Result:
 
 
 def in_short(error: BaseException | str) -> str:
-    """One line without paths of this machine."""
+    """The first line of an error, without paths of this machine."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return re.sub(r"(?<![\w.])/[\w./-]+/", "", text.strip().split("\n")[0])[:160]
 
@@ -57,7 +57,7 @@ def load(file: Path = FILE) -> dict[str, Any]:
 
 
 def save(sections: dict[str, Any], file: Path = FILE) -> None:
-    """Lists of dicts with one dict a line; everything else as it is."""
+    """Writes lists with one element a line, and everything else as usual."""
     parts = []
     for key, value in sections.items():
         if isinstance(value, list):
@@ -69,7 +69,7 @@ def save(sections: dict[str, Any], file: Path = FILE) -> None:
 
 
 def merged(old: Iterable[Result], new: Iterable[Result], known: Iterable[str]) -> list[Result]:
-    """New results replace old ones of the same case and seed; those of cases that are no longer there go."""
+    """New results replace old ones of the same case and seed; results of cases that no longer exist are dropped."""
     kept = {(result.case, result.seed): result for result in (*old, *new)}
     order = {case: index for index, case in enumerate(known)}
     return sorted((r for r in kept.values() if r.case in order), key=lambda r: (order[r.case], r.seed))

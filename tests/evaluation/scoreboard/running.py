@@ -1,4 +1,4 @@
-"""Many cases, in processes; what hangs or dies is a result too."""
+"""Diagnoses many cases in processes. A case that hangs or dies has a result too."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .diagnosing import Job, diagnosed
 from .results import Result, in_short
 from .workers import NoAnswer, answers
 
-#: Seconds for one case. The slowest take a quarter of it on two busy cores.
+#: Seconds for one case. The slowest ones take a quarter of it on two busy cores.
 LIMIT = 300.0
 
 
 def run(jobs: Sequence[Job], *, processes: int, limit: float = LIMIT, show: bool = True) -> list[Result]:
-    """In the order of the jobs, whatever the order in which they end."""
+    """Results in the order of the jobs, whatever order they end in."""
     found: dict[int, Result] = {}
     for number, answer in answers(diagnosed, jobs, processes=processes, limit=limit):
         case, seed, _ = jobs[number]

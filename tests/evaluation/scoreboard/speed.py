@@ -1,4 +1,4 @@
-"""How long a whole diagnosis takes against the bare loop of the same training."""
+"""How long a whole diagnosis takes, compared with the bare loop of the same training."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from statistics import median
 
 from .counting import Judged
 
-#: What DESIGN promises of a healthy training.
+#: What DESIGN.md promises for a healthy training.
 MOST_FOR_HEALTHY = 3.0
 
 
 def ratios(all_judged: Iterable[Judged]) -> dict[str, list[float]]:
-    """Processor time of the battery over that of the bare steps that its longest check took on the healthy training.
+    """Processor time of the battery, divided by that of as many bare steps as its longest check took on the healthy
+    training.
 
-    A faulty program is held against the bare loop of its twin: how many steps its own run lasted until it broke says
-    nothing about what the training costs.
+    A faulty program is compared with the bare loop of its twin: how many steps its own run lasted until it broke says
+    nothing about the cost of the training.
     """
     every = list(all_judged)
     bare = {(j.case.id, j.result.seed): j.result.bare for j in every if j.result.bare > 0}

@@ -1,7 +1,7 @@
 """`python -m tests.evaluation.scoreboard.steadiness`: is the verdict the same, however busy the machine?
 
-Some cases, picked at random, are diagnosed again and again, each in whatever process is free: first plain, then while
-as many processes as there are cores do nothing but compute. Outcomes, causes and certainties have to stay.
+Diagnoses some cases, picked at random, again and again, each in whatever process is free: first plain, then while as
+many processes as there are cores do nothing but compute. Outcomes, causes and certainties have to stay the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .workers import NoAnswer, answers, cores
 
 
 def repeated(names: list[str], times: int, processes: int) -> dict[str, Counter[str]]:
-    """For each case how often which verdicts came."""
+    """For each case, how often each set of verdicts came up."""
     jobs = [(name, 0, False) for _ in range(times) for name in names]
     found: dict[str, Counter[str]] = {name: Counter() for name in names}
     for done, (number, answer) in enumerate(answers(verdicts, jobs, processes=processes, limit=2 * LIMIT), 1):

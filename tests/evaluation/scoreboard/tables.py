@@ -1,4 +1,4 @@
-"""Markdown tables out of judged results."""
+"""Markdown tables of judged results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .counting import (
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """The first column is words, the others are figures."""
+    """The first column holds text, the others figures."""
     head = list(head)
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *([str(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -49,7 +49,7 @@ def totals(total: Figures) -> str:
 
 
 def grouped(all_judged: Iterable[Judged], word: str, of: Callable[[Judged], str]) -> str:
-    """One row for each group of faults; twins and healthy programs count where they share the group's name."""
+    """One row for each group of faults. Twins and healthy programs count too if they share the group's name."""
     groups: dict[str, list[Judged]] = {}
     for j in all_judged:
         groups.setdefault(of(j), []).append(j)
@@ -73,10 +73,10 @@ def grouped(all_judged: Iterable[Judged], word: str, of: Callable[[Judged], str]
 
 
 def misses(all_judged: Iterable[Judged]) -> Iterator[str]:
-    """A line for each program that was not named first with some seed, with what was said instead."""
+    """A line for each program and seed whose cause was not named first, with what the diagnosis says instead."""
     for j in all_judged:
         if j.missed:
-            yield f"- `{j.case.name}` ({j.case.cause}), seed {j.result.seed}: {said(j)}"
+            yield f"- `{j.case.name}` ({j.case.cause}), seed {j.result.seed}: {diagnosis_text(j)}"
 
 
 def wrongly_confirmed(all_judged: Iterable[Judged]) -> Iterator[str]:
@@ -90,10 +90,10 @@ def alarms(all_judged: Iterable[Judged]) -> Iterator[str]:
     for j in all_judged:
         if j.false_alarm:
             where = f"{', '.join(j.result.failed)}: " if j.result.failed else ""
-            yield f"- `{j.case.id}`, seed {j.result.seed}: {where}{said(j)}"
+            yield f"- `{j.case.id}`, seed {j.result.seed}: {where}{diagnosis_text(j)}"
 
 
-def said(j: Judged) -> str:
+def diagnosis_text(j: Judged) -> str:
     if j.result.error:
         return f"no verdict ({j.result.error.replace('|', '/')})"
     if not j.result.failed:

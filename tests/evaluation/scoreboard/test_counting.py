@@ -1,4 +1,4 @@
-"""The figures of the scoreboard, on results that are made up."""
+"""The figures of the scoreboard, on made-up results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hangs or dies is told, and the rest goes on."""
+"""A job that hangs or dies is reported, and the others go on."""
 
 from __future__ import annotations
 

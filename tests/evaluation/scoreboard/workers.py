@@ -1,4 +1,4 @@
-"""Jobs in processes of their own, one per core: what hangs is ended, what dies is replaced, the others go on."""
+"""Runs jobs in processes, one per core: ends one that hangs, replaces one that dies, and goes on with the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPAWN = multiprocessing.get_context("spawn")
 
 @dataclass(frozen=True)
 class NoAnswer:
-    """Why there is none."""
+    """A job gave no answer, for this reason."""
 
     reason: str
 
@@ -45,8 +45,8 @@ def cores() -> int:
 def answers(
     task: Callable[[Any], Any], jobs: Sequence[Any], *, processes: int, limit: float
 ) -> Iterator[tuple[int, Any]]:
-    """The number of a job and its answer (or `NoAnswer`) as they come; `task` has to be importable by its name."""
-    os.environ["OMP_NUM_THREADS"] = "1"  # read by torch when a worker imports it
+    """Yields each job's number and its answer (or `NoAnswer`) as they come in. `task` must be importable by name."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # torch reads it when a worker imports torch
     waiting = iter(enumerate(jobs))
     busy: list[_Worker] = []
     try:
@@ -77,11 +77,11 @@ def answers(
 
 
 def _started(task: Callable[[Any], Any]) -> _Worker:
-    here, there = _SPAWN.Pipe()
-    process = _SPAWN.Process(target=_serve, args=(there, task), daemon=True)
+    own_end, worker_end = _SPAWN.Pipe()
+    process = _SPAWN.Process(target=_serve, args=(worker_end, task), daemon=True)
     process.start()
-    there.close()
-    return _Worker(process, here)
+    worker_end.close()
+    return _Worker(process, own_end)
 
 
 def _received(worker: _Worker) -> Any:

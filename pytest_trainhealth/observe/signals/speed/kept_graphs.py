@@ -90,7 +90,7 @@ class _Growth:
         self._state = _state_of(holder)
         self._last = self._state()
         self._line: tuple[str, int] | None = None
-        self._guilty: tuple[str, int] | None = None
+        self._blamed: tuple[str, int] | None = None
         self._before: Any = None
         self._frames: list[FrameType] = []
 
@@ -112,7 +112,7 @@ class _Growth:
         for frame in self._frames:
             frame.f_trace = None
         self._look()
-        return None if self._guilty is None else place_of(*self._guilty)
+        return None if self._blamed is None else place_of(*self._blamed)
 
     def _on_event(self, frame: FrameType, event: str, value: Any) -> Any:
         if is_library_file(frame.f_code.co_filename):
@@ -129,8 +129,8 @@ class _Growth:
 
     def _look(self) -> None:
         state = self._state()
-        if state != self._last and self._guilty is None:
-            self._guilty = self._line
+        if state != self._last and self._blamed is None:
+            self._blamed = self._line
         self._last = state
 
 
