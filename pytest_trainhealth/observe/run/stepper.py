@@ -36,7 +36,7 @@ class Stepper:
         self.scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
         self._optimizers = list(training.optimizers.values())
         #: Where the loss comes from, for the message about one that is invalid.
-        self._loss_source = (
+        self._source = (
             "loss(model, batch)" if training.loss is not None
             else "criterion" if training.criterion is not None
             else "model(batch)"
@@ -106,9 +106,9 @@ class Stepper:
             found = self._forward(batch)
         if not isinstance(found, Tensor):
             raise BadLoss(
-                f"{self._loss_source} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
+                f"{self._source} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
             )
-        value = as_number(found, self._loss_source)
+        value = as_number(found, self._source)
         if not found.requires_grad:
             raise NotConnected
         return found, value
@@ -116,11 +116,11 @@ class Stepper:
     def _forward(self, batch: Any) -> Any:
         training = self._training
         if training.loss is not None:
-            return _loss_in(training.loss(training.model, batch), self._loss_source)
+            return _loss_in(training.loss(training.model, batch), self._source)
         if training.criterion is not None:
             inputs, target = _pair(batch)
-            return _loss_in(training.criterion(_output(training.model, inputs), target), self._loss_source)
-        return _loss_in(_output(training.model, batch), self._loss_source, carried=True)
+            return _loss_in(training.criterion(_output(training.model, inputs), target), self._source)
+        return _loss_in(_output(training.model, batch), self._source, carried=True)
 
     def _schedule(self, loss: float) -> None:
         for scheduler in self._training.schedulers:

@@ -12,10 +12,10 @@ from ...calls.torch_calls import CallSignal
 from ...run.signal import Cost
 from ...source.places import user_place
 
-#: They also go by names with an underscore at the end.
+#: Each also exists with an underscore at the end of its name.
 DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout",
             "feature_alpha_dropout"}  # fmt: skip
-#: Dropouts that are looked at. By judgement: one that is too strong is as a rule so everywhere.
+#: Most dropouts that are examined. By judgement: 32, as dropout that is too strong is usually so everywhere.
 _MOST = 32
 
 
@@ -35,7 +35,7 @@ class Dropouts(CallSignal):
 
 
 def _dropped(given: Tensor, result: Tensor) -> float:
-    """Share of the values that are 0 now and were not before. (In place, what was before cannot be told.)"""
+    """Share of the values that are 0 now and were not before. (After dropout in place the old values are unknown.)"""
     lost = result == 0
     if given is not result and given.shape == result.shape:
         lost = lost[given != 0]

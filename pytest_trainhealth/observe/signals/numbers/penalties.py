@@ -1,4 +1,4 @@
-"""Where the size of weights goes into the loss; at step 0."""
+"""Where the size of weights is added to the loss; at step 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...calls.torch_calls import CallSignal
 from ...run.signal import Cost
 from ...source.places import user_place
 
-#: Called with a parameter itself outside of the model, these make a penalty.
+#: Called with a parameter outside the model, these compute a penalty.
 PENALTIES = {"norm", "abs", "pow", "__pow__", "square", "vector_norm", "linalg_vector_norm"}
 
 
