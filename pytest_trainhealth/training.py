@@ -1,4 +1,4 @@
-"""`Training`: what the user hands in, checked at once, so that a mistake is named where it was made."""
+"""`Training`: what the user passes in, checked at once, so that a mistake is reported where it was made."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from .tensors.batches import tensors
 from .tensors.module_paths import full_path
 
 _PRECISIONS = {"bfloat16": torch.bfloat16, "bf16": torch.bfloat16, "float16": torch.float16, "fp16": torch.float16}
-#: Letters of a value that are told. By judgement: a repr of 40 letters fits into a message of one line.
+#: Longest repr of a value that a message shows. By judgement: 40 letters fit into a message of one line.
 _LONGEST_REPR = 40
 
 
 class Training:
-    """A model and all that one training step of it needs.
+    """A model and everything that one training step needs.
 
     `data`: a list or a DataLoader is many batches; a tensor, tuple, dict or dataclass is one batch.
-    Say how a loss comes about in exactly one way: `loss(model, batch)`; `criterion(output, target)` for
-    `(inputs, target)` batches; `step(batch)`, your own whole training step, which returns its loss; or nothing
-    at all when the model's output carries `.loss`.
+    Say how the loss is computed in exactly one way: `loss(model, batch)`; `criterion(output, target)` for
+    `(inputs, target)` batches; `step(batch)`, your own complete training step, which returns its loss; or nothing
+    at all if the model's output has a `.loss`.
     """
 
-    def __init__(  # noqa: PLR0913 - a training has as many parts, each by its name
+    def __init__(  # noqa: PLR0913 - a training has this many parts, each passed by name
         self,
         model: nn.Module | Mapping[str, nn.Module],
         optimizer: Optimizer | Sequence[Optimizer] | Mapping[str, Optimizer] | None = None,
@@ -66,7 +66,7 @@ class Training:
             raise ValueError("Training of several models needs loss= or step=: no single output carries a loss")
 
     def parameters(self) -> dict[str, nn.Parameter]:
-        """By name, each tensor once, under the first of its names (tied weights)."""
+        """All parameters by name; tied weights appear once, under their first name."""
         found: dict[str, nn.Parameter] = {}
         seen: set[int] = set()
         for prefix, module in self.modules.items():
@@ -81,7 +81,7 @@ class Training:
         return next(iter(self.parameters().values())).device
 
     def state_roots(self) -> list[Any]:
-        """From where everything can be reached that a step may change; of the data, its random numbers."""
+        """Objects from which everything can be reached that a step may change; for the data, only random generators."""
         steps = [self.loss, self.criterion, self.step]
         return [
             *self.modules.values(),
@@ -99,7 +99,7 @@ class Training:
 def is_one_batch(data: Any) -> bool:
     """A list, a DataLoader or another loader is many batches; anything else is one.
 
-    Objects that can be iterated over are loaders, unless they have keys (a graph library's Data).
+    Iterable objects are loaders, unless they have keys (a graph library's Data).
     """
     if isinstance(data, (list, DataLoader)) or hasattr(data, "__next__"):
         return False
@@ -109,12 +109,12 @@ def is_one_batch(data: Any) -> bool:
 
 
 def last_batch_size(data: Any, steps: int) -> int | None:
-    """The size of the incomplete batch at the end of an epoch, where so many steps do not come to it."""
+    """The size of the incomplete batch at the end of an epoch, if this many steps do not reach it."""
     if not isinstance(data, DataLoader) or data.batch_size is None or data.drop_last:
         return None
     try:
         batches, samples = len(data), len(data.sampler)  # type: ignore[arg-type]
-    except TypeError:  # it does not know how many it has
+    except TypeError:  # the loader has no length
         return None
     return samples % data.batch_size or None if batches > steps else None
 
@@ -182,7 +182,7 @@ def _checked_data(data: Any, name: str) -> Any:
             raise ValueError(f"Training: {name} is one batch without a tensor in it ({_described(data)})")
         return data
     if hasattr(data, "__next__"):
-        # can be read once only, and every run has to see the same batches
+        # it can be read only once, and every run has to see the same batches
         data = _first_batches(data)
         if not data:
             raise ValueError(
@@ -197,13 +197,13 @@ def _checked_data(data: Any, name: str) -> Any:
 
 
 def _random_sources(data: Any) -> list[Any]:
-    """Generators that decide which batches come next. The samples themselves may be far too many to remember."""
+    """Random generators that decide which batches come next. The samples themselves may be too many to remember."""
     parts = [data, *(getattr(data, name, None) for name in ("sampler", "batch_sampler", "dataset"))]
     kinds = (torch.Generator, random.Random, np.random.Generator, np.random.RandomState)
     return [held for part in parts for held in getattr(part, "__dict__", {}).values() if isinstance(held, kinds)]
 
 
-#: More than the longest check but one looks at; a generator may be endless. The closer look takes 64 steps.
+#: A generator may be endless. All checks but one look at fewer batches; the closer look takes 64 steps.
 _KEPT_BATCHES = 64
 
 

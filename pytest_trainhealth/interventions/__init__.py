@@ -1,14 +1,13 @@
 """One file per kind of intervention: a hook on the running training, never an edit of the user's code.
 
-A *cure* takes a fault away, to see whether the training is healthy without it. A *condition* takes nothing away: larger
+A *cure* removes a fault, to see whether the training is healthy without it. A *condition* removes nothing: larger
 inputs, smaller batches or a lower precision are what a training may meet one day, and it is judged as it is. Both are
-hooks, so they work on any loop, and the same file may serve for either reason.
+hooks, so they work with any loop, and the same file may serve both purposes.
 
-A kind is known by the name of its file, in whichever folder it lies: there is no list to edit. The file has a class of
-the same name in CamelCase, made as ``ZeroGradients(run, stack, **options)``, which overrides the events that it needs
-(observe/run/events.py). What it
-changes outside of the run's own objects it undoes through the `ExitStack`; the run's objects are rebuilt or restored
-anyway.
+A kind has the name of its file, whichever folder it is in: there is no list to edit. The file has a class of the same
+name in CamelCase, created as ``ZeroGradients(run, stack, **options)``, which overrides the events that it needs
+(observe/run/events.py). Changes outside the run's own objects have to be undone through the `ExitStack`; the run's
+objects are rebuilt or restored anyway.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def install(intervention: Cure | Condition, run: Run, stack: ExitStack) -> Liste
 
 
 def class_name(kind: str) -> str:
-    """'ZeroGradients' of 'zero_gradients'."""
+    """'ZeroGradients' for 'zero_gradients'."""
     return "".join(word.capitalize() for word in kind.split("_"))
 
 

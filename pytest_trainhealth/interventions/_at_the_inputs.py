@@ -1,4 +1,4 @@
-"""What the models are given, changed where they are called: a batch does not say which of its tensors are targets."""
+"""Changes the inputs of models where they are called: a batch does not say which of its tensors are targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..tensors.batches import is_input_name, map_tensors
 
 
 class AtTheInputs(Listener):
-    """Base of such conditions: `changed` is asked for each floating-point input of the outermost model."""
+    """Base of such conditions: `changed` is called for each floating-point input of the outermost model."""
 
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run, self._stack = run, stack
@@ -25,9 +25,9 @@ class AtTheInputs(Listener):
         self.step_begins(None)
 
     def step_begins(self, batch: object) -> None:
-        self._depth = 0  # a forward pass that raised did not come out again
+        self._depth = 0  # a forward pass that raised did not decrease it
         for model in self._run.models.values():
-            # scripted modules take no such hooks
+            # scripted modules do not support such hooks
             if id(model) not in self._known and not isinstance(model, torch.jit.ScriptModule):
                 self._known.add(id(model))
                 before = model.register_forward_pre_hook(self._before, with_kwargs=True)
@@ -41,7 +41,7 @@ class AtTheInputs(Listener):
     def _before(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         self._depth += 1
         if self._depth > 1:
-            return args, kwargs  # one model inside another: what it gets was made of changed inputs
+            return args, kwargs  # one model inside another: its inputs were computed from changed ones
         given = {k: map_tensors(self._change, v) if is_input_name(k) else v for k, v in kwargs.items()}
         return map_tensors(self._change, args), given
 
@@ -49,7 +49,7 @@ class AtTheInputs(Listener):
         self._depth -= 1
 
     def _change(self, name: str, tensor: Tensor) -> Tensor:
-        # what carries a graph was made by another model, not read from the data
+        # a tensor with a graph was made by another model, not read from the data
         if not tensor.is_floating_point() or not tensor.ndim or tensor.grad_fn is not None or not is_input_name(name):
             return tensor
         return self.changed(tensor)

@@ -1,4 +1,4 @@
-"""What cures of what the loss is given have in common: they see each call before it is made, and may change it."""
+"""Base of cures that change the inputs of the loss: they see each torch call before it is made, and may change it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..records.loss_functions import RANGES
 
 
 class AtTheLoss(TorchFunctionMode, Listener):
-    """Base of such cures; also the listener. Subclasses change a call's `args` and `kwargs` in `before`."""
+    """Both function mode and listener. Subclasses change a call's `args` and `kwargs` in `before`."""
 
-    #: Activation functions are followed only where the cure asks for it: this takes time at every call.
+    #: Whether to track activation functions: only for cures that need it, as this takes time at every call.
     FOLLOWS = False
 
     def __init__(self, run: Run, stack: ExitStack, kind: str) -> None:
@@ -29,10 +29,10 @@ class AtTheLoss(TorchFunctionMode, Listener):
         stack.enter_context(self)
 
     def before(self, call: Call) -> None:
-        """Called before each function that is given a tensor first."""
+        """Called before each function whose first argument is a tensor."""
 
     def after(self, call: Call) -> None:
-        """Called after each of them."""
+        """Called after each such function."""
 
     def step_ends(self) -> None:
         self.outputs.clear()

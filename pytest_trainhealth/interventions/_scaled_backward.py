@@ -1,4 +1,4 @@
-"""A backward pass that starts with another factor than 1; base of what turns a sign or scales a loss."""
+"""A backward pass that starts with a factor other than 1; base of cures that flip a sign or scale a loss."""
 
 from __future__ import annotations
 

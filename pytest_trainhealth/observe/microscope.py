@@ -1,7 +1,7 @@
-"""Replays one step operation by operation, backward ones too, and finds the first that is to blame.
+"""Replays one step operation by operation, backward pass included, and finds the first operation to blame.
 
-An Inf alone is often meant (a mask filled with -inf). So each Inf is followed to where it was made; the guilty
-operation is the one that made the first NaN, or the one that made the Inf which went into it.
+An Inf alone is often intended (a mask filled with -inf). So each Inf is traced back to where it was made; the culprit
+is the operation that made the first NaN, or the one that made the Inf from which that NaN was computed.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from .source.authorship import is_library_file
 from .source.module_stack import ModuleStack
 from .source.places import place_of, user_place
 
-#: An Inf that these write was asked for.
+#: An Inf written by one of these is intended.
 _FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "where", "scalar_tensor", "lift_fresh",
           "new_full", "copy_", "clone", "detach", "constant_pad_nd"}  # fmt: skip
-#: Memory that nobody has written to yet holds anything.
+#: Memory that nothing has written to yet may hold any value.
 _UNWRITTEN = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
-#: Lines whose module is remembered. By judgement: the memory of a step that goes round in a loop has to end somewhere.
+#: Most lines whose module is remembered. By judgement: a step that loops for ever must not fill the memory.
 _MOST_PLACES = 10_000
 
 
 @contextmanager
 def under_the_microscope(run: Run) -> Iterator[None]:
-    """What the step does while this is open is examined; the finding goes to `run.trace.guilty`."""
+    """Examines what the step does while this is open; the finding goes to `run.trace.numbers.culprit`."""
     stack = ModuleStack(run.models)
     mode = _Microscope(run, stack)
     run.subscribe(mode)
@@ -51,7 +51,8 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self._run, self._modules = run, modules
         self._updating = False
-        #: By the memory an Inf lies in, who made it; and all makers in order, for memory is used again.
+        #: Which operation made the Inf at each memory address; and all such operations in order, because memory is
+        #: reused.
         self._made_inf: dict[int, FirstBadOperation] = {}
         self._makers: list[FirstBadOperation] = []
         self._module_at: dict[Place, str] = {}
@@ -63,12 +64,12 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
     def update_ends(self, optimizer: Any, has_closure: bool) -> None:
         self._updating = False
 
-    def _beside(self) -> bool:
-        """Whoever computes without a graph, outside of a backward pass and an update, looks at how it is going."""
+    def _is_monitoring(self) -> bool:
+        """Not part of training: code without a graph, outside backward passes and updates, only monitors progress."""
         return not (torch.is_grad_enabled() or self._updating or torch._C._current_autograd_node() is not None)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self.culprit is not None or _short(func) in _UNWRITTEN or self._beside():
+        if self.culprit is not None or _short(func) in _UNWRITTEN or self._is_monitoring():
             return func(*args, **(kwargs or {}))
         given = [t for t in tree_leaves((args, kwargs)) if _has_values(t)]
         before = [(_has_nan(t), _has_inf(t), _range(t)) for t in given]
@@ -89,7 +90,7 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
                     if i and t.data_ptr() in self._made_inf]  # fmt: skip
         if nan and not any(n for n, _, _ in before):
             self.culprit = carriers[0] if carriers else self._blame(func, before, output, "nan")
-        elif nan:  # NaN went in before anything here made one: the batch or the parameters held it
+        elif nan:  # a NaN came in before any operation made one: the batch or the parameters held it
             self.culprit = self._blame(func, before, output, "nan", from_finite=False)
         elif carriers:
             self._made_inf[output.data_ptr()] = carriers[0]
@@ -98,7 +99,7 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
             self._makers.append(maker)
 
     def backward_begins(self, roots: list[Tensor]) -> None:
-        """An Inf that reaches the loss is to blame, whatever the backward pass makes of it."""
+        """An Inf that reaches the loss is to blame, whatever the backward pass turns it into."""
         for root in roots:
             if self.culprit is None and self._makers and not bool(torch.isfinite(root.detach()).all()):
                 self.culprit = self._made_inf.get(root.data_ptr(), self._makers[0])
@@ -170,7 +171,7 @@ def _range(tensor: Tensor) -> Range:
 
 
 def _forward_place(node: Any) -> Place | None:
-    """The user's line whose forward operation this backward node belongs to."""
+    """The user's line with the forward operation that this backward node belongs to."""
     for entry in reversed(node.metadata.get("traceback_", [])):
         match = _FRAME.search(entry)
         if match is not None and not is_library_file(match["file"]):

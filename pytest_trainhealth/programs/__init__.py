@@ -1,1 +1,1 @@
-"""What can be run again from its start: a training that was handed in, or a test that is watched."""
+"""What can be run again from its start: a `Training`, or a watched test."""

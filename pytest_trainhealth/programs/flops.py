@@ -1,4 +1,4 @@
-"""Floating point operations of one step: counted in a run of its own, so that nothing of it is timed."""
+"""Floating point operations of one step: counted in a separate run, so that counting is not timed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def count_flops(program: TrainingProgram, plan: RunPlan) -> float | None:
-    """Of the first step. None where it cannot be run again, does not bear being counted, or has nothing to count."""
+    """Operations of the first step. None if it cannot be run again, fails while counted, or has nothing to count."""
     if not program.repeatable:
         return None
     counter = FlopCounterMode(display=False)

@@ -1,4 +1,4 @@
-"""How one run is to be made: how long, how closely looked at, what is changed about it, and what goes around it."""
+"""How to make one run: how long it is, how closely it is observed, what is changed about it, what wraps its steps."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ Around = Callable[[Run], Any]
 
 
 class Timer(Protocol):
-    """Keeps the time of a run's steps: pytest-benchmark's clock, or anybody else's."""
+    """Times the steps of a run: pytest-benchmark's clock, or another."""
 
     def drive(self, once: Callable[[], object], most: int) -> None:
-        """Call `once` again and again, `most` times at the most."""
+        """Call `once` again and again, at most `most` times."""
 
     def finished(self, trace: Trace, *, watched: bool) -> None:
-        """The run that was timed, once it has been judged."""
+        """Receives the run that was timed, once it has been judged."""
 
 
 def never(trace: Trace) -> bool:
-    """For a plan that takes all its steps, whatever comes."""
+    """For a plan that takes all its steps, whatever happens."""
     return False
 
 
 @dataclass(frozen=True)
 class Look:
-    """How closely a run is looked at."""
+    """How closely a run is observed."""
 
     #: Names of signals (`observe/signals`).
     signals: tuple[str, ...] = ()
-    #: All parameters after every step, to know at which one they turned bad.
+    #: Check all parameters after every step, to find the step at which they turned bad.
     every_step: bool = False
-    #: Closely at this step too.
+    #: Look closely at this step, too.
     closely_at: int | None = None
-    #: Every step of a watched test begins with its forward pass, so that each is as long as the others. Otherwise only
-    #: sampled ones do: it takes a hook on every module.
+    #: Let every step of a watched test begin with its forward pass, so that all cover the same work. Otherwise only
+    #: sampled steps do: it takes a hook on every module.
     from_forward: bool = False
 
 
@@ -55,31 +55,31 @@ class Treatment:
     """What is changed about a run."""
 
     cures: tuple[Cure, ...] = ()
-    #: What the training is to be judged under.
+    #: The circumstances under which the training is judged.
     conditions: tuple[Condition, ...] = ()
 
     @property
     def interventions(self) -> tuple[Condition | Cure, ...]:
-        """In the order in which they are installed: a cure acts on what the conditions make of a run."""
+        """In the order of installation: a cure acts on a run that the conditions have already changed."""
         return (*self.conditions, *self.cures)
 
 
 @dataclass(frozen=True)
 class Wrap:
-    """What goes around the steps of a run."""
+    """What is wrapped around the steps of a run."""
 
     timer: Timer | None = None
-    #: By the number of the one step that it goes around.
+    #: By the number of the step to wrap.
     around_step: Mapping[int, Around] = field(default_factory=dict)
-    #: Given the microscope, gives one that first copies what the step begins with: for a reproducer.
+    #: Takes the microscope, and returns one that first copies the state before the step: for a reproducer.
     capture: Callable[[Around], Around] | None = None
-    #: Puts a new run right before a step of an earlier one, and gives the batch of that step.
+    #: Puts a new run into the state right before a step of an earlier run, and returns the batch of that step.
     resume_from: Callable[[TrainingRun], Any] | None = None
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How long a run is to be, and everything else about it. The methods give plans for other runs of the same kind."""
+    """How long a run is, and everything else about it. The methods return plans for other runs of the same kind."""
 
     max_steps: int
     look: Look = Look()
@@ -89,22 +89,22 @@ class RunPlan:
     stop_when: Callable[[Trace], bool] = never
     seed_offset: int = 0
     deadline: float = math.inf
-    #: For the message, should the user's code raise.
+    #: For the message if the user's code raises.
     purpose: str = ""
     device: torch.device | None = None
-    #: Keep an exception of the user's code in the trace instead of raising it.
+    #: Record an exception of the user's code in the trace instead of raising it.
     catch_errors: bool = False
 
     def untimed(self) -> RunPlan:
-        """For any run but the first: a clock that timed a re-run would mix two trainings in one table."""
+        """For every run but the first: timing a re-run, too, would mix two trainings in one table."""
         return replace(self, wrap=replace(self.wrap, timer=None))
 
     def plain(self) -> RunPlan:
-        """The bare training: nobody looks, nothing is treated, and nothing goes around a step."""
+        """The bare training: no signals, no treatment, and nothing wrapped around a step."""
         return replace(self, look=Look(), treatment=Treatment(), wrap=Wrap())
 
     def until(self, steps: int) -> RunPlan:
-        """All of these steps, whatever comes."""
+        """Take exactly this many steps, whatever happens."""
         return replace(self, max_steps=steps, stop_when=never)
 
     def looking(self, look: Look) -> RunPlan:

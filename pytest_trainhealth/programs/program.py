@@ -1,4 +1,4 @@
-"""What a check is run on, whichever way it trains."""
+"""What a check is run on, however it trains."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Program(Protocol):
 
     @property
     def start(self) -> Start | None:
-        """Where a training begins. None for a watched test: it is run as a whole, and cannot be searched or resumed."""
+        """Where a training begins. None for a watched test, which runs as a whole and cannot be searched or resumed."""
 
     @property
     def first_run(self) -> Trace | None:
-        """A run that was made while the program was found: a watched test's."""
+        """A watched test was recorded once already, to find out what kind of program it is. None for a `Training`."""
 
     def record(self, plan: RunPlan) -> Trace:
-        """One run from the start. The trace is finished: nobody writes to it any more."""
+        """Makes one run from the start. The trace is complete: nothing writes to it any more."""
 
     def count_flops(self, plan: RunPlan) -> float | None:
-        """Floating point operations of the first step. None where these cannot be counted."""
+        """Floating point operations of the first step. None if they cannot be counted."""

@@ -1,4 +1,4 @@
-"""Starting again from exactly the same point, run after run, and leaving everything as it was found."""
+"""Starts every run from exactly the same point, and leaves everything as it was found."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..training import Training
 
 
 class NotATraining(TypeError):
-    """A test or factory returned something that is no `Training`."""
+    """A test or factory returned something that is not a `Training`."""
 
 
 class Start:
-    """Where a training begins. With a factory each run rebuilds under the same seed; else a snapshot is put back.
+    """Where a training begins. A factory rebuilds it for each run with the same seed; else a snapshot is restored.
 
-    A factory that does not give the same parameters twice (a fixture was used up, a file had changed) falls back
-    on the snapshot of its first training; `remark` says so.
+    If the factory does not return the same parameters twice (a fixture was used up, a file had changed), the snapshot
+    of its first training is used instead; `remark` says so.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Start:
             for module in training.modules.values():
                 module.to(device)
         if _initialise_lazy_modules(training) or device is not None:
-            self._snapshot = Snapshot(training.state_roots())  # runs begin where the training can begin
+            self._snapshot = Snapshot(training.state_roots())  # on the device, and with lazy parameters initialised
         self._print = _fingerprint(training)
         self._used = False
 
@@ -53,14 +53,14 @@ class Start:
         return self._first
 
     def begin(self, seed_offset: int = 0) -> Training:
-        """A training at its start. `shift` gives other random numbers, for a second look."""
+        """A training at its start. `seed_offset` gives other random numbers, to confirm a finding with another seed."""
         if not self._used and not seed_offset:
             self._used = True
             seed_everything(self.seed + 1)
             return self._first
         self._snapshot.restore()
         rebuilt = self._rebuild(seed_offset) if self._factory is not None else None
-        # the numbers a run draws must not depend on how many the factory drew
+        # the random numbers of a run must not depend on how many the factory drew
         seed_everything(self.seed + 1 + seed_offset)
         return self._first if rebuilt is None else rebuilt
 
@@ -81,7 +81,7 @@ class Start:
         return rebuilt
 
     def close(self) -> None:
-        """The user's objects are as they were handed in."""
+        """Restores the user's objects to the state in which they were passed in."""
         self._original.restore()
 
     @property
@@ -95,14 +95,14 @@ class Start:
 
 @engine_frame
 def build(factory: Callable[[], object], seed: int) -> tuple[object, CreationSites]:
-    """What the factory returns under the seed, and where it made things."""
+    """What the factory returns with this seed, and where it created its objects."""
     seed_everything(seed)
     with record_creation_sites() as creation_sites:
         return factory(), creation_sites
 
 
 def _fingerprint(training: Training) -> dict[str, tuple[object, ...]]:
-    """Enough to tell two initialisations apart, without a copy of them."""
+    """Enough to tell two initialisations apart, without copying them."""
     return {
         name: (tuple(p.shape), *(str(figure) for figure in _summary(p.detach())))
         for name, p in training.parameters().items()

@@ -1,4 +1,4 @@
-"""A run of a `Training` from its start, recorded."""
+"""Records a run of a `Training` from its start."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .start import Start
 
 
 class TrainingRun(Run):
-    """A run of a `Training` knows besides who takes its steps, and what the current one was given."""
+    """A run of a `Training` also knows what takes its steps, and the batch of the current one."""
 
     stepper: Stepper
     feed: Feed
@@ -70,7 +70,7 @@ class TrainingProgram:
 
 @contextmanager
 def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
-    """A run with its listeners; hooks are gone and the batches as before whatever happens."""
+    """A run with its listeners; afterwards hooks are removed and batches restored, whatever happens."""
     run = TrainingRun(look_closely_at=plan.look.closely_at)
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
@@ -95,7 +95,7 @@ def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -
 
 
 class _Loop:
-    """Step after step until the plan is fulfilled. `once()` may be called by whoever keeps the time."""
+    """Takes step after step until the plan is fulfilled. A timer may be the one that calls `once()`."""
 
     def __init__(self, run: TrainingRun, training: Training, plan: RunPlan) -> None:
         self._run, self._plan = run, plan
@@ -103,7 +103,7 @@ class _Loop:
         self.over = False
 
     def once(self) -> float | None:
-        """Seconds that the step took. None when there is no more to do."""
+        """Takes a step and returns its seconds. None when there is nothing left to do."""
         if self.over:
             return None
         run, plan, trace = self._run, self._plan, self._run.trace
@@ -118,7 +118,7 @@ class _Loop:
             trace.batch_size = batch_size(batch)
         for change in (
             run.batch_changes if plan.wrap.resume_from is None else ()
-        ):  # what was kept has been changed already
+        ):  # a batch kept for a reproducer has already been changed
             batch = change(batch)
         run.batch = batch
         took = _take(run, self._stepper, batch, plan)
@@ -143,9 +143,9 @@ def _plain_loop(once: Callable[[], object], most: int) -> None:
 
 
 def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> float | None:
-    """One step, and the seconds of it that are its own: neither listening nor putting batches right is.
+    """Takes one step and returns its own seconds, without those for listeners and for restoring batches.
 
-    None when the run ends here: the loss reaches no parameter, or a cure does not agree with the code.
+    None when the run ends here: the loss reaches no parameter, or the code raises with a cure installed.
     """
     trace = run.trace
     began, overhead = time.perf_counter(), trace.speed.overhead
@@ -162,7 +162,7 @@ def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> floa
         trace.loss_connected = False
         return None
     except Exception as error:
-        if not trace.loss_connected:  # backward() said so itself
+        if not trace.loss_connected:  # the error is backward() saying just that
             return None
         if plan.treatment.cures or plan.catch_errors:
             trace.crash = Crash(
@@ -176,12 +176,12 @@ def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> floa
         run.feed.give_back()
         trace.speed.overhead += time.perf_counter() - taken
     trace.losses.append(loss)
-    run.emit("step_ends")  # which waits for a device that is still at work: that time is the step's
+    run.emit("step_ends")  # waits for a device that is still busy: that time belongs to the step
     return time.perf_counter() - began - (trace.speed.overhead - overhead)
 
 
 def add_places(run: Run, creation_sites: CreationSites) -> None:
-    """Where the optimizers and modules of this run were made, as far as the factory showed it."""
+    """Records where the optimizers and modules of this run were created, if the factory showed it."""
     for label, optimizer in run.optimizers.items():
         record = run.trace.wiring.optimizers[label]
         record.place = record.place or creation_sites(optimizer)

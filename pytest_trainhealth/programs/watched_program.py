@@ -1,7 +1,7 @@
-"""Watching whatever trains while something else runs: a script's main(), a framework's fit(), a whole test.
+"""Watches whatever trains while other code runs: a script's main(), a framework's fit(), a whole test.
 
-There is no loop of ours, so a step is what lies between one backward pass after an update and the next, losses are
-seen where backward() begins, and models and optimizers are met as they show up.
+The loop is not ours. So a step is what happens between one backward pass after an update and the next, losses are read
+when backward() begins, and models and optimizers are recorded when they are first used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .training_program import add_places
 
 
 class _Steps(Listener):
-    """Turns backward passes and updates into the steps that signals know."""
+    """Turns backward passes and updates into steps, as signals expect them."""
 
     def __init__(self, run: Run, plan: RunPlan) -> None:
         self._run, self._plan = run, plan
@@ -46,7 +46,7 @@ class _Steps(Listener):
         self._backward = False
         self._handle: RemovableHandle | None = None
         self._loss = math.nan
-        #: The step that something is wrapped around, from the end of the one before it.
+        #: The step that something is wrapped around, beginning at the end of the step before it.
         self._wrapped: int | None = None
 
     def run_begins(self) -> None:
@@ -58,7 +58,7 @@ class _Steps(Listener):
         self._stop_looking()
 
     def _look_for_forward_passes(self) -> None:
-        """A hook on every module call would cost too much at every step; it is needed around the sampled ones."""
+        """A hook on every module call costs too much for every step; only the sampled steps need it."""
         step, always = self._run.step, self._plan.look.every_step or self._plan.look.from_forward
         if always or step < 3 or is_sampled(step) or is_sampled(step + 1):
             self._handle = self._handle or register_module_forward_pre_hook(self._forward_begins)
@@ -79,7 +79,7 @@ class _Steps(Listener):
             run.add_models({"" if not run.models else f"{type(module).__name__}{len(run.models)}": module})
         self._close_step()
         if run.trace.batch_size is None:
-            # the first input tells: a hidden state that is handed on may have its samples elsewhere
+            # the first input decides: a hidden state passed along with it may have its samples in another dimension
             run.trace.batch_size = batch_size(inputs[:1]) or batch_size(inputs)
         self._begin_step(inputs)
 
@@ -89,14 +89,14 @@ class _Steps(Listener):
         self._wrap(self._run.step)
 
     def _wrap(self, step: int) -> None:
-        """A step begins with the first call of a model; what its inputs and targets are made of comes before that."""
+        """Wraps a step before it begins with the first call of a model: its inputs and targets are computed earlier."""
         if self._wrapped is None and step in self._plan.wrap.around_step:
             self._wrapped = self._run.wrapped_step = step
             self._around.enter_context(self._plan.wrap.around_step[step](self._run))
 
     @property
     def _over(self) -> bool:
-        """An update ends a step; before there was any, so does a backward pass (there may never be one)."""
+        """An update ends a step; so does a backward pass before the first update (there may never be one)."""
         return self._updated or (self._backward and not self._run.trace.update_count)
 
     def backward_ends(self) -> None:
@@ -138,7 +138,7 @@ def watching(plan: RunPlan) -> Iterator[Run]:
         run.creation_sites = creation_sites = stack.enter_context(record_creation_sites(run.add_optimizer))
         for intervention in plan.treatment.interventions:
             run.subscribe(install(intervention, run, stack))
-        run.subscribe(run.loader_batches)  # before a backward pass begins a step, at which batches are counted
+        run.subscribe(run.loader_batches)  # first: a backward pass may begin a step, and then batches are counted
         steps = _Steps(run, plan)
         run.subscribe(steps)
         run.finiteness = Finiteness(run)
@@ -159,13 +159,13 @@ def _finish(run: Run, creation_sites: CreationSites) -> None:
 
 @contextmanager
 def watch(signals: tuple[str, ...] = ("gradients", "parameters", "stale_gradients", "modules")) -> Iterator[Trace]:
-    """Record whatever trains inside the block. The trace is complete when the block ends."""
+    """Records whatever trains inside the block. The trace is complete when the block ends."""
     with watching(RunPlan(max_steps=0, look=Look(signals))) as run:
         yield run.trace
 
 
 class WatchedProgram:
-    """A test that trains by itself; a re-run is the test once more."""
+    """A test that trains by itself; a re-run runs the whole test again."""
 
     start = None
     repeatable = True
@@ -188,7 +188,7 @@ class WatchedProgram:
             except Exception as error:
                 if not plan.treatment.cures and not plan.catch_errors:
                     raise
-                if run.trace.loss_connected:  # otherwise backward() has said that it is not
+                if run.trace.loss_connected:  # otherwise the error is backward() saying that it is not
                     message = str(error).partition("\n")[0]
                     run.trace.crash = Crash(type(error).__name__, message, run.step, raised_at(error.__traceback__))
         return run.trace

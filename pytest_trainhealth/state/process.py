@@ -1,4 +1,4 @@
-"""The process around a training, left as it was found: random numbers, threads, modes."""
+"""Leaves the process around a training as it was found: random numbers, threads, modes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import torch
 
 
 def seed_everything(seed: int) -> None:
-    """Python, numpy and torch on every device."""
+    """Seeds Python, numpy, and torch on every device."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
 
 
 def remember_random_numbers() -> Callable[[], None]:
-    """Where Python's, numpy's and torch's random numbers stand; calling what is returned goes back there."""
+    """Remembers the state of Python's, numpy's and torch's random numbers; call the result to restore it."""
     python, numpy_state, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
     accelerator = torch.get_device_module() if torch.accelerator.is_available() else None
     accelerated = accelerator.get_rng_state() if accelerator is not None else None
@@ -35,7 +35,7 @@ def remember_random_numbers() -> Callable[[], None]:
 
 @contextmanager
 def undisturbed(threads: int = 0) -> Iterator[None]:
-    """Whatever happens inside, exceptions and Ctrl-C included, does not show outside. 0 threads: torch's own number."""
+    """Whatever happens inside, even exceptions and Ctrl-C, changes nothing outside. 0 threads: torch's own number."""
     put_back_random_numbers = remember_random_numbers()
     thread_count, gradients = torch.get_num_threads(), torch.is_grad_enabled()
     anomaly, check_nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()

@@ -1,9 +1,9 @@
-"""Remembering a training bit by bit, and putting it back.
+"""Remembers a training bit by bit, and restores it.
 
-The roots are the user's model, optimizers, schedulers and step. From there everything mutable that can be
-reached is remembered: tensors by value, containers and objects by what they hold, a function's closure and the
-globals it names. Restoring writes the old values into the *same* objects, so whoever else holds them sees
-them restored as well.
+The roots are the user's model, optimizers, schedulers and step. Everything mutable that can be reached from there is
+remembered: tensors by value, containers and objects by what they hold, a function's closure and the globals it
+names. Restoring writes the old values into the *same* objects, so everything else that refers to them sees them
+restored as well.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 Undo = Callable[[], None]
 
-#: Never entered: code, locks, files; and data sets, whose batches are remembered one by one where they are used.
+#: Not followed any further: code, locks, files; and data sets, whose batches are remembered one by one when used.
 _LEAVES = (
     str, bytes, int, float, complex, bool, type(None), type, types.ModuleType, types.BuiltinFunctionType, torch.dtype,
     torch.device, torch.Size, range, slice, DataLoader, Dataset, Sampler, threading.Thread, types.FrameType,
 )  # fmt: skip
-#: Objects of these packages are nobody's training state, and lead to everything else in the process.
+#: Objects of these packages are never part of a training's state, and lead to everything else in the process.
 _FOREIGN = (
     "_pytest",
     "pluggy",
@@ -46,11 +46,11 @@ _FOREIGN = (
 
 
 class Snapshot:
-    """What could be reached from the roots, as it is now. `restore()` may be called many times."""
+    """The current state of everything that can be reached from the roots. `restore()` may be called many times."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
         self._undo: list[Undo] = []
-        self._seen: dict[int, Any] = {}  # keeps everything alive, so that an id stays one object's
+        self._seen: dict[int, Any] = {}  # keeps everything alive, so that no id is used twice
         self.one_way: list[str] = []
         todo = deque(roots)
         while todo:
@@ -66,7 +66,7 @@ class Snapshot:
                 undo()
 
     def _remember(self, thing: Any) -> Iterable[Any]:
-        """Note how to put this one thing back; returns what it holds."""
+        """Notes how to restore this one object; returns the objects it holds."""
         if isinstance(thing, Tensor):
             return self._tensor(thing)
         if isinstance(thing, np.ndarray):
@@ -105,7 +105,7 @@ class Snapshot:
                 tensor.grad = gradient
                 tensor.requires_grad_(wants_gradient)
             if value is not None and not _same(tensor, value):
-                tensor.data.copy_(value)  # .data: not a change that autograd's version counter has to know of
+                tensor.data.copy_(value)  # .data: autograd's version counter need not know of this change
 
         self._undo.append(undo)
         return [*vars(tensor).values(), *([] if gradient is None else [gradient])]
@@ -121,7 +121,7 @@ class Snapshot:
 
         def undo() -> None:
             if list(mapping) != list(items) or any(mapping[k] is not v for k, v in items.items()):
-                plain = OrderedDict if isinstance(mapping, OrderedDict) else dict  # not what a subclass makes of it
+                plain = OrderedDict if isinstance(mapping, OrderedDict) else dict  # bypasses methods of a subclass
                 plain.clear(mapping)
                 for key, value in items.items():
                     plain.__setitem__(mapping, key, value)
@@ -197,7 +197,7 @@ class Snapshot:
 
 
 def _overlaps_itself(tensor: Tensor) -> bool:
-    """Expanded tensors cannot be written to; what they look at is remembered where it is owned."""
+    """Expanded tensors cannot be written to; the tensor that owns their values is remembered instead."""
     return any(stride == 0 and size > 1 for stride, size in zip(_strides(tensor), tensor.shape, strict=False))
 
 
@@ -206,12 +206,12 @@ def _strides(tensor: Tensor) -> tuple[int, ...]:
 
 
 def _same(tensor: Tensor, value: Tensor) -> bool:
-    """Saves the write where nothing changed (NaN differs from itself, which only costs a write)."""
+    """Avoids a write if nothing changed (NaN differs from itself, which only costs a write)."""
     return tensor.layout == torch.strided and tensor.shape == value.shape and torch.equal(tensor, value)
 
 
 def _moved(tensor: Tensor, data: Tensor) -> bool:
-    """Whether `.data` was exchanged (by `module.to()`, say) rather than written to."""
+    """Whether `.data` was replaced (by `module.to()`, for example) rather than written to."""
     if tensor.layout != torch.strided or data.layout != torch.strided:
         return False
     return tensor.data_ptr() != data.data_ptr() or tensor.shape != data.shape or tensor.dtype != data.dtype
@@ -251,7 +251,7 @@ def _slots(kind: type) -> list[str]:
 
 
 def _written_by_user(function: types.FunctionType) -> bool:
-    """A library's globals are the library's business (and far too many)."""
+    """Globals of a library are not the training's state (and far too many)."""
     module = sys.modules.get(function.__module__ or "")
     file = getattr(module, "__file__", None) or function.__code__.co_filename
     return "site-packages" not in file and not file.startswith(_STANDARD_LIBRARY)
@@ -261,6 +261,6 @@ _STANDARD_LIBRARY = copy.__file__.rsplit("copy.py", 1)[0]
 
 
 def _names_used(code: types.CodeType) -> list[str]:
-    """Global names of a function and of the functions written inside it."""
+    """Global names used by a function and by the functions defined inside it."""
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
     return [*code.co_names, *(name for c in inner for name in _names_used(c))]

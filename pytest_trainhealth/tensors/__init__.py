@@ -1,1 +1,1 @@
-"""Small things to know about tensors, batches and modules. Torch, but no record of a run."""
+"""Small facts about tensors, batches and modules. Uses torch, but no records of a run."""

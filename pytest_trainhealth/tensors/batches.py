@@ -12,26 +12,26 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-#: Deeper than any batch; stops at structures that contain themselves. The deepest of 457 programs is 5. By judgement
-#: twice that and more.
+#: Deeper than any batch; stops at structures that contain themselves. The deepest of 457 programs has 5 levels. By
+#: judgement more than twice that.
 _DEEPEST = 12
-#: Words in the names of arguments and fields that are no inputs. What the loss compares with:
+#: Words in the names of arguments and fields that are not inputs. These are compared with by the loss:
 _TARGETS = ("label", "target")
-#: What says how much of the inputs counts, and is no data itself. Zeros there would hide everything, or leave nothing
+#: These say how much of the inputs counts, and are not data themselves. Zeros would hide everything, or leave nothing
 #: of the loss; other values would make sequences longer than they are.
 _EXTENTS = ("mask", "length", "weight")
-#: Kept for the books: which sample it is, how far the training has come, in which form to answer. A model may rightly
-#: leave it alone; but one that looks up users by their index has no other input.
+#: Bookkeeping: which sample it is, how far the training has come, in which form to answer. A model may rightly ignore
+#: it; but one that looks up users by their index has no other input.
 _BOOKS = ("index", "len", "meta", "epoch", "return")
 
 
 def is_input_name(name: str) -> bool:
-    """Whether what is called so may be given other values in place of its own, or none: it is data to learn from."""
+    """Whether something with this name is data to learn from, whose values may be replaced or zeroed."""
     return not _has_word(name, (*_TARGETS, *_EXTENTS))
 
 
 def has_to_matter(name: str) -> bool:
-    """Whether an output has to follow what is called so: an input, and not one that is there for the books."""
+    """Whether an output has to depend on something with this name: an input that is not there for bookkeeping."""
     return is_input_name(name) and not _has_word(name, _BOOKS)
 
 
@@ -40,7 +40,7 @@ def _has_word(name: str, words: tuple[str, ...]) -> bool:
 
 
 def tensors(batch: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Tensor]]:
-    """Every tensor with the name by which its user knows it: `[0]`, `['image']`, `.labels`."""
+    """Every tensor with the name by which the user knows it: `[0]`, `['image']`, `.labels`."""
     if isinstance(batch, Tensor):
         yield name, batch
         return
@@ -65,12 +65,12 @@ def _parts(batch: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_plain_object(batch: Any) -> bool:
-    """Objects such as a graph library's Data: attributes that are tensors, no behaviour that we need to know."""
+    """Objects such as a graph library's Data: attributes that are tensors, and no behaviour that matters here."""
     return hasattr(batch, "__dict__") and not callable(batch) and not isinstance(batch, (type, torch.nn.Module))
 
 
 def map_tensors(change: Callable[[str, Tensor], Tensor], batch: Any, name: str = "", depth: int = 0) -> Any:
-    """A batch of the same structure with changed tensors; parts that hold none are handed on as they are."""
+    """A batch of the same structure with changed tensors; parts without tensors are passed on as they are."""
     if isinstance(batch, Tensor):
         return change(name, batch)
     if depth >= _DEEPEST or next(tensors(batch), None) is None:
@@ -107,7 +107,7 @@ def _rebuilt_mapping(batch: Mapping[Any, Any], values: list[Any]) -> Any:
 
 
 def batch_size(batch: Any) -> int | None:
-    """The first dimension that most tensors share. None when no tensor has a dimension."""
+    """The size of the first dimension that most tensors share. None when no tensor has a dimension."""
     sizes = Counter(t.shape[0] for _, t in tensors(batch) if t.ndim)
     if not sizes:
         return None

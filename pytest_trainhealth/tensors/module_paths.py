@@ -1,8 +1,8 @@
-"""Where a module, parameter or buffer is, in words that its user knows: `encoder.layers.0.weight`."""
+"""The path of a module, parameter or buffer, as the user knows it: `encoder.layers.0.weight`."""
 
 from __future__ import annotations
 
 
 def full_path(*parts: str) -> str:
-    """The label of a model, the path of a module in it, a name. A single model has no label, and itself no path."""
+    """Joins the label of a model, the path of a module in it, and a name. A lone model has no label, and no path."""
     return ".".join(part for part in parts if part)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def norms(tensors: Sequence[Tensor]) -> list[float]:
-    """The 2-norm of each. One fused call where torch has one; sparse and other odd tensors one by one."""
+    """The 2-norm of each tensor. One fused call if torch has one; sparse and other unusual tensors one by one."""
     if not tensors:
         return []
     plain = all(t.layout == torch.strided and t.is_floating_point() for t in tensors)
@@ -31,7 +31,7 @@ def _norm(tensor: Tensor) -> float:
 
 
 def root_mean_square(tensors: Iterable[Tensor]) -> float:
-    """Over all values of all tensors; 0 for none."""
+    """Over all values of all tensors; 0 if there are none."""
     kept = list(tensors)
     size = sum(t.numel() for t in kept)
     return (sum(n * n for n in norms(kept)) / size) ** 0.5 if size else 0.0

@@ -1,11 +1,11 @@
-"""Where the values of a tensor lie: views of one another, and what was detached, lie in the same place."""
+"""The address of a tensor's values: views of a tensor, and its detached version, have the same."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-#: Sparse tensors have no such place. No address is below 0.
+#: For sparse tensors, which have no such address. No address is below 0.
 NOWHERE = -1
 
 

@@ -1,4 +1,4 @@
-"""The gradient's norm is clipped before each optimizer step."""
+"""Clips the norm of the gradients before each optimizer step."""
 
 from __future__ import annotations
 

@@ -24,6 +24,6 @@ class KeepGradients(Listener):
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         if self._fresh:
-            # the step that was skipped is made up for: the next backward pass starts from nothing
+            # make up for the zero_grad() that was prevented: the next backward pass starts from zero
             self._fresh = False
             optimizer.zero_grad()

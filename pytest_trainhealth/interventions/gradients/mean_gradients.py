@@ -1,4 +1,4 @@
-"""Gradients that several backward passes have added up are divided by their number before the step."""
+"""Gradients summed over several backward passes are divided by the number of passes before the update."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before each step the gradients are those that backward() gave, whatever was written into them since."""
+"""Restores the gradients that backward() computed before each update, whatever was written into them since."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnclippedGradients(Listener):
         self._kept = {id(p): p.grad.detach().clone() for p in held if p.grad is not None}
 
     def _unscaled(self, grads: list[Tensor], factor: Tensor) -> None:
-        """A loss scaler takes its factor out again: that is no clipping."""
+        """A loss scaler divides by its factor again: that is not clipping."""
         pointers = {grad.data_ptr() for grad in grads}
         for optimizer in self._run.optimizers.values():
             for group in optimizer.param_groups:
@@ -48,10 +48,10 @@ class UnclippedGradients(Listener):
 class _Unscaling(TorchFunctionMode):
     def __init__(self, unscaled: Any) -> None:
         super().__init__()
-        self._describe = unscaled
+        self._unscaled = unscaled
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if getattr(func, "__name__", "") == UNSCALE:
-            self._describe(args[0], args[2])
+            self._unscaled(args[0], args[2])
         return result

@@ -1,4 +1,4 @@
-"""Gradients that an optimizer has used are cleared before the next backward pass."""
+"""Clears gradients that an optimizer has used before the next backward pass."""
 
 from __future__ import annotations
 

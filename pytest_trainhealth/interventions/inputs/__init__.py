@@ -1,1 +1,1 @@
-"""Interventions on what a step is given."""
+"""Interventions on the inputs of a step."""

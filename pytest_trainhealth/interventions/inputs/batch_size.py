@@ -1,4 +1,4 @@
-"""Batches of another size: fewer samples of each, or some of them twice."""
+"""Batches of another size: with fewer of their samples, or with some of them twice."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One sample of each batch is degenerate, but such as may come one day.
+"""One sample of each batch is degenerate, in a way that may occur one day.
 
-`zero`: a blank image, a silent recording. `constant`: all its values are its mean. `extreme`: each value is the
-smallest or the largest that the batch holds at its place, in turn.
+`zero`: a blank image, a silent recording. `constant`: all its values are its mean. `extreme`: each value is, by turns,
+the smallest or the largest that the batch has at this position.
 """
 
 from __future__ import annotations

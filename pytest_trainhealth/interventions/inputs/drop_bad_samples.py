@@ -1,4 +1,4 @@
-"""Samples that hold NaN or Inf, or values far beyond those of the others, are taken out of every batch."""
+"""Removes samples with NaN or Inf, or with values far beyond those of the others, from every batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...tensors.batches import batch_size, map_tensors, tensors
 
 
 class DropBadSamples(Listener):
-    """`beyond`: how many times as large as the median sample is too large."""
+    """`beyond`: a sample is too large if it is this many times as large as the median one."""
 
     def __init__(self, run: Run, stack: ExitStack, beyond: float | None = None) -> None:
         self._beyond = beyond
@@ -26,7 +26,7 @@ class DropBadSamples(Listener):
             original = _BaseDataLoaderIter.__next__
             stack.callback(setattr, _BaseDataLoaderIter, "__next__", original)
             setattr(_BaseDataLoaderIter, "__next__", lambda iterator: self._clean(original(iterator)))  # noqa: B010
-            if beyond is None:  # or none at all: then its modules get zeros in place of such values
+            if beyond is None:  # it may have no loader: then its modules get zeros instead of such values
                 stack.callback(register_module_forward_pre_hook(_given_zeros).remove)
 
     def _clean(self, batch: Any) -> Any:

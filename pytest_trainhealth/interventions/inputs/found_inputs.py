@@ -1,4 +1,4 @@
-"""At one step some fields of the batch have other values, as the search has found them."""
+"""At one step, some fields of the batch get the values that the search has found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...tensors.batches import map_tensors
 
 class FoundInputs(Listener):
     def __init__(self, run: Run, stack: ExitStack, inputs: Mapping[str, Tensor], step: int = 0) -> None:
-        """`inputs`: by the name of the field, as `batches.tensors` has it."""
+        """`inputs`: values by field name, as in `batches.tensors`."""
         self._run, self._inputs, self._step = run, inputs, step
         run.batch_changes.append(self._given)
 

@@ -1,4 +1,4 @@
-"""Several batches are joined into one."""
+"""Joins several batches into one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LargerBatches(Listener):
         setattr(DataLoader, "__iter__", lambda loader: self._joined(loader, original(loader)))  # noqa: B010
 
     def _joined(self, loader: Any, batches: Any) -> Any:
-        """Always as many as were asked for: those before once more at the end of an epoch, or where it has fewer."""
+        """Always joins the full count: at the end of an epoch, or of one with fewer batches, repeats earlier ones."""
         last: list[Any] = []
         while several := list(islice(batches, self._count)):
             last = [*last, *several][-self._count :]

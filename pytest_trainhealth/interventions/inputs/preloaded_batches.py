@@ -15,15 +15,15 @@ from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import fresh_containers
 
-#: Batches of a loader that does not say how many it has: these are counted, an endless one ends after them. By
-#: judgement: more than the 30 steps of keeps_throughput.
+#: A loader without a length: its batches are counted, and an endless one ends after this many. By judgement: more than
+#: the 30 steps of keeps_throughput.
 _MOST = 64
 
 
 class PreloadedBatches(Listener):
     def __init__(self, run: Run, stack: ExitStack, count: int) -> None:
         self._run, self._count = run, count
-        #: The batches, and how many the loader gives. A script may make a new loader for each epoch.
+        #: By loader: its batches, and how many it yields. A script may create a new loader for each epoch.
         self._loaded: WeakKeyDictionary[Any, tuple[list[Any], int]] = WeakKeyDictionary()
         self._unharmed = BatchGuard()
         if run.feed is None:  # a watched test has its own loaders
@@ -37,7 +37,7 @@ class PreloadedBatches(Listener):
             self._run.feed.preload(self._count)
 
     def _preloaded(self, loader: Any, original: Any) -> Iterator[Any]:
-        """As many batches as the loader gives, made of the first few."""
+        """As many batches as the loader yields, made from the first few."""
         if loader not in self._loaded:
             given = original(loader)
             batches = list(islice(given, self._count))
@@ -46,7 +46,7 @@ class PreloadedBatches(Listener):
         return self._again(loader, *self._loaded[loader])
 
     def _again(self, loader: Any, batches: list[Any], count: int) -> Iterator[Any]:
-        """A step may pop from its batch, or write into it."""
+        """Hands out copies: a step may pop from its batch, or write into it."""
         for index in range(count):
             batch = fresh_containers(batches[index % len(batches)])
             self._run.loader_batches.note(loader, batch)
@@ -57,7 +57,7 @@ class PreloadedBatches(Listener):
 
 
 def _left(loader: Any, given: Iterator[Any], read: int) -> int:
-    """How many batches come after those that were read."""
+    """How many batches the loader has left after those that were read."""
     try:
         return max(len(loader) - read, 0) if read else 0
     except TypeError:

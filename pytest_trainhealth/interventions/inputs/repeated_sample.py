@@ -1,4 +1,4 @@
-"""A batch that holds one sample again and again, with its target."""
+"""A batch that consists of one sample, repeated with its target."""
 
 from __future__ import annotations
 

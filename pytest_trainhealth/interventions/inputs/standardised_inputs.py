@@ -1,7 +1,8 @@
-"""Data far out of scale is standardised per feature, with the statistics of the first batch, where it meets the model.
+"""Standardises data that is far out of scale, per feature, with the statistics of the first batch.
 
-Inputs where a model is called with them, or, if it makes them itself (from bytes, say), where they meet its first
-weights; targets where an output is compared with them. An autoencoder's target is its input: it changes with it.
+Inputs are changed where a model is called with them, or, if it computes them itself (from bytes, for example), where
+they meet its first weights; targets where an output is compared with them. The target of an autoencoder is its input:
+it changes along with it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..optimizer import learning_rate
 
 
 class StandardisedInputs(learning_rate.LearningRate):
-    """`inputs`, `targets`: the mean and spread of a feature beyond which a tensor is out of scale; None leaves them.
+    """`inputs`, `targets`: a tensor with a mean or spread of a feature beyond this is out of scale; None: leave it.
 
     `rate`: the learning rate is multiplied by this.
     """
@@ -57,11 +58,11 @@ class _Standardised(TorchFunctionMode):
         self._inputs, self._targets = inputs, targets
         self._depth = 0
         self._statistics: dict[Any, tuple[Tensor, Tensor] | None] = {}
-        #: What the model was really given, by what it was to be given: tensors of this step.
+        #: In this step: by the id of the original input, the original and the tensor that replaced it.
         self._given: dict[int, tuple[Tensor, Tensor]] = {}
 
     def called(self, original: Any, module: nn.Module, args: Any, kwargs: Any) -> Any:
-        """Only the outermost module that has parameters is given other inputs."""
+        """Only the outermost module with parameters gets changed inputs."""
         if not self._depth and self._inputs is not None and next(module.parameters(), None) is not None:
             limit = self._inputs
             args = map_tensors(lambda name, t: self._input(t, (id(module), name), limit), args)

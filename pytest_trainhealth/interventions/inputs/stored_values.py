@@ -1,6 +1,6 @@
-"""Stored values stay as they are: those of the user's dataset after each reading, those of modules after each step.
+"""Keeps stored values as they were: restores the user's dataset after each reading, and modules after each step.
 
-What a loader of the user's own hands out is copied instead.
+Batches of a user-written loader are copied instead.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class StoredValues(Listener):
 
 
 def _read_only(dataset: Any, stored: list[Stored], stack: ExitStack) -> None:
-    """Hands out copies, and undoes what reading has written."""
+    """Makes the dataset hand out copies, and undoes what reading has written."""
     kind = type(dataset)
     original = kind.__getitem__
 

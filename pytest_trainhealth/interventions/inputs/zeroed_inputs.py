@@ -1,4 +1,4 @@
-"""The control: the model sees nothing but zeros, the loss still sees the real targets.
+"""The control experiment: the model sees nothing but zeros, while the loss still sees the real targets.
 
 Done where the model is called, not in the batch, because an autoencoder's inputs are its targets too.
 """

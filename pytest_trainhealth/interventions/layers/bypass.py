@@ -1,6 +1,6 @@
-"""A second way past what is too narrow: from the inputs of one layer to the outputs of the same or a later one.
+"""A second path around a bottleneck: from the inputs of one layer to the outputs of the same or a later one.
 
-It starts at 0, so that the first loss is the one without it, and learns with the optimizer of the layer.
+It starts at 0, so that the first loss is the same as without it, and learns with the optimizer of the layer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...observe.run.run import Run
 
 
 class Bypass(Listener):
-    """`kernel`: how many positions in each direction it sees; 1 is what a linear layer has."""
+    """`kernel`: how many positions in each direction it sees; 1 for a linear layer."""
 
     def __init__(self, run: Run, stack: ExitStack, start: str, end: str, kernel: int = 1) -> None:
         self._run, self._stack = run, stack
@@ -40,7 +40,7 @@ class Bypass(Listener):
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         if self._way is not None:
-            self._way.zero_grad()  # `model.zero_grad()` does not know it
+            self._way.zero_grad()  # `model.zero_grad()` does not include it
 
     def _build(self) -> None:
         start, end = self._module(self._start), self._module(self._end)
@@ -63,7 +63,7 @@ class Bypass(Listener):
         self._stack.callback(after.remove)
 
     def _hand_over(self) -> None:
-        """Into the group of the layer itself: a scheduler counts the groups it has met."""
+        """Adds it to the layer's parameter group: schedulers expect the number of groups that they started with."""
         if self._way is None or self._learns:
             return
         for optimizer in self._run.optimizers.values():

@@ -1,4 +1,4 @@
-"""Rectifiers let a tenth of what is below 0 through."""
+"""Rectifiers pass a tenth of values below 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rectifier behind every layer but the last of a model that has no activation function."""
+"""Adds a rectifier after every layer but the last of a model without activation functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...observe.run.run import Run
 
 
 class RectifiedLayers(Listener):
-    """`layers`: how many there are; each call of the model goes through all of them, in their order."""
+    """`layers`: how many there are; each call of the model goes through all of them, in order."""
 
     def __init__(self, run: Run, stack: ExitStack, layers: int) -> None:
         self._rectified = _Rectified(layers)

@@ -1,4 +1,4 @@
-"""Hidden sigmoid and tanh become leaky rectifiers, in layers drawn anew to fit them.
+"""Replaces hidden sigmoid and tanh by leaky rectifiers, and reinitialises the layers to fit them.
 
 The last one may be the output: it stays.
 """

@@ -1,4 +1,4 @@
-"""Weights drawn anew, scaled layer by layer so that each gives outputs of unit variance on the first batch it sees.
+"""Reinitialises weights, scaled layer by layer so that each has outputs of unit variance on the first batch it sees.
 
 Works for any activation function, because the scale is measured rather than taken from a table.
 """
@@ -21,7 +21,7 @@ from ...tensors.module_paths import full_path
 
 
 class Reinitialise(Listener):
-    """`names`: parameters that start badly; the modules that hold them are drawn anew too, whatever they are."""
+    """`names`: parameters that start badly; modules of any kind that hold them are reinitialised, too."""
 
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str] = ()) -> None:
         self._run, self._stack = run, stack
@@ -42,7 +42,7 @@ class Reinitialise(Listener):
                     self._draw(module)
 
     def _reset(self, prefix: str, model: nn.Module) -> None:
-        """Who sets one parameter badly sets others with it: embeddings and normalisations get their own start back."""
+        """Code that sets one parameter badly sets others, too: embeddings and normalisations get their defaults."""
         for path, module in model.named_modules():
             own = list(module.named_parameters(recurse=False))
             if not own or not any(p.requires_grad for _, p in own) or _is_parametrised(module):

@@ -1,4 +1,4 @@
-"""A model that runs with gradients on runs in training mode, its parts in the mode that they had there before."""
+"""A model that runs with gradients enabled runs in training mode; its parts get the modes they had there before."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TrainMode(Listener):
         for model in self._run.models.values():
             if id(model) not in self._met:
                 self._met.add(id(model))
-                for each in model.modules():  # parts may be called by themselves
+                for each in model.modules():  # parts may be called on their own
                     handle = each.register_forward_pre_hook(self._hook(model))
                     self._stack.callback(handle.remove)
             self._put_right(model)

@@ -1,4 +1,4 @@
-"""What goes into a sigmoid or tanh that sits at its ends is divided by its size at the first step."""
+"""Divides the inputs of a saturated sigmoid or tanh by their size at the first step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...observe.run.run import Run
 
 _SIGMOIDS = {torch.sigmoid, torch.sigmoid_, torch.Tensor.sigmoid, torch.Tensor.sigmoid_, F.sigmoid}
 _BOUNDED = {*_SIGMOIDS, torch.tanh, torch.tanh_, torch.Tensor.tanh, torch.Tensor.tanh_, F.tanh}
-#: Beyond this root mean square of its inputs, more than half of a function's outputs are at its ends. Of a normal
+#: With inputs of a root mean square beyond this, more than half of the outputs may be saturated. Of a normal
 #: distribution with this spread, a sigmoid has 32 % beyond 3 and below -3, a tanh 50 % beyond +-2.
 _LARGE = 3.0
 
@@ -30,7 +30,7 @@ class Unsaturated(Listener):
 
 
 class _Scaled(TorchFunctionMode):
-    """A call is known by its place among those of a step; its divisor stays what it was the first time."""
+    """A call is identified by its position among those of a step; its divisor stays that of the first time."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""One module that is nothing but an activation function hands on what it is given."""
+"""A module that is only an activation function passes its input through."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Interventions on the loss and on what loss functions are given."""
+"""Interventions on the loss and on the inputs of loss functions."""

@@ -1,4 +1,4 @@
-"""Samples of a Normal are drawn so that gradients come back through them."""
+"""Draws samples of a Normal so that gradients flow back through them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples whose label the loss function does not allow are left out of it."""
+"""Leaves samples out of the loss whose label the loss function does not allow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...observe.run.run import Run
 from ...records.loss_functions import BINARY, SIGNED, TARGET_AT, WITH_CLASSES
 from .._at_the_loss import AtTheLoss
 
-#: Those of two inputs are left as they are: a sample would have to go out of both.
+#: Losses with two inputs are not changed: a sample would have to be removed from both.
 _SIGNED = {name for name in SIGNED if TARGET_AT[name] == 1}
 
 

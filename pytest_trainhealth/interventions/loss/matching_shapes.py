@@ -1,4 +1,4 @@
-"""Input and target that differ by dimensions of size 1 only are compared one with one, not each with all."""
+"""If input and target differ only by dimensions of size 1, compares them element by element, not each with all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MatchingShapes(AtTheLoss):
 
 
 def _crossed(first: Tensor, second: Tensor) -> bool:
-    """(N, 1) and (N,): the same values but for dimensions of size 1, and together more than either."""
+    """(N, 1) and (N,): the same shape except for dimensions of size 1, but broadcast to more than either."""
     ones = [[n for n in tensor.shape if n != 1] for tensor in (first, second)]
     if ones[0] != ones[1] or not ones[0]:
         return False

@@ -1,4 +1,4 @@
-"""Another activation function in front of the loss: the one there is left out, one that is missing applied, or both."""
+"""Changes the activation function before the loss: leaves out the present one, applies a missing one, or both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The KL term of a variational autoencoder is multiplied: -1 turns its sign, 1/N makes a mean over samples of a sum."""
+"""Multiplies the KL term of a variational autoencoder: -1 flips its sign, 1/N turns a sum over samples into a mean."""
 
 from __future__ import annotations
 

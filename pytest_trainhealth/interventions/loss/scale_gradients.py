@@ -1,4 +1,4 @@
-"""Every backward pass starts with another factor: -1 turns a sign, 1/N makes a mean of a sum."""
+"""Every backward pass starts with another factor: -1 flips the sign, 1/N turns a sum into a mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._scaled_backward import ScaledBackward
 
 class ScaleGradients(ScaledBackward):
     def __init__(self, run: Run, stack: ExitStack, factor: float, tells: bool = False) -> None:
-        """`tells`: the loss that is told is multiplied too."""
+        """`tells`: multiply the recorded loss as well."""
         super().__init__(factor)
         self._run, self._tells = run, tells
         run.trace.applied.to_the_loss = "scale_gradients"

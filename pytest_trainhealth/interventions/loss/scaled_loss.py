@@ -1,4 +1,4 @@
-"""A loss scale: gradients are larger all the way through the backward pass, and divided again before they are used."""
+"""A loss scale: gradients are larger throughout the backward pass, and divided again before they are used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ScaledLoss(ScaledBackward):
         _multiply(optimizer, 1 / self.factor)
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
-        _multiply(optimizer, self.factor)  # whoever accumulates finds what was there
+        _multiply(optimizer, self.factor)  # code that accumulates gradients finds them as before
 
 
 def _multiply(optimizer: Optimizer, factor: float) -> None:

@@ -1,1 +1,1 @@
-"""Interventions on the machine's side of a run: precision, threads, compiling, memory."""
+"""Interventions on how the machine runs a training: precision, threads, compiling, memory."""

@@ -1,6 +1,6 @@
-"""The dearest torch function of one line, or all of them, is not computed again: what it gave before is used once more.
+"""The slowest torch function of one line, or all of them, is not computed again: its earlier result is reused.
 
-Nothing sensible is learnt that way, but the step is what it would be if the function took no time.
+Nothing sensible is learnt that way, but a step takes as long as it would if the function took no time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from ...observe.run.run import Run
 from ...observe.source.authorship import is_library_file
 from ...tensors.batches import map_tensors, tensors
 
-#: The steps in which the functions of the line are timed. By judgement: the function that takes most of a line does so
-#: at each of 3.
+#: Steps in which the functions of the line are timed. By judgement: 3, as the same function is the slowest at each.
 _TIMED = 3
 
 
@@ -50,18 +49,18 @@ class _Remembering(TorchFunctionMode):
         self._seconds: dict[Any, float] = {}
         self._results: dict[Any, Any] = {}
 
-        #: The dearest function of the line, once that is known.
-        self._dearest: Any = None
+        #: The slowest function of the line, once known.
+        self._slowest: Any = None
 
     def choose(self) -> None:
         self._chosen = True
-        if self._dearest is None and self._seconds:
-            self._dearest = max(self._seconds, key=self._seconds.__getitem__)
+        if self._slowest is None and self._seconds:
+            self._slowest = max(self._seconds, key=self._seconds.__getitem__)
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if self._chosen and not self._whole_line and func is not self._dearest:
-            return func(*args, **kwargs)  # at once: a step may call thousands of functions
+        if self._chosen and not self._whole_line and func is not self._slowest:
+            return func(*args, **kwargs)  # return quickly: a step may call thousands of functions
         if _line() != self._at:
             return func(*args, **kwargs)
         given = [t for _, t in tensors((args, kwargs))]
@@ -77,7 +76,7 @@ class _Remembering(TorchFunctionMode):
 
 
 def _line() -> tuple[str, int] | None:
-    """The innermost of the user's own, without looking it up as a `Place` does: this is asked at every call."""
+    """The innermost line of the user's code, without looking up its text for a `Place`: this runs at every call."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         if not is_library_file(frame.f_code.co_filename):
@@ -87,7 +86,7 @@ def _line() -> tuple[str, int] | None:
 
 
 def _hung_on(result: Tensor, given: list[Tensor]) -> Tensor:
-    """The same values as a function of what was given, so that everything before it still gets its backward pass."""
+    """The same values, attached to the graph of the inputs, so that everything before still gets its backward pass."""
     if not result.is_floating_point():
         return result
     zeros = [t.flatten()[:1].sum() * 0 for t in given if t.requires_grad and t.is_floating_point()]

@@ -1,7 +1,7 @@
-"""What outlives its step is cut off from its graph. What was there before the run is not its doing, and stays.
+"""Detaches tensors that outlive their step from their graph. Tensors from before the run stay as they are.
 
-Of a watched test it is not known where in its loop a step ends: the loss may be computed, and its backward pass still
-to come. There it is done when each optimizer has made its update: no graph from before is needed after that.
+In a watched test it is unknown where in its loop a step ends: the loss may be computed, and its backward pass still to
+come. So tensors are detached once each optimizer has made its update: no earlier graph is needed after that.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.signals.speed.live_graphs import Since
 
-#: Going through all objects takes longer than a step. By judgement: every fourth step bounds what is kept.
+#: Going through all objects takes longer than a step. By judgement: every fourth step is enough to limit what is kept.
 _EVERY = 4
-#: By then every optimizer has shown up. By judgement: two steps, since one may be without an update.
+#: By then every optimizer has been seen. By judgement: two steps, since one may be without an update.
 _FIRST_STEPS = 2
 
 
@@ -24,7 +24,7 @@ class Detached(Listener):
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._since: Since | None = None
-        #: The optimizers that make updates, and those that have made one since all had.
+        #: The optimizers that make updates, and those that have made one since the last round was complete.
         self._all: set[int] = set()
         self._updated: set[int] = set()
         self._rounds = 0
@@ -51,5 +51,5 @@ class Detached(Listener):
     def _cut_off(self) -> None:
         assert self._since is not None
         for tensor in self._since.with_graph():
-            with suppress(RuntimeError):  # a view cannot be cut off from its base
+            with suppress(RuntimeError):  # a view cannot be detached in place
                 tensor.detach_()

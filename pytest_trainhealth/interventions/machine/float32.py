@@ -1,4 +1,4 @@
-"""Everything is computed in float32: autocast is off, half models, batches and casts to half become float32."""
+"""Computes everything in float32: autocast is off; half-precision models, batches and casts become float32."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Float32(Listener):
 
 def _put_back(tensor: Tensor, dtype: torch.dtype) -> None:
     tensor.grad = None
-    with torch._C.DisableTorchFunction():  # which would turn this into float32 again
+    with torch._C.DisableTorchFunction():  # otherwise our mode would turn this into float32 again
         tensor.data = tensor.data.to(dtype)
 
 

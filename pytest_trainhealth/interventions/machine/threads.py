@@ -11,7 +11,7 @@ from ...observe.run.run import Run
 
 
 class Threads(Listener):
-    """When the first step begins: the training may set the number while it is being made."""
+    """Takes effect when the first step begins: the training may set the number while it is being built."""
 
     def __init__(self, run: Run, stack: ExitStack, count: int = 1) -> None:
         self._run, self._count = run, count

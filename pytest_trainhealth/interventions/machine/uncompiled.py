@@ -1,4 +1,4 @@
-"""What torch.compile was given runs as it was written."""
+"""Code that was passed to torch.compile runs as it was written."""
 
 from __future__ import annotations
 

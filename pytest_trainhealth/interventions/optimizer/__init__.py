@@ -1,1 +1,1 @@
-"""Interventions on the optimizer: its rate, its settings, what it holds and when it steps."""
+"""Interventions on the optimizer: its rate, its settings, the parameters it holds, and when it steps."""

@@ -1,4 +1,4 @@
-"""Parameters are given to an optimizer; frozen ones among them are unfrozen first."""
+"""Adds parameters to an optimizer; frozen ones are unfrozen first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...observe.run.run import Run
 
 
 class AddParameters(Listener):
-    """For a watched test the optimizer is first met when it steps; then its first update goes without them."""
+    """In a watched test the optimizer may be first seen when it steps; then its first update happens without them."""
 
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str]) -> None:
         self._run, self._names = run, set(names)
@@ -31,14 +31,14 @@ class AddParameters(Listener):
 
     def _add(self) -> None:
         run = self._run
-        here = [name for name in run.parameters if name in self._names]
-        for name in here:
+        known = [name for name in run.parameters if name in self._names]
+        for name in known:
             run.parameters[name].requires_grad_(True)
             run.trace.wiring.parameters[name].trainable = True
-        if not here or not run.optimizers:
+        if not known or not run.optimizers:
             return
-        self._names -= set(here)
-        missing = [run.parameters[name] for name in here if not run.held_by(run.parameters[name])]
+        self._names -= set(known)
+        missing = [run.parameters[name] for name in known if not run.held_by(run.parameters[name])]
         if missing:
             next(iter(run.optimizers.values())).add_param_group({"params": missing})
             run.rematch()

@@ -1,4 +1,4 @@
-"""One and the same learning rate at every update; the schedule goes on beside it, without effect."""
+"""The same learning rate at every update; the schedule continues without effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...observe.run.run import Run
 class ConstantRate(Listener):
     def __init__(self, run: Run, stack: ExitStack, rate: float) -> None:
         self._rate = rate
-        #: What each group would have: groups keep their relations.
+        #: The rates that the groups started with: their ratios are kept.
         self._bases: dict[int, list[float]] = {}
         self._before: dict[int, list[Any]] = {}
 

@@ -1,4 +1,4 @@
-"""What is frozen stays as it is: optimizers pass over it, and BatchNorms keep their statistics."""
+"""Frozen values stay as they are: optimizers skip them, and BatchNorms keep their statistics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class KeepFrozen(Listener):
             for p in group["params"]:
                 if not p.requires_grad:
                     p.grad = None
-        for name in self._zeroed:  # their gradients are set to 0 by hand: frozen in the eyes of the user
+        for name in self._zeroed:  # the user's code sets their gradients to 0: meant to be frozen
             if name in self._run.parameters:
                 self._run.parameters[name].grad = None
                 self._run.trace.wiring.parameters[name].trainable = False

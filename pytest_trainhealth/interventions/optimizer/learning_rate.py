@@ -1,4 +1,4 @@
-"""Another learning rate: scaled around each optimizer step and put back, so schedules go on as they were."""
+"""Another learning rate: scaled around each optimizer step and restored, so that schedules continue as before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dropout drops nothing, optimizers decay no weights, and penalties on weights count nothing."""
+"""Turns off dropout and weight decay, and takes penalties on weights out of the loss."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ...observe.run.run import Run
 
 
 class OptimizerSettings(Listener):
-    """Put back after each step, because a scheduler (OneCycleLR) may go on from the values it finds."""
+    """Restored after each step, because a scheduler (OneCycleLR) may continue from the values it finds."""
 
     def __init__(self, run: Run, stack: ExitStack, values: dict[str, Any]) -> None:
         self._values = values

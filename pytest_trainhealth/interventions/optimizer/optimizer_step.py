@@ -1,4 +1,4 @@
-"""Every optimizer that did not step of its own takes one, before the next forward pass.
+"""Every optimizer that did not step by itself is stepped before the next forward pass.
 
 Not later: between a forward pass and its backward pass, a step would change values that the graph still needs.
 """
@@ -19,7 +19,7 @@ from ...observe.run.run import Run
 
 
 class OptimizerStep(Listener):
-    """`only`: the others step of their own, and these take theirs at the end of each step."""
+    """`only`: step just these, at the end of each training step; the others step by themselves."""
 
     def __init__(self, run: Run, stack: ExitStack, only: Sequence[str] = ()) -> None:
         self._run, self._only = run, only
@@ -50,5 +50,5 @@ class OptimizerStep(Listener):
         if self._due and not self._updated and not self._only:
             for optimizer in list(self._run.optimizers.values()):
                 optimizer.step()
-                optimizer.zero_grad()  # the loop may do that only where it meant to step
+                optimizer.zero_grad()  # the loop may clear gradients only where it meant to step
         self._due = self._updated = False

@@ -1,4 +1,4 @@
-"""One gradient is used once: what an optimizer holds twice it holds once, and a second optimizer passes over it."""
+"""Uses each gradient once: an optimizer that holds a parameter twice keeps it once, and a second optimizer skips it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the step freezes is unfrozen as each step begins and after each update."""
+"""Unfreezes parameters that the step freezes, at the beginning of each step and after each update."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The torch functions that the user's code calls, seen one by one at the steps that are looked at closely."""
+"""The torch functions that the user's code calls, seen one by one at the steps that are examined closely."""

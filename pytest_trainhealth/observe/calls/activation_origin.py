@@ -1,4 +1,4 @@
-"""Which activation function made a tensor, followed through operations that only move its values about."""
+"""Which activation function made a tensor, traced through operations that only rearrange its values."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LOGARITHMS = {"softmax": "log_softmax", "sigmoid": "log_sigmoid"}
 
 @dataclass
 class Made:
-    """A tensor that an activation function made of another."""
+    """A tensor that an activation function computed from another (`raw`)."""
 
     activation: str
     raw: Tensor
-    #: Kept, so that its id stays its own.
+    #: Kept alive, so that no other tensor gets its id.
     tensor: Tensor
     place: Place | None = None
-    #: Dimension that a softmax normalises over, counted from the front.
+    #: Dimension over which a softmax normalises, counted from the front.
     dim: int | None = None
     module: str = ""
     moves: tuple[Call, ...] = ()
@@ -53,7 +53,7 @@ class Outputs:
         return self._made.get(id(tensor))
 
     def holds(self, detached: Tensor) -> bool:
-        """Whether it shares the memory of one that an activation function made."""
+        """Whether the tensor shares the memory of one that an activation function made."""
         memory = detached.untyped_storage().data_ptr()
         return any(
             m.tensor.layout == torch.strided and m.tensor.untyped_storage().data_ptr() == memory
@@ -61,7 +61,7 @@ class Outputs:
         )
 
     def note(self, call: Call, raw: Tensor, place: Place | None = None) -> None:
-        """After each call; `raw` is its first argument (a copy of it, where the call works in place)."""
+        """To be called after each torch call; `raw` is its first argument (a copy, if the call works in place)."""
         result, known = call.result, self._made.get(id(call.args[0]))
         if not isinstance(result, Tensor):
             return
@@ -71,7 +71,7 @@ class Outputs:
         elif known is not None and name == "log" and known.activation in _LOGARITHMS:
             self._keep(known, result, _LOGARITHMS[known.activation], known.moves)
         elif known is not None and name in _MOVES and result.is_floating_point():
-            # a clamp of probabilities keeps logarithms finite: it is no part of the way of what lies before them
+            # a clamp of probabilities only keeps logarithms finite: it must not be applied to the raw values
             moves = known.moves if name in ("clamp", "clip") else (*known.moves, call)
             self._keep(known, result, known.activation, moves)
         else:

@@ -1,4 +1,4 @@
-"""Sees the torch functions that the user's code calls, at the steps that are looked at closely."""
+"""Sees the torch functions that the user's code calls, at the steps that are examined closely."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..source.module_stack import ModuleStack
 
 @dataclass
 class Call:
-    """A torch function that was called: its name, how, what came of it, and the path of the module that called it."""
+    """One call of a torch function: its name, arguments and result, and the path of the module that called it."""
 
     name: str
     function: Any
@@ -27,7 +27,7 @@ class Call:
     kwargs: dict[str, Any]
     module: str
     result: Any = None
-    #: What it raised instead.
+    #: The exception, if it raised instead of returning.
     error: Exception | None = None
 
 
@@ -52,7 +52,7 @@ class _Mode(TorchFunctionMode):
 
     def _report(self, call: Call) -> None:
         if call.args and isinstance(call.args[0], Tensor):
-            with torch._C.DisableTorchFunction():  # what one signal computes is not for the others to see
+            with torch._C.DisableTorchFunction():  # other signals must not see what this one computes
                 self._seen(call)
 
 
@@ -79,7 +79,7 @@ class CallSignal(Signal):
         """Called after each torch function."""
 
     def called(self, call: Call) -> None:
-        """The same with all that is known of the call, also of one that raised."""
+        """The same with everything known about the call, also for one that raised."""
         if call.error is None:
             self.seen(call.name, call.args, call.result, call.module)
 
@@ -91,12 +91,12 @@ class CallSignal(Signal):
             self._open.enter_context(_Mode(self._dispatch, stack))
 
     def _dispatch(self, call: Call) -> None:
-        # inside vmap and its like a tensor stands for many, and has no value that could be read
+        # inside vmap and similar transforms a tensor stands for many, and has no values that can be read
         if self._forward and not (isinstance(call.result, Tensor) and is_functorch_wrapped_tensor(call.result)):
             self.called(call)
 
     def backward_begins(self, roots: object) -> None:
-        # What comes now is not the user's forward pass.
+        # Calls from here on are not part of the user's forward pass.
         self._forward = False
 
     def backward_ends(self) -> None:

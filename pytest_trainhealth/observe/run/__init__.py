@@ -1,1 +1,1 @@
-"""One run of a training: its step loop, the batches it is fed, and the events that listeners hear."""
+"""One run of a training: its step loop, the batches it is fed, and the events that listeners receive."""

@@ -1,7 +1,7 @@
-"""Tensors that steps are given again and again: what a step wrote into them is undone before the next.
+"""Protects tensors that are given to step after step: what one step wrote into them is undone before the next.
 
-A tensor's version counter tells, for free, that it was written to. Its values are gone by then, so they are copied
-beforehand.
+A tensor's version counter shows, at no cost, that it was written to. The old values are gone by then, so they are
+copied beforehand.
 """
 
 from __future__ import annotations

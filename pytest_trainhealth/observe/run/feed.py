@@ -1,8 +1,7 @@
-"""Hands batches to a run and takes them back unharmed.
+"""Hands batches to a run, and undoes what its steps do to them.
 
-The same batch object is given to step after step, so a step that pops a key or normalises in place must not find
-its own traces the next time: containers are built anew for each step, and a tensor that was written to gets its
-values back.
+The same batch object is given to step after step. A step that pops a key or normalises in place must not find its own
+changes the next time: containers are rebuilt for each step, and a tensor that was written to gets its old values back.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from .batch_guard import BatchGuard
 
 
 class NoData(ValueError):
-    """The data gave no batch, or one without tensors."""
+    """The data yielded no batch, or one without tensors."""
 
 
 class Feed:
     def __init__(self, training: Training, *, one_batch: bool, device: torch.device | None = None) -> None:
         self._data = training.data
         self._one_batch = one_batch
-        # A step of the user's own moves its batches itself, as in its real loop.
+        # The user's own step moves its batches itself, as in the real loop.
         where = device or (training.device if training.step is None else None)
         self._device = None if where is None or where.type == "cpu" else where  # batches are made on the CPU
         self._single = is_one_batch(self._data)
@@ -39,14 +38,14 @@ class Feed:
         self._ready: set[int] = set()
         self._first: Any = None
         self._iterator: Iterator[Any] | None = None
-        #: Persistent workers belong to their loader, and may be at work when it is handed in.
+        #: Persistent workers belong to their loader, and may already be running when the loader is passed in.
         self._found = _persistent(self._data)
         self._count = 1
         self._join: Callable[[list[Any]], Any] | None = None
         self.position = -1
-        #: Seconds that the latest batch took to be moved to the device.
+        #: Seconds it took to move the latest batch to the device.
         self.moving = 0.0
-        #: The latest batch had to wait until worker processes were at work.
+        #: Whether the latest batch had to wait for worker processes to start.
         self.starting = False
 
     @engine_frame
@@ -54,7 +53,7 @@ class Feed:
         """The next batch, ready for a step."""
         self.starting = False
         batch = self._next()
-        if id(batch) in self._ready:  # nothing to prepare, and it was looked at before: this is every step's path
+        if id(batch) in self._ready:  # seen before, and nothing to prepare: the path that almost every step takes
             return batch
         if self._own or self._one_batch:
             self._unharmed.keep(batch)
@@ -70,7 +69,7 @@ class Feed:
         return moved
 
     def keep_ahead(self, steps: int) -> None:
-        """What would be copied when it is first taken is copied now, so that no step's time and memory show it."""
+        """Copies the batches of these steps now, so that copying does not show in a step's time and memory."""
         if self._single:
             self._unharmed.keep(self._data)
         elif isinstance(self._data, list):
@@ -78,28 +77,28 @@ class Feed:
                 self._unharmed.keep(batch)
 
     def give_back(self) -> None:
-        """After a step: what it wrote into the batch is undone."""
+        """After a step: undoes what it wrote into the batch."""
         self._unharmed.restore()
 
     def close(self) -> None:
-        """Worker processes that were started for this feed end now: they would take time from the runs to come."""
+        """Ends the worker processes started for this feed: they would take processor time from later runs."""
         iterator, self._iterator = self._iterator, None
         if _persistent(self._data) is not self._found:
             self._data._iterator = None
-        del iterator  # torch ends the workers when nobody holds their iterator any more
+        del iterator  # torch ends the workers once nothing refers to their iterator
 
     def keeps(self, tensor: Tensor) -> bool:
-        """It is the data's own, no copy."""
+        """Whether the tensor belongs to the data themselves, and is not a copy."""
         return self._own and tensor in self._unharmed
 
     @property
     def source(self) -> Any:
-        """The data themselves."""
+        """The training's data, as the user passed them in."""
         return self._data
 
     @property
     def count(self) -> int | None:
-        """How many batches there are, where the data say so."""
+        """How many batches there are, if the data have a length."""
         if self._single:
             return 1
         try:
@@ -108,16 +107,16 @@ class Feed:
             return None
 
     def widen(self, count: int, join: Callable[[list[Any]], Any]) -> None:
-        """From now on `count` batches at a time, joined into one."""
+        """From now on, hand out `count` batches at a time, joined into one."""
         self._count, self._join, self._own = count, join, False
 
     def preload(self, count: int) -> None:
-        """The next `count` batches are read now, and given again and again."""
+        """Read the next `count` batches now, and hand them out again and again."""
         batches = [self._next() for _ in range(count)]
         self.close()
         self._data, self.position, self._own, self._join = batches, -1, True, None
         self._single, self._found = False, None
-        self._ready.clear()  # other batches may take the place of those in memory
+        self._ready.clear()  # new batches may get the same ids as the old ones
 
     def _next(self) -> Any:
         if self._join is None:
@@ -156,7 +155,7 @@ class Feed:
 
 
 def _persistent(data: Any) -> Any:
-    """The iterator, and with it the workers, that a DataLoader keeps from one epoch to the next."""
+    """The iterator, and with it the workers, that a DataLoader keeps between epochs."""
     return getattr(data, "_iterator", None) if isinstance(data, DataLoader) else None
 
 

@@ -1,4 +1,4 @@
-"""Layers that a module keeps in a plain list, tuple or dict: they run, but `parameters()` does not know them."""
+"""Layers that a module keeps in a plain list, tuple or dict: they run, but `parameters()` does not include them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from torch.nn.parameter import is_lazy
 from ...tensors.module_paths import full_path
 from ..source.authorship import package_of
 
-#: A single module in a list is hidden there on purpose: a teacher or a feature network that is not to be saved. By
-#: judgement: two are a list of layers.
+#: A single module in a list is hidden on purpose: a teacher or a feature network that should not be saved. By
+#: judgement: two or more are a list of layers.
 _SEVERAL = 2
 
 
 def unregistered(model: nn.Module) -> Iterator[tuple[str, str, nn.Module | None, nn.Parameter]]:
     """Name, attribute that holds it, module (None for a bare Parameter), and the parameter.
 
-    Only those in training mode: whatever is kept for its features or as a teacher is in eval mode.
+    Only modules in training mode: one that is kept as a teacher or for its features is in eval mode.
     """
     known = {id(each) for each in (*model.modules(), *model.parameters())}
     for path, module in model.named_modules():

@@ -1,4 +1,4 @@
-"""Makes torch tell a `Run` what happens: global hooks where torch has them, wrapped functions where it has none."""
+"""Makes torch report to a `Run` what happens: global hooks where torch has them, wrapped functions elsewhere."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .run import Run
 
 @contextmanager
 def listening(run: Run) -> Iterator[None]:
-    """backward(), optimizer steps and zero_grad() reach the run while this is open, and never after.
+    """Reports backward(), optimizer steps and zero_grad() to the run while this is open, and never after.
 
-    All of this is passed through in every step, right after something else has filled the processor's caches, so that
-    each call costs about a microsecond.
+    Every step passes through all of this, with the processor's caches full of other things, so each call costs about a
+    microsecond.
     """
     with ExitStack() as stack:
-        stack.enter_context(_updates_told(run))
-        stack.enter_context(_backward_told(run))
-        stack.enter_context(_zero_grad_told(run, Optimizer))
-        stack.enter_context(_zero_grad_told(run, nn.Module))
+        stack.enter_context(_updates_reported(run))
+        stack.enter_context(_backward_reported(run))
+        stack.enter_context(_zero_grad_reported(run, Optimizer))
+        stack.enter_context(_zero_grad_reported(run, nn.Module))
         yield
 
 
 @contextmanager
-def _updates_told(run: Run) -> Iterator[None]:
+def _updates_reported(run: Run) -> Iterator[None]:
     stepped: set[int] = set()
 
     def begins(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -43,7 +43,7 @@ def _updates_told(run: Run) -> Iterator[None]:
 
     before, after = register_optimizer_step_pre_hook(begins), register_optimizer_step_post_hook(ends)
     try:
-        with _skips_told(run, stepped):
+        with _skips_reported(run, stepped):
             yield
     finally:
         before.remove()
@@ -51,19 +51,20 @@ def _updates_told(run: Run) -> Iterator[None]:
 
 
 def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """LBFGS and Lightning compute the gradients inside step(closure): before it they are the previous step's."""
+    """LBFGS and Lightning compute gradients inside step(closure): before it they are those of the previous step."""
     return kwargs.get("closure") is not None or (len(args) > 1 and callable(args[1]))
 
 
 @contextmanager
-def _backward_told(run: Run) -> Iterator[None]:
-    # The method goes on to the function, but through torch's function modes, which listeners cannot close from inside.
+def _backward_reported(run: Run) -> Iterator[None]:
+    # Tensor.backward() ends up in the function, but by way of torch's function modes, which listeners cannot close from
+    # inside: so both are wrapped.
     function, method = torch.autograd.backward, Tensor.backward
     depth = 0
 
     def reporting(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         nonlocal depth
-        if depth:  # the method's own call, or gradient checkpointing, which calls it from inside itself
+        if depth:  # called by the method, or by gradient checkpointing from inside a backward pass
             return backward(*args, **kwargs)
         run.emit("backward_begins", roots)
         depth += 1
@@ -73,14 +74,14 @@ def _backward_told(run: Run) -> Iterator[None]:
             depth -= 1
         run.emit("backward_ends")
 
-    def told_by_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
+    def reporting_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
         reporting([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
 
-    def told_by_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
+    def reporting_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
         reporting([self], method, self, *args, **kwargs)
 
-    torch.autograd.backward = told_by_function
-    Tensor.backward = told_by_method  # type: ignore[method-assign]
+    torch.autograd.backward = reporting_function
+    Tensor.backward = reporting_method  # type: ignore[method-assign]
     try:
         yield
     finally:
@@ -89,8 +90,8 @@ def _backward_told(run: Run) -> Iterator[None]:
 
 
 @contextmanager
-def _skips_told(run: Run, stepped: set[int]) -> Iterator[None]:
-    """A loss scaler does not say that it skips an update: it just does not call the optimizer."""
+def _skips_reported(run: Run, stepped: set[int]) -> Iterator[None]:
+    """A loss scaler does not announce that it skips an update: it simply does not call the optimizer."""
     original = GradScaler.step
 
     def reporting(self: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -108,7 +109,7 @@ def _skips_told(run: Run, stepped: set[int]) -> Iterator[None]:
 
 
 @contextmanager
-def _zero_grad_told(run: Run, kind: Any) -> Iterator[None]:
+def _zero_grad_reported(run: Run, kind: Any) -> Iterator[None]:
     original = kind.zero_grad
 
     def reporting(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,6 +1,6 @@
 """What the loaders of a watched test hand out, and how much of it a step learns from.
 
-Loaders for validation hand out batches, too. One that is learned from is known by its batch being the latest when a
+Loaders for validation hand out batches, too. A loader is used for training if its batch is the latest one when a
 backward pass begins.
 """
 
@@ -15,15 +15,15 @@ from .events import Listener
 
 class LoaderBatches(Listener):
     def __init__(self) -> None:
-        #: A cure stands in for the loaders: then it notes what it hands out, and what it reads is its own business.
+        #: A cure replaces the loaders: it notes the batches that it hands out, and those that it reads do not count.
         self.by_a_cure = False
-        #: Batches and samples by loader, until they are counted. Samples are 0 where a batch does not tell.
+        #: Batches and samples by loader, until they are counted. Samples are 0 if the size of a batch is unknown.
         self._given: dict[object, tuple[int, int]] = {}
         self._latest: object = None
         self._learned_from: set[object] = set()
 
     def note(self, loader: Any, batch: Any) -> None:
-        """`loader`, or its iterator: they have their sampler in common, and no other loader has it."""
+        """`loader` may be its iterator: the two share their sampler, and no other loader has it."""
         self._latest = _key(loader._index_sampler)
         batches, samples = self._given.get(self._latest, (0, 0))
         self._given[self._latest] = batches + 1, samples + (batch_size(batch) or 0)
@@ -33,17 +33,17 @@ class LoaderBatches(Listener):
             self._learned_from.add(self._latest)
 
     def counted(self) -> tuple[int, int]:
-        """Batches and samples that were learned from, since this was last asked. What comes from other loaders may be
-        learned from yet: the first batch of an epoch that has a loader of its own."""
+        """Batches and samples used for training since the last call. Those of other loaders may still be used: an epoch
+        with a new loader reads its first batch before it trains on it."""
         given = [self._given.pop(loader) for loader in self._learned_from & self._given.keys()]
         return sum(batches for batches, _ in given), sum(samples for _, samples in given)
 
 
 def _key(sampler: Any) -> object:
-    """Loaders come and go with epochs, and another may take the place of one that is gone."""
+    """Epochs may create new loaders, and a new one may get the id of one that is gone."""
     try:
         key = ref(sampler)
         hash(key)
-    except TypeError:  # a list of batches, for one
+    except TypeError:  # a list of batches, for example
         return id(sampler)
     return key

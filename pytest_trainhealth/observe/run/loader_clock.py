@@ -13,7 +13,7 @@ from .run import Run
 
 
 class Clock(Listener):
-    """A step lasts until the next begins; what its DataLoader took in between is waiting."""
+    """A step lasts until the next begins; the time its DataLoader takes in between is waiting."""
 
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
@@ -22,7 +22,7 @@ class Clock(Listener):
         original = _BaseDataLoaderIter.__next__
 
         def timed(iterator: Any) -> Any:
-            starting = iterator._num_workers and not iterator._num_yielded  # they have to start first, once an epoch
+            starting = iterator._num_workers and not iterator._num_yielded  # workers start up once per epoch
             began = time.perf_counter()
             try:
                 batch = original(iterator)

@@ -1,4 +1,4 @@
-"""One run of one training: what is trained, the step it is at, and who listens."""
+"""One run of one training: what is trained, the current step, and the listeners."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """What signals and cures know of the training they listen to.
+    """What signals and cures know about the training they listen to.
 
-    For a `Training` model and optimizers are known from the start; a watched test's are added as they show up.
+    Models and optimizers of a `Training` are known from the start; those of a watched test are added when first used.
     """
 
-    #: Given by the program that runs the training, before anything listens.
+    #: Set by the program that runs the training, before the first listener needs it.
     finiteness: Finiteness
 
     def __init__(self, look_closely_at: int | None = None) -> None:
@@ -44,39 +44,39 @@ class Run:
         self.models: dict[str, nn.Module] = {}
         self.parameters: dict[str, nn.Parameter] = {}
         self.optimizers: dict[str, Optimizer] = {}
-        #: Those that were stepped, with their records.
+        #: The schedulers that were stepped, with their records.
         self.schedulers: list[tuple[Any, SchedulerRecord]] = []
-        #: None for a watched test, which has loaders of its own.
+        #: None for a watched test, which has its own loaders.
         self.feed: Feed | None = None
-        #: Of a watched test; a `Training` was made before its run.
+        #: Only for a watched test: a `Training` was made before its run.
         self.creation_sites: CreationSites | None = None
-        #: Set by the cure that keeps gradients: asked before each zero_grad().
+        #: Set by the cure that keeps gradients: called before each zero_grad().
         self.refuses_clearing: Callable[[Any], bool] | None = None
         self.loader_batches = LoaderBatches()
-        #: Set by cures that change what a step is given.
+        #: Added by cures that change the batch of a step.
         self.batch_changes: list[Callable[[Any], Any]] = []
-        #: The step that something is wrapped around; for a watched test that begins before the step does.
+        #: The step that something is wrapped around; in a watched test the wrapping begins before the step does.
         self.wrapped_step = 0
         self._holders: dict[int, tuple[str, ...]] = {}
         self._listeners: dict[str, list[Callable[..., None]]] = {}
-        #: When the outermost telling began that is still going on.
+        #: When the outermost `emit()` that is still running began.
         self._emitting_since: float | None = None
 
     # -- listeners -----------------------------------------------------------------------------------
 
     def subscribe(self, listener: Listener) -> None:
-        """Of what it inherits unchanged nothing is called: every step would pay for methods that do nothing."""
+        """Methods that the listener does not override are never called: every step would pay for doing nothing."""
         for event in EVENTS:
             if getattr(type(listener), event) is not getattr(Listener, event):
                 self._listeners.setdefault(event, []).append(getattr(listener, event))
 
     def emit(self, event: str, *facts: Any) -> None:
-        """What listening takes is noted, so that it is not taken for the training's own time."""
+        """The time that listeners take is added up, so that it is not mistaken for the training's own."""
         began = time.perf_counter()
         methods = self._listeners.get(event)
         if methods is None:
             return
-        if self._emitting_since is not None:  # a listener tells something: its time is part of that
+        if self._emitting_since is not None:  # emitted by a listener: the outer call times it
             for method in methods:
                 method(*facts)
             return
@@ -89,12 +89,12 @@ class Run:
             self.trace.speed.overhead += time.perf_counter() - began
 
     def overhead_until(self, now: float) -> float:
-        """Seconds that listening has taken by now, what is being told right now included."""
+        """Seconds that listeners have taken so far, including the event being emitted right now."""
         since = self._emitting_since
         return self.trace.speed.overhead + (0.0 if since is None else now - since)
 
     def end(self) -> None:
-        """Each listener hears it, also where another raises: it may have hooks to take off."""
+        """Every listener gets this event, even if another raises: it may have hooks to remove."""
         with ExitStack() as every:
             for method in reversed(self._listeners.get("run_ends", ())):
                 every.callback(method)
@@ -149,7 +149,7 @@ class Run:
         return label
 
     def named_modules(self) -> Iterator[tuple[str, nn.Module]]:
-        """Of all models, under the paths that records have."""
+        """The modules of all models, under the same paths as in the records."""
         for prefix, model in self.models.items():
             for path, module in model.named_modules():
                 yield full_path(prefix, path), module
@@ -158,7 +158,7 @@ class Run:
         return self._holders.get(id(parameter), ())
 
     def rematch(self) -> None:
-        """Find out (again) which optimizer holds which parameter, and which tensors it holds that no model has."""
+        """Find out (again) which optimizer holds which parameters, and which tensors that belong to no model."""
         holders: dict[int, list[str]] = defaultdict(list)
         ours = {id(p) for p in self.parameters.values()}
         for label, optimizer in self.optimizers.items():

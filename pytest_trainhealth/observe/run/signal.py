@@ -1,4 +1,4 @@
-"""What a signal declares of itself: its name, what it costs, and whether it has to be told last."""
+"""What a signal declares about itself: its name, its cost, and whether it has to receive events last."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 
 class Cost(Enum):
-    """What taking a signal costs, and so who takes it."""
+    """What it costs to record a signal, which decides the runs that record it."""
 
     #: A few numbers at each update or backward pass: every run has it.
     ALWAYS = "always"
-    #: It leaves off after the first steps, so that a check can afford it; a closer look has the one that goes on.
+    #: Stops after the first steps, so that a check can afford it; a closer look uses the signal that continues.
     BRIEF = "brief"
-    #: Norms, copies or hooks, at sampled steps as a rule: for the checks that name it, and for every closer look.
+    #: Norms, copies or hooks, usually at sampled steps: for the checks that name it, and for every closer look.
     CLOSE = "close"
-    #: It is about time and memory, and may slow the steps that it looks at: only where it is asked for by its name.
+    #: Measures time and memory, and may slow down the steps it measures: only for runs that name it.
     SPEED = "speed"
 
 
 class Signal(Listener):
-    """A listener that writes into the trace. It has a file of its own, which is called what the signal is called."""
+    """A listener that writes into the trace. Each signal has its own file, which has the signal's name."""
 
-    #: What checks ask for it by. A base that other signals are made of has none.
+    #: The name by which checks request it. A base class of several signals has none.
     NAME: ClassVar[str]
     COST: ClassVar[Cost]
-    #: Told after all others of a run, in whichever order they were asked for.
+    #: Whether it receives events after all other signals of a run, whatever their order in the request.
     TOLD_LAST: ClassVar[bool] = False
 
     def __init__(self, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""The built-in training step, and the user's own; either way what comes out is a loss as a float."""
+"""The built-in training step, and the user's own; both return the loss as a float."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _AS_IT_IS = nullcontext()
 
 
 class BadLoss(TypeError):
-    """What came back cannot be a loss."""
+    """The returned value cannot be a loss."""
 
 
 class NotConnected(Exception):
-    """The loss cannot reach a trainable parameter: a symptom, not the user's mistake in calling us."""
+    """The loss does not depend on any trainable parameter: a symptom, not a mistake in how the user called us."""
 
 
 class Stepper:
-    """Takes one step after the other. Made anew for each run, because a loss scaler has a state."""
+    """Takes one step after the other. Each run has a new one, because a loss scaler has state."""
 
     def __init__(self, training: Training) -> None:
         self._training = training
         half = training.precision == torch.float16
         self.scaler = torch.amp.GradScaler(training.device.type) if half and training.step is None else None
         self._optimizers = list(training.optimizers.values())
-        #: What a loss that is none came from.
-        self._requested = (
+        #: Where the loss comes from, for the message about one that is invalid.
+        self._source = (
             "loss(model, batch)" if training.loss is not None
             else "criterion" if training.criterion is not None
             else "model(batch)"
@@ -44,7 +44,7 @@ class Stepper:
         self._needs_closure = any(isinstance(optimizer, LBFGS) for optimizer in self._optimizers)
         if training.step is None:
             for module in training.modules.values():
-                if not module.training:  # from_pretrained() hands models out in eval mode
+                if not module.training:  # from_pretrained() returns models in eval mode
                     module.train()
                 for each in module.modules():
                     if type(each).train is not nn.Module.train:  # it may keep frozen parts in eval mode
@@ -73,7 +73,7 @@ class Stepper:
         return loss
 
     def only_forward(self, batch: Any) -> None:
-        """For lazy modules, which take shape the first time that they see data."""
+        """For lazy modules, which get their shapes when they first see data."""
         with suppress(NotConnected):
             self._loss(batch)
 
@@ -83,7 +83,7 @@ class Stepper:
 
             def closure(optimizer: torch.optim.Optimizer = optimizer) -> Tensor:
                 optimizer.zero_grad()
-                # it is called several times, and may pop what it uses
+                # the closure is called several times, and the loss may pop items from its batch
                 loss, value = self._loss(fresh_containers(batch))
                 loss.backward()  # type: ignore[no-untyped-call]
                 first.append(value)
@@ -101,14 +101,14 @@ class Stepper:
 
     @engine_frame
     def _loss(self, batch: Any) -> tuple[Tensor, float]:
-        """With its value, read once: on an accelerator each reading waits for the device."""
+        """The loss and its value, which is read only once: on an accelerator each reading waits for the device."""
         with self._autocast():
             found = self._forward(batch)
         if not isinstance(found, Tensor):
             raise BadLoss(
-                f"{self._requested} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
+                f"{self._source} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
             )
-        value = as_number(found, self._requested)
+        value = as_number(found, self._source)
         if not found.requires_grad:
             raise NotConnected
         return found, value
@@ -116,11 +116,11 @@ class Stepper:
     def _forward(self, batch: Any) -> Any:
         training = self._training
         if training.loss is not None:
-            return _loss_in(training.loss(training.model, batch), self._requested)
+            return _loss_in(training.loss(training.model, batch), self._source)
         if training.criterion is not None:
             inputs, target = _pair(batch)
-            return _loss_in(training.criterion(_output(training.model, inputs), target), self._requested)
-        return _loss_in(_output(training.model, batch), self._requested, carried=True)
+            return _loss_in(training.criterion(_output(training.model, inputs), target), self._source)
+        return _loss_in(_output(training.model, batch), self._source, carried=True)
 
     def _schedule(self, loss: float) -> None:
         for scheduler in self._training.schedulers:
@@ -142,7 +142,7 @@ def _output(model: Any, inputs: Any) -> Any:
 
 
 def _takes_keywords(model: Any, inputs: Mapping[str, Any]) -> bool:
-    """Whether `forward` names these keys, as Hugging Face's do, or takes the dict as it is."""
+    """Whether `forward` has parameters named like these keys, as in Hugging Face models, or takes the dict as it is."""
     parameters = inspect.signature(model.forward).parameters
     named = all(key in parameters for key in inputs)
     return named or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
@@ -158,7 +158,7 @@ def _pair(batch: Any) -> tuple[Any, Any]:
 
 
 def _loss_in(returned: Any, wanted_from: str, *, carried: bool = False) -> Any:
-    """A loss may come by itself, under the key 'loss', or as the attribute `.loss`."""
+    """A loss may be returned by itself, under the key 'loss', or as the attribute `.loss`."""
     if isinstance(returned, Tensor) and not carried:
         return returned
     if returned is None:

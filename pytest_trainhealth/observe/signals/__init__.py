@@ -1,7 +1,7 @@
-"""The signals by name: each has a file of that name in one of the folders here, imported when a run asks for it.
+"""The signals by name: each has a file of that name in one of the folders here, imported when a run requests it.
 
-Which ones a run pays for is the check's choice; a closer look after a failure takes all but those that are brief or
-about speed. There is no list to edit: a file is a signal's if it has a class with a `NAME`, and a helper's otherwise.
+The check chooses the signals that its run pays for; a closer look after a failure takes all but those that are brief or
+about speed. There is no list to edit: a file with a class that has a `NAME` is a signal, any other file is a helper.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ...settings import near
 from ..run.run import Run
 from ..run.signal import Cost, Signal
 
-#: Those that every run has, told before all others.
+#: Signals that every run has; they receive events before all others.
 ALWAYS = ("optimizers", "backwards")
 
 
 def make_signals(run: Run, names: Iterable[str]) -> list[Signal]:
-    """In the order in which they are asked for, but for those that have to be told last."""
+    """In the order in which they are requested, except that those with `TOLD_LAST` come last."""
     kinds = [signal(name) for name in dict.fromkeys((*ALWAYS, *names))]
     return [kind(run) for kind in sorted(kinds, key=lambda kind: kind.TOLD_LAST)]
 
@@ -34,25 +34,25 @@ def signal(name: str) -> type[Signal]:
 
 @functools.cache
 def all_signals() -> dict[str, type[Signal]]:
-    """In the order in which a closer look takes them. This imports every one of them."""
+    """All signals, in the order in which a closer look installs them. This imports every one of them."""
     found = [each for each in map(_signal_of, _homes().values()) if each is not None]
     return {each.NAME: each for each in sorted(found, key=lambda each: each.TOLD_LAST)}
 
 
 def close_signals() -> tuple[str, ...]:
-    """The names of those that are taken once a check has failed."""
+    """The names of the signals that are recorded once a check has failed."""
     return tuple(name for name, each in all_signals().items() if each.COST is Cost.CLOSE)
 
 
 @functools.cache
 def _homes() -> dict[str, str]:
-    """Modules by the names of their files; of helpers, too, for nothing is imported here."""
+    """Modules by the names of their files, including helpers: nothing is imported here that could tell them apart."""
     found = (module for module in walk_packages(__path__, f"{__name__}.") if not module.ispkg)
     return {module.name.rpartition(".")[2]: module.name for module in found}
 
 
 def _signal_of(module: str) -> type[Signal] | None:
-    """The one that the file is there for; a signal that it is made of comes from another file."""
+    """The signal that the file defines, as opposed to base classes that it imports from other files."""
     for each in vars(import_module(module)).values():
         if isinstance(each, type) and issubclass(each, Signal) and each.__module__ == module and "NAME" in vars(each):
             return each

@@ -1,1 +1,1 @@
-"""The user's source: which line made a thing or called it, and whose code a frame or a class is."""
+"""The user's source: which line created or called something, and whether a frame or class is the user's own."""

@@ -1,4 +1,4 @@
-"""Who wrote it: the user, or an installed package? An unused module is an alarm here, a note there."""
+"""Who wrote the code? An unused module is an alarm if the user wrote it, a note if an installed package did."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LIBRARIES = tuple(
     {str(Path(sysconfig.get_path(key)).resolve()) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     | {str(Path(sysconfig.get_path("stdlib")).parent.resolve() / "python3" / "dist-packages")}
 )
-#: Containers say nothing of their own: whoever put the module in them made it.
+#: A container is not the author of a module: whoever put the module into it is.
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
 
 
 @cache
 def is_library_file(file: str) -> bool:
-    """Installed, part of Python, made up (`<frozen ...>`), or ours."""
+    """Whether the file is installed, part of Python, not a real file (`<frozen ...>`), or ours."""
     if file.startswith("<"):
         return not file.startswith("<ipython")
     path = str(Path(file).resolve())
@@ -40,10 +40,10 @@ def package_of(kind: type) -> str:
 
 
 def made_by(path: str, modules: Mapping[str, nn.Module], *, direct: bool = False) -> str:
-    """Who wrote the class that made the module at `path`: the nearest holder that is not a mere container.
+    """Who wrote the class that created the module at `path`: the nearest parent that is not just a container.
 
-    `direct`: asked for a parameter of that module. One that a class registers itself is that class's own making;
-    a Linear's weight is owed to whoever made the Linear.
+    `direct`: the question is about a parameter of that module. If the user's class registers it, it is the user's;
+    but the weight of a Linear belongs to whoever created the Linear.
     """
     module = modules[path]
     if direct and package_of(type(module)) == "user":

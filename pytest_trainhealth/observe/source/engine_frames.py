@@ -1,7 +1,8 @@
-"""Which functions of ours run the user's training: above them on the stack nothing belongs to it any more.
+"""Which of our functions run the user's training: their callers on the stack no longer belong to it.
 
-They are known by their code and not by their name, so that one may be renamed or moved, and a user's function may be
-called `take`. A generator's code is that of the function as written: `@engine_frame` stands below `@contextmanager`.
+They are recognised by their code object, not by name, so that they can be renamed or moved, and a user's function may
+be called `take`. For a generator this is the code of the function as written: put `@engine_frame` below
+`@contextmanager`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-#: By identity: a code's own hash is worked out anew from all of it each time, and this is asked for frame after frame.
+#: By identity: a code object computes its hash from all its contents each time, and every frame is looked up here.
 _CODES: dict[int, CodeType] = {}
 
 
 def engine_frame(function: _Function) -> _Function:
-    """Marks a function from which the user's training is called: the built-in step, a run, a factory's caller."""
+    """Marks a function that calls the user's training: the built-in step, a run, the caller of a factory."""
     _CODES[id(function.__code__)] = function.__code__
     return function
 

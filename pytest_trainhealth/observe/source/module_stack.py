@@ -1,4 +1,4 @@
-"""In which module are we? Kept by global forward hooks, only while something looks closely."""
+"""Which module is running? Tracked by global forward hooks, only while something needs to know."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ModuleStack:
 
     @property
     def current(self) -> str:
-        """Path of the innermost module that is running; '' outside of the model."""
+        """Path of the innermost module that is running; '' outside the model."""
         return self._stack[-1] if self._stack else ""
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Where in the user's source something happens: the innermost frame that no library owns."""
+"""Where in the user's source something happens: the innermost frame that belongs to no library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def place_of(file: str, line: int) -> Place:
 
 
 def user_place(frame: FrameType | None = None) -> Place | None:
-    """The innermost line of the user's own on the stack, inside the training: who called us is not to blame."""
+    """The innermost line of the user's code on the stack, inside the training: whoever called us is not to blame."""
     frame = frame or sys._getframe(1)
     while frame is not None and not is_engine_frame(frame):
         if not is_library_file(frame.f_code.co_filename):
@@ -37,7 +37,7 @@ def user_place(frame: FrameType | None = None) -> Place | None:
 
 
 def raised_at(trace: TracebackType | None) -> Place | None:
-    """The innermost line of the user's own that an exception came through."""
+    """The innermost line of the user's code that an exception passed through."""
     for step in reversed(traceback.extract_tb(trace)):
         if not is_library_file(step.filename) and step.lineno:
             return place_of(step.filename, step.lineno)
@@ -45,12 +45,12 @@ def raised_at(trace: TracebackType | None) -> Place | None:
 
 
 class CreationSites:
-    """What was made where, and in which order, while a factory ran."""
+    """Which objects a factory created, where, and in which order."""
 
     def __init__(self) -> None:
         self._order = 0
         self._made: dict[int, tuple[int, Place]] = {}
-        self._kept: list[Any] = []  # so that an id stays one object's while the factory runs
+        self._kept: list[Any] = []  # so that no other object gets the same id while the factory runs
 
     def note(self, thing: Any) -> None:
         place = user_place(sys._getframe(2))
@@ -63,14 +63,14 @@ class CreationSites:
         return self._made[id(thing)][1] if id(thing) in self._made else None
 
     def after(self, later: Any, earlier: Any) -> bool:
-        """Whether both are known and `later` was made after `earlier`."""
+        """Whether both are known and `later` was created after `earlier`."""
         both = id(later) in self._made and id(earlier) in self._made
         return both and self._made[id(later)][0] > self._made[id(earlier)][0]
 
 
 @contextmanager
 def record_creation_sites(on_optimizer: Callable[[Optimizer], object] | None = None) -> Iterator[CreationSites]:
-    """Sees optimizers and schedulers being made and modules being put into others."""
+    """Records where optimizers and schedulers are created and where modules are put into others."""
     made = CreationSites()
     original, scheduler_init = Optimizer.__init__, LRScheduler.__init__
 

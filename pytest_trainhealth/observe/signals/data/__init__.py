@@ -1,1 +1,1 @@
-"""Signals about data: inputs and targets, their scale, their order, and who changes them."""
+"""Signals about data: inputs and targets, their scale, their order, and the code that changes them."""

@@ -1,4 +1,4 @@
-"""Whether targets belong to their inputs: can they be told from them as they are used, or only in another order?"""
+"""Whether targets belong to their inputs: can inputs predict targets in the order used, or only in another order?"""
 
 from __future__ import annotations
 
@@ -25,50 +25,50 @@ from ...source.places import user_place
 from .ridge import Teller, chance
 from .row_order import holds_order, keeps_order, same_rows
 
-#: Samples looked at, the fewest that say anything, and the steps it may take to see them. By judgement: 256 make a
-#: small kernel matrix.
+#: Samples that are compared. By judgement: 256 make a small kernel matrix.
 _SAMPLES = 256
-#: The fewest. By judgement: of 48 samples in two classes, three deviations are 22 % of them.
+#: The fewest that are conclusive. By judgement: of 48 samples in two classes, three deviations are 22 % of them.
 _FEWEST = 48
-#: The steps. By judgement: 24 batches of 2 are the fewest samples.
+#: Steps in which the samples have to be seen. By judgement: 24 batches of 2 are the fewest samples.
 _STEPS = 24
-#: Of a target. By judgement: wider ones are images and the like, which no table tells.
+#: Most columns of a target. By judgement: with more than 16 it is an image or the like, which this cannot predict.
 _MOST_COLUMNS = 16
-#: Samples by which targets are moved. By judgement: an index that is wrong is wrong by 1 or 2, seldom by more than 4.
+#: By how many samples targets are shifted. By judgement: a wrong index is off by 1 or 2, seldom by more than 4.
 _LAGS = (1, -1, 2, -2, 3, -3, 4, -4)
-#: Seconds for reading samples in the order of the data. By judgement: a fraction of what the check takes.
+#: Seconds for reading samples in the order of the dataset. By judgement: a fraction of the time of the check.
 _READING = 1.0
-#: As used: no better than chance (three standard deviations; of the variance a tenth). In the other order: more than
-#: half of what there is beyond chance. Random labels reach 3.1 deviations, whatever the order (2,000 draws).
+#: In the order used, targets are predicted no better than by chance (three standard deviations; a tenth of the
+#: variance). In the other order, more than half of what there is beyond chance is predicted. Random labels reach 3.1
+#: deviations, whatever the order (2,000 draws).
 _DEVIATIONS = 3.0
-#: That tenth. Of noise, left-out predictions explain -0.08 by median, and at most 0.08 in 300 draws of 48 to 247
-#: samples with 8 columns.
+#: The tenth named above. Of noise, left-out predictions explain -0.08 by median, and at most 0.08 in 300 draws of 48 to
+#: 247 samples with 8 columns.
 _EXPLAINED = 0.1
-#: That half. By judgement: both sides have to be far from chance before a word is said.
+#: The half named above. By judgement: the two orders have to be far apart before anything is reported.
 _PLAIN = 0.5
-#: Of the classes, on top of a constant answer, for the other order. By judgement: three deviations alone are reached
-#: among many orders.
+#: For classes in the other order: accuracy beyond that of a constant answer. By judgement: among many orders, some
+#: reach three deviations by chance.
 _BEYOND_CHANCE = 0.1
-#: Two tensors are one and the same: float32 has seven digits, and a loader may copy or convert on the way, which costs
-#: 1 or 2.
+#: Two tensors count as the same within this: float32 has seven digits, and copying or converting in a loader costs 1 or
+#: 2.
 _SAME = 1e-5
 
 
 @dataclass
 class _Seen:
-    """What one step took from its batch, a row per sample."""
+    """What one step used of its batch, one row per sample."""
 
     inputs: Tensor
     targets: Tensor
     batch_inputs: Tensor
     batch_targets: Tensor
-    #: Samples that got the target of another one, for certain; None where that cannot be known.
+    #: How many samples certainly got the target of another; None if that cannot be known.
     crossed: int | None = None
 
 
 @dataclass
 class _Names:
-    """Of the fields of a batch that are inputs and targets, once known."""
+    """The fields of a batch that are inputs and targets, once known."""
 
     inputs: str = ""
     targets: str = ""
@@ -107,7 +107,7 @@ class Alignments(CallSignal):
             return
         for model in () if self._hooks else self._run.models.values():
             if isinstance(model, torch.jit.ScriptModule):
-                continue  # takes no hooks with keywords
+                continue  # does not support hooks with keywords
             self._hooks.append(model.register_forward_pre_hook(self._called, with_kwargs=True))
             self._hooks.append(model.register_forward_hook(self._returned, with_kwargs=True))
         super().step_begins(batch)
@@ -119,7 +119,7 @@ class Alignments(CallSignal):
                 self._input, self._names.tokens = _rows(given), not given.is_floating_point() and given.ndim == 2
 
     def _returned(self, module: Any, args: Any, kwargs: Any, output: Any) -> None:
-        """What the model makes of its inputs is in their order, unless it was given another one as well."""
+        """Outputs are in the order of the inputs, unless the model was given a permutation as well."""
         if self._output is None and not self._over and not holds_order((args, kwargs, output)) and keeps_order(module):
             self._output = output
 
@@ -140,12 +140,12 @@ class Alignments(CallSignal):
             return
         self._output = None
         self._over = not self._kept() or self._run.step + 1 >= _STEPS
-        # from the second epoch on there is nothing new, and no order
+        # the second epoch has no new samples, and another order
         self._over = self._over or self._run.step + 1 == self._run.trace.batches
         self._over = self._over or sum(len(s.inputs) for s in self._names.seen) >= _SAMPLES
 
     def _kept(self) -> bool:
-        """False where inputs and targets are not fields of the batch, in whatever order."""
+        """False if inputs and targets are not fields of the batch, in any order."""
         if self._input is None or self._target is None:
             return False
         (target, classes), names = self._target, self._names
@@ -155,7 +155,7 @@ class Alignments(CallSignal):
             return False
         others = {n: rows for n, rows in self._fields.items() if n != found}
         origin = names.inputs or next((n for n, rows in others.items() if _same_rows(rows, self._input)), "")
-        rows = others.get(origin, self._input)  # where it was transformed on the way, it is taken to be in order
+        rows = others.get(origin, self._input)  # an input that was transformed is assumed to be in order
         names.inputs, names.targets, names.classes = origin, found, classes
         if names.seen and names.seen[0].inputs.shape[1] != self._input.shape[1]:
             return False
@@ -179,7 +179,7 @@ class Alignments(CallSignal):
         inputs = _joined(s.inputs for s in names.seen)
         targets = _joined(s.targets for s in names.seen)
         crossed = [s.crossed for s in names.seen]
-        if all(crossed):  # in every batch: a rare mixture of samples may look like that once
+        if all(crossed):  # in every batch: samples mixed on purpose may look like this once
             kind = "classes" if names.classes else "values"
             count, order = sum(each or 0 for each in crossed), "its place in the batch"
             return Alignment(
@@ -201,7 +201,7 @@ class Alignments(CallSignal):
         return found
 
     def _others(self, teller: Teller, inputs: Tensor, targets: Tensor) -> Iterator[tuple[float, str, str]]:
-        """Other orders, with their scores: of the batch before the step touched it, then of the data."""
+        """Other orders, with their scores: that of the batch before the step changed it, then that of the dataset."""
         names = self._names
         given_inputs = _joined(s.batch_inputs for s in names.seen)
         given_targets = _joined(s.batch_targets for s in names.seen)
@@ -231,7 +231,7 @@ class Alignments(CallSignal):
                 if time.monotonic() - began > _READING:
                     break
             fields = {name: _rows(t) for name, t in tensors(collate(samples)) if _fits(t, len(samples))}
-        except Exception:  # whatever the user's dataset does not like about being read in order
+        except Exception:  # the user's dataset may not allow reading in order
             return None
         finally:
             put_back()
@@ -244,7 +244,7 @@ class Alignments(CallSignal):
 
 
 def _moved(teller: Teller, targets: Tensor, classes: bool, sizes: list[int]) -> Iterator[tuple[float, str, str]]:
-    """Targets moved by a few samples, in the whole and within each batch, and in reverse."""
+    """Targets shifted by a few samples, overall and within each batch, and in reverse."""
     for lag in _LAGS:
         moved = targets.roll(-lag, 0)
         if not teller.hangs_together(abs(lag)) and not teller.holds(moved):
@@ -262,7 +262,7 @@ def _moved(teller: Teller, targets: Tensor, classes: bool, sizes: list[int]) -> 
 
 
 def _crossed(inputs: Tensor, targets: Tensor, batch_inputs: Tensor, batch_targets: Tensor) -> int:
-    """How many samples of a step do not have the target that they have in the batch, nor an equal one."""
+    """How many samples of a step have a target that differs from theirs in the batch."""
     own: dict[bytes, set[bytes]] = {}
     for row, target in zip(batch_inputs.numpy(), batch_targets.numpy(), strict=True):
         own.setdefault(row.tobytes(), set()).add(target.tobytes())
@@ -282,7 +282,7 @@ def _is_plain(score: float, base: float, samples: int, classes: bool) -> bool:
 
 
 def _fits(tensor: Tensor, size: int) -> bool:
-    """Plain numbers, a row per sample."""
+    """Plain numbers, one row per sample."""
     plain: bool = tensor.layout == torch.strided and not tensor.is_complex() and tensor.dtype != torch.bool
     return plain and tensor.ndim > 0 and tensor.shape[0] == size and tensor.numel() > 0
 
@@ -292,7 +292,7 @@ def _rows(tensor: Tensor) -> Tensor:
 
 
 def _same_rows(rows: Tensor, others: Tensor) -> bool:
-    """The same samples, in whatever order."""
+    """Whether these are the same samples, in any order."""
     if rows.shape != others.shape:
         return False
     weights = torch.randn(rows.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -1,7 +1,7 @@
-"""Whether a step computes in the batches of a loader of the user's own that hands out views of what it holds.
+"""Whether a step computes in place in the batches of a user-written loader that hands out views of its own tensors.
 
-A list may stand for a loader that makes its batches anew, and what a DataLoader collates is a copy. Slices of tensors
-that an object keeps are the data themselves: `x += noise` is there in the next epoch, too.
+A list may stand in for a loader that creates new batches, and a DataLoader collates copies. But slices of tensors that
+an object keeps are the data themselves: the effect of `x += noise` is still there in the next epoch.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from ...source.authorship import package_of
 from ...source.places import user_place
 from .stored_data import put_back_random_numbers
 
-#: Two steps that do so, and one that is given the first batch again. By judgement: twice is no accident.
+#: Two steps that do so, and one that gets the first batch again. By judgement: 2, as twice is not an accident.
 _STEPS = 2
-#: A change that is no rounding, relative to the batch. By judgement: rounding is 1e-7 in float32.
+#: A change beyond rounding, relative to the batch. By judgement: rounding is 1e-7 in float32.
 _CLEAR = 1e-3
-#: The least size of a batch, so that one of zeros has a limit, too: below any value that matters (1e-12).
+#: Smallest assumed size of a batch, so that one of zeros has a limit, too: below any value that matters (1e-12).
 _NO_ZERO = 1e-12
-#: Among these the first one has to come again. By judgement: more than twice the steps that any check takes.
+#: Within so many batches the first has to come again. By judgement: more than twice the steps of any check.
 _MOST_BATCHES = 512
-#: Computing with what is there. Whoever sets values (`copy_`, `x[i] = y`) may mean to keep them: chains, averages.
+#: Functions that compute with the old values. Code that sets new ones (`copy_`, `x[i] = y`) may intend to keep them:
+#: chains, averages.
 _COMPUTES = {
     *("add_", "sub_", "mul_", "div_", "__iadd__", "__isub__", "__imul__", "__itruediv__", "addcmul_", "addcdiv_"),
     *("subtract_", "multiply_", "divide_", "true_divide_", "lerp_", "pow_"),
@@ -47,9 +48,9 @@ class BatchWrites(Signal):
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        #: The attributes by the memory that they are in.
+        #: The loader's attributes by memory address.
         self._held: dict[int, str] = {}
-        #: The first batch as its step left it, by name.
+        #: The tensors of the first batch as its step left them, by name.
         self._left: dict[str, tuple[Tensor, Tensor]] = {}
         self._open = ExitStack()
         self._sums: _Sums | None = None
@@ -73,16 +74,16 @@ class BatchWrites(Signal):
         return batch if again is None else again
 
     def _read_again(self) -> Any:
-        """The first batch as the loader itself hands it out, if that is how the step left it; a buffer is refilled."""
+        """The first batch read from the loader again, if it is as the step left it; a buffer would be refilled."""
         feed = self._run.feed
-        assert feed is not None  # it held something when the run began
+        assert feed is not None  # it held tensors when the run began
         try:
             with put_back_random_numbers():
                 for batch in islice(iter(feed.source), _MOST_BATCHES):
                     given = dict(tensors(batch))
                     if all(name in given and _same(given[name], *left) for name, left in self._left.items()):
                         return batch
-        except Exception:  # a loader that cannot be read twice at a time tells nothing
+        except Exception:  # a loader that does not support two readers proves nothing
             return None
         return None
 
@@ -96,7 +97,7 @@ class BatchWrites(Signal):
             self._open.callback(register_module_forward_pre_hook(self._forward_begins).remove)
 
     def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
-        """What is written from now on may depend on what a model gives: memory of some kind, which is meant."""
+        """Writes from now on may depend on a model's output: some kind of memory, which is intended."""
         self._look()
 
     def step_ends(self) -> None:
@@ -138,7 +139,7 @@ class BatchWrites(Signal):
 
 
 class _Sums(TorchFunctionMode):
-    """The lines that compute in these tensors."""
+    """Finds the lines that compute in place in these tensors."""
 
     def __init__(self, given: list[Tensor]) -> None:
         super().__init__()
@@ -155,7 +156,7 @@ class _Sums(TorchFunctionMode):
 
 
 def _held_by(source: Any) -> dict[int, str]:
-    """Float tensors of an iterable object of the user's own class."""
+    """Float tensors of an iterable object whose class the user wrote."""
     if isinstance(source, (DataLoader, Dataset, Tensor, list, tuple, dict)) or not hasattr(source, "__dict__"):
         return {}
     if not hasattr(type(source), "__iter__") or hasattr(type(source), "__next__"):
@@ -172,6 +173,6 @@ def _same(tensor: Tensor, first: Tensor, left: Tensor) -> bool:
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    """Rows of values. One value per sample may be a weight or a priority that is meant to change."""
+    """Rows of several values. A single value per sample may be a weight or a priority that is meant to change."""
     plain = tensor.layout == torch.strided and tensor.is_floating_point() and not tensor.is_inference()
     return plain and tensor.ndim > 1 and tensor.numel() > 0 and not tensor.requires_grad

@@ -1,8 +1,8 @@
-"""Whether a step blanks values in the very batch that the data keep, and that it then compares its output with.
+"""Whether a step blanks values in the batch of the data itself, and then compares the output with that batch.
 
-A batch of a loader is a copy, and a step may do with it as it likes. One of a list is the data themselves: what was set
-to 0 there is gone in the next epoch. Only where the same tensor is the model's input and the target of the loss is
-that told: `noisy = x` is no copy, and there is nothing left to learn from.
+A batch from a loader is a copy, and a step may change it freely. A batch from a list is the data themselves: values set
+to 0 there are lost for the next epoch. This is reported only if the same tensor is both the model's input and the
+target of the loss: `noisy = x` is not a copy, and nothing is left to learn from.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from .stored_data import Writes
 
-#: Two steps that do so, and one that is given the first batch again, as it was left. By judgement: twice is no
+#: Two steps that do so, and one that gets the first batch again, as it was left. By judgement: 2, as twice is not an
 #: accident.
 _STEPS = 2
 #: Share of the values that one step blanks. By judgement: a hundredth at each visit is half of the data after 70
 #: epochs.
 _CLEAR = 0.01
-#: Nodes of the graph in which the target is looked for. By judgement: the target stands near the loss.
+#: Nodes of the graph that are searched for the target. By judgement: 64, as the target is near the loss.
 _MOST_NODES = 64
 
 
@@ -71,7 +71,7 @@ class BlankedBatches(Signal):
             self._writes = self._open.enter_context(Writes([tensor for _, tensor, _ in self._given]))
 
     def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
-        """The first module that is called with one of them."""
+        """Finds the first module that is called with a blanked tensor."""
         for name, tensor, before in self._given:
             if any(_at(each) == tensor.data_ptr() for each in inputs):
                 share = _blanked(before, tensor.detach())
@@ -93,7 +93,7 @@ class BlankedBatches(Signal):
         self._given = [(found.name, tensor, tensor)]
 
     def backward_begins(self, roots: list[Tensor]) -> None:
-        """What was blanked has to be the target, too."""
+        """The blanked tensor has to be the target, too."""
         if self._run.step < _STEPS and len(self._found) == self._run.step + 1:
             written = {tensor.data_ptr() for _, tensor, _ in self._given}
             if not any(_at(target) in written for target in _targets(roots)):
@@ -115,19 +115,19 @@ class BlankedBatches(Signal):
 
 
 def _at(thing: Any) -> int | None:
-    """Where its values lie; sparse tensors have no such place."""
+    """The address of its values; sparse tensors have none."""
     return thing.data_ptr() if isinstance(thing, Tensor) and thing.layout == torch.strided else None
 
 
 def _blanked(before: Tensor, after: Tensor) -> float:
-    """Share of the values that were set to one and the same value; 0 where anything else was written."""
+    """Share of the values that were set to one and the same value; 0 if anything else was written."""
     changed = before != after
     values = after[changed]
     return float(changed.double().mean()) if values.numel() and bool((values == values[0]).all()) else 0.0
 
 
 def _targets(roots: list[Tensor]) -> list[Tensor]:
-    """What loss functions near the end of the graph keep as their target."""
+    """The targets that loss functions near the end of the graph have saved."""
     found: list[Tensor] = []
     nodes = [root.grad_fn for root in roots]
     for _ in range(_MOST_NODES):
@@ -136,7 +136,7 @@ def _targets(roots: list[Tensor]) -> list[Tensor]:
             break
         try:
             target = getattr(node, "_saved_target", None)
-        except RuntimeError:  # it was written into since, which backward() will say itself
+        except RuntimeError:  # it was written into since then: backward() itself will complain
             target = None
         if isinstance(target, Tensor):
             found.append(target)

@@ -38,9 +38,10 @@ def _field(name: str, tensor: Tensor) -> FieldRecord:
 
 
 class Fields(Signal):
-    """The first batch, and every later one that holds something that is not finite.
+    """The first batch, and every later one that holds values that are not finite.
 
-    Of a watched loop that is what the first module of a step was called with: what others get is looked at as well.
+    In a watched test, the batch is what the first module of a step was called with; inputs of other modules are
+    examined as well.
     """
 
     NAME, COST = "fields", Cost.CLOSE

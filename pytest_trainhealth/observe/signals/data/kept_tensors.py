@@ -1,4 +1,4 @@
-"""Buffers and other tensors that modules of the user's own keep, and how far they are from where they began."""
+"""Buffers and other tensors that the user's own modules keep, and how far they are from where they began."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class KeptTensors(Signal):
 
 
 def kept_by(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Floats that classes of the user's own keep beside their parameters. What libraries keep is their business."""
+    """Float tensors that the user's own classes keep in addition to parameters. Those of libraries do not count."""
     for path, module in model.named_modules():
         if package_of(type(module)) != "user":
             continue

@@ -1,6 +1,6 @@
-"""How well targets can be told from inputs: kernel ridge regression, each sample left out of its own prediction.
+"""How well inputs predict targets: kernel ridge regression, with each sample left out of its own prediction.
 
-The left-out predictions of a linear smoother need one matrix for all orders of the targets that are tried.
+With a linear smoother, one matrix gives the left-out predictions for every order of the targets that is tried.
 """
 
 from __future__ import annotations
@@ -10,23 +10,24 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-#: Of the classes, and of the variance: beyond these a constant answer does as well. By judgement: of 48 samples fewer
-#: than 10 are left to be told.
+#: Share of samples in one class: beyond this a constant answer does as well. By judgement: of 48 samples fewer than 10
+#: are left to predict.
 _MOST_IN_ONE_CLASS = 0.8
-#: Classes for each sample. By judgement: with fewer than 4 samples of a class nothing is left to learn it from.
+#: Classes per sample. By judgement: with fewer than 4 samples of a class there is too little to learn it from.
 _MOST_CLASSES = 0.25
-#: Sizes at which this is done in milliseconds. By judgement: by sqrt(2 / 256), random columns keep squared distances
-#: within 9 %.
+#: Columns after random projection, few enough to take milliseconds. By judgement: 256 random columns keep squared
+#: distances within sqrt(2 / 256) = 9 %.
 _COLUMNS = 256
-#: Columns at either end that are looked at one by one. By judgement: a series is continued at its ends.
+#: Columns at either end that are examined one by one. By judgement: 32, as a series is continued at its ends.
 _ENDS = 32
-#: Different tokens that are counted. By judgement: more are no vocabulary of a test.
+#: Most different tokens that are counted. By judgement: a test has no larger vocabulary than 4,096.
 _MOST_TOKENS = 4096
-#: Of the mean of the diagonal. By judgement: enough for a kernel of few samples, little beside what it explains.
+#: Relative to the mean of the diagonal. By judgement: enough for a kernel of few samples, little compared with what it
+#: explains.
 _RIDGE = 0.1
-#: Correlation of samples some places apart: windows of a series. By judgement: among 64 columns of 48 random samples
-#: the largest is 0.52 by median (0.66 at most in 200 draws), of 256 samples 0.23 (0.31); too much only means that
-#: nothing is said.
+#: Correlation of samples some positions apart: windows of a series. By judgement: among 64 columns of 48 random samples
+#: the largest is 0.52 by median (0.66 at most in 200 draws), of 256 samples 0.23 (0.31); exceeding it only means that
+#: nothing is reported.
 _ALIKE = 0.6
 #: Correlation of a single column with the target. By judgement: among 64 random columns of 48 samples the largest is
 #: 0.37 by median, and 0.55 at most in 200 draws.
@@ -34,7 +35,7 @@ _TOLD_BY_ONE = 0.75
 
 
 class Teller:
-    """For one set of inputs, a row per sample. Of `tokens` it counts which ones a sample holds."""
+    """Predicts targets from one set of inputs, a row per sample. For `tokens`, it counts those that a sample holds."""
 
     def __init__(self, inputs: Tensor, tokens: bool = False) -> None:
         self.columns = inputs if inputs.shape[1] <= 2 * _ENDS else torch.cat([inputs[:, :_ENDS], inputs[:, -_ENDS:]], 1)
@@ -45,21 +46,21 @@ class Teller:
         self._smoothers = [_left_out(kernel) for kernel in _kernels(rows)]
 
     def score(self, targets: Tensor, classes: bool) -> float:
-        """The accuracy, or the share of the variance that is explained; the better of two kernels."""
+        """The accuracy, or the explained share of the variance; the better of two kernels."""
         return max(_score(smooth, targets, classes) for smooth in self._smoothers)
 
     def hangs_together(self, lag: int) -> bool:
-        """Samples so far apart share values (windows of a series) or are alike: their order is no accident."""
+        """Samples `lag` apart share values (windows of a series) or are similar: their order matters."""
         ahead, behind = self.columns[lag:], self.columns[:-lag]
         return bool((_standard(ahead).T @ _standard(behind) / len(ahead)).abs().max() > _ALIKE)
 
     def holds(self, targets: Tensor) -> bool:
-        """One column alone tells the target: inputs that go on where a target left off (a series in pieces)."""
+        """A single column predicts the target: inputs continue where a target ended (a series in pieces)."""
         return bool((_standard(self.columns).T @ _standard(targets) / len(targets)).abs().max() > _TOLD_BY_ONE)
 
 
 def chance(targets: Tensor, classes: bool) -> float | None:
-    """What a constant answer would score. None where that is nearly all there is to get."""
+    """The score of a constant answer. None if nothing can score much more."""
     if not classes:
         return 0.0 if float(targets.std(0).min()) > 0 else None
     counts = torch.unique(targets, return_counts=True)[1]

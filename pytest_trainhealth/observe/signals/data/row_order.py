@@ -1,4 +1,4 @@
-"""Whether the rows of an output belong to the rows of the input. Where they may not, order proves nothing."""
+"""Whether the rows of an output belong to the rows of the input. If they may not, their order proves nothing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from ....tensors.batches import tensors
 
-#: Functions by which a model may put its samples in another order.
+#: Functions with which a model may reorder its samples.
 _REORDER = {"sort", "argsort", "topk", "randperm", "shuffle", "sorted"}
 
 
 def keeps_order(model: nn.Module) -> bool:
-    """No part of it calls by name what might reorder samples."""
+    """No part of the model calls a function, by name, that might reorder samples."""
     for module in model.modules():
         code = getattr(getattr(type(module), "forward", None), "__code__", None)
         if code is None or _REORDER.intersection(code.co_names):
@@ -23,7 +23,7 @@ def keeps_order(model: nn.Module) -> bool:
 
 
 def holds_order(values: Any) -> bool:
-    """A permutation is among the values, with which rows can be put back in their places."""
+    """Among the values is a permutation, which can restore the order of rows."""
     return any(_is_order(tensor) for _, tensor in tensors(values))
 
 
@@ -35,7 +35,7 @@ def _is_order(tensor: Tensor) -> bool:
 
 
 def same_rows(output: Any, values: Tensor, rows: int) -> bool:
-    """The values are what the model has put out, row by row."""
+    """The values are the model's output, row by row."""
     found = next((t for _, t in tensors(output) if t.ndim and len(t) == rows), None)
     if found is None or found.numel() != values.numel() or len(values) != rows:
         return False

@@ -1,4 +1,4 @@
-"""Whether a sample is another one each time that it is read. It is read again only where the store has changed."""
+"""Whether a sample differs each time it is read. It is read again only if the stored data have changed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ...run.signal import Cost, Signal
 from ...source.places import place_of
 from .stored_data import Stored, Writes, dataset_of, put_back_random_numbers, stored_in
 
-#: How often a sample is shown, once it is known that something writes into the store. By judgement: three readings tell
-#: a change that goes on from one that happened once.
+#: How often a sample is read once it is known that something writes into the stored data. By judgement: three readings
+#: tell a change that goes on from one that happened once.
 _READS = 3
-#: Other samples that are read in between. By judgement: 3 are enough to fill a buffer that is shared.
+#: Other samples that are read in between. By judgement: 3 are enough to fill a shared buffer.
 _BETWEEN = 3
-#: A change that is no rounding, relative to the sample. By judgement: rounding is 1e-7 in float32.
+#: A change beyond rounding, relative to the sample. By judgement: rounding is 1e-7 in float32.
 _CLEAR = 1e-3
-#: The least size of a sample, so that one of zeros has a limit, too: below any value that matters (1e-12).
+#: Smallest assumed size of a sample, so that one of zeros has a limit, too: below any value that matters (1e-12).
 _NO_ZERO = 1e-12
 
 
@@ -51,7 +51,7 @@ class Samples(Signal):
 
 
 def _read_again(dataset: Any, changed: list[Stored], again: Callable[[], None]) -> SampleChange | None:
-    """The same sample with the same random numbers: twice from the same store, then with others read in between."""
+    """Reads one sample with the same random numbers: twice from the same data, then with others read in between."""
     before = [Stored(s.name, s.values) for s in changed]
     writes = Writes([s.values for s in changed])
 
@@ -69,13 +69,13 @@ def _read_again(dataset: Any, changed: list[Stored], again: Callable[[], None]) 
         put_back()
         found = [read()]
         if _differ(first, found[0]):
-            return None  # it changes of itself: a schedule, or random numbers of its own
+            return None  # it changes by itself: a schedule, or its own random numbers
         for _ in range(_READS - 1):
             for _ in range(_BETWEEN):
                 dataset[0]  # goes on with other random numbers
             found.append(read())
         culprit = sorted({stored.name for stored in before if stored.changed})
-    except Exception:  # a sample that cannot be read by itself tells nothing
+    except Exception:  # a sample that cannot be read by itself proves nothing
         return None
     finally:
         put_back()
@@ -95,7 +95,7 @@ def _as_tensors(sample: Any) -> Any:
 
 
 def _differ(one: list[Tensor], other: list[Tensor]) -> bool:
-    """Some tensor of the sample changed by more than rounding."""
+    """Whether any tensor of the sample changed by more than rounding."""
     for first, second in zip(one, other, strict=False):
         if first.shape == second.shape:
             change, size = norms([second.double() - first.double(), first.double()])

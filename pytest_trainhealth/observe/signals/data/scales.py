@@ -1,4 +1,4 @@
-"""How large the numbers are that meet the first weights, and those that the output is compared with; at step 0."""
+"""How large the values are that the first weights multiply, and those that the output is compared with; at step 0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OUTLYING = 30.0
 
 
 class Scales(CallSignal):
-    """A tensor is known by its memory, so that a view of a batch's field still is that field."""
+    """Tensors are recognised by their memory, so that a view of a batch's field still counts as that field."""
 
     NAME, COST = "scales", Cost.CLOSE
 
@@ -28,7 +28,7 @@ class Scales(CallSignal):
         super().__init__(run)
         self._names: dict[int, str] = {}
         self._weighed: set[int] = set()
-        self._batch: list[Tensor] = []  # kept, so that no other tensor gets their memory
+        self._batch: list[Tensor] = []  # kept alive, so that no other tensor gets their memory
 
     def wanted(self) -> bool:
         return self._run.step == 0
@@ -48,7 +48,7 @@ class Scales(CallSignal):
                 self._meets_weights(args[0], result, module)
         elif name in COMPARING and (target := target_of(args)) is not None:
             field = self._names.get(target.untyped_storage().data_ptr(), "")
-            if field or name.endswith("loss"):  # a difference with anything else may be anything
+            if field or name.endswith("loss"):  # a difference from any other tensor need not be a loss
                 self._note(target, field or f"the target of {name}", target=True)
 
     def _note_weight(self, name: str, weight: Any) -> None:
@@ -66,7 +66,7 @@ class Scales(CallSignal):
         memory = given.untyped_storage().data_ptr()
         if memory not in self._weighed:
             self._note(given, self._names.get(memory, "") or f"the input of {module}")
-        # behind frozen weights no gradient flows either, but what comes out of them is no input
+        # the output of frozen weights has no gradient either, but it is not an input
         for tensor in result if isinstance(result, tuple) else (result,):
             if isinstance(tensor, Tensor) and not tensor.requires_grad:
                 self._weighed.add(tensor.untyped_storage().data_ptr())
@@ -80,7 +80,7 @@ class Scales(CallSignal):
             if not bool(torch.isfinite(values).all()):
                 return
             sizes, usual = sample_sizes(values)
-            kept = values[sizes <= _OUTLYING * usual]  # a single sample must not pass for the scale of all
+            kept = values[sizes <= _OUTLYING * usual]  # a single sample must not set the scale of all
             mean, std = feature_statistics(kept if kept.numel() else values)
             record = ScaleRecord(
                 name=name,
@@ -111,14 +111,14 @@ def is_plain(value: Any) -> bool:
 
 
 def sample_sizes(values: Tensor) -> tuple[Tensor, float]:
-    """The largest value of each sample, and that of the median one among those that are not all 0."""
+    """The largest value of each sample, and the median of these over samples that are not all 0."""
     sizes = values.flatten(1).abs().amax(1) if values.ndim > 1 else values.abs()
     some = sizes[sizes > 0]
     return sizes, float(some.median()) if some.numel() else 1.0
 
 
 def target_of(args: tuple[Any, ...]) -> Tensor | None:
-    """Of two tensors that are compared, the one that is not computed with weights."""
+    """Of two tensors that are compared, the one that was not computed with weights."""
     if len(args) < 2 or not isinstance(args[0], Tensor) or not isinstance(args[1], Tensor):
         return None
     first: Tensor = args[0]
@@ -129,10 +129,10 @@ def target_of(args: tuple[Any, ...]) -> Tensor | None:
 
 
 def feature_statistics(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and spread per feature, shaped so that they can be taken off and divided by.
+    """Mean and spread per feature, shaped for subtracting and dividing.
 
-    Features lie along the second dimension (images) or the last (tables and sequences): along the one that explains
-    more of the spread. A lone dimension is one feature.
+    Features are in the second dimension (images) or the last (tables and sequences): the one that explains more of the
+    spread. A tensor with one dimension is one feature.
     """
     if values.ndim < 2 or values.shape[0] < 2:
         return values.mean().reshape([1] * values.ndim), values.std(correction=0).reshape([1] * values.ndim)

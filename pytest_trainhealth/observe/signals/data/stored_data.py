@@ -1,4 +1,4 @@
-"""What a dataset stores its samples in, and who writes into it."""
+"""The tensors and arrays in which a dataset stores its samples, and the lines that write into them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ....tensors.storage import memory_of
 from ...source.authorship import package_of
 from ...source.places import user_place
 
-#: Larger stores are not looked at: comparing and copying them would take too long. By judgement: 16 MB of float32.
+#: Larger datasets are not examined: comparing and copying them would take too long. By judgement: 16 MB of float32.
 _MOST_VALUES = 4_000_000
-#: In a list of samples. By judgement: a list of more is a large data set.
+#: Most samples in a list. By judgement: a list of more than 4,096 is a large dataset.
 _MOST_TENSORS = 4096
 
 
 class Stored:
-    """A tensor or array of a dataset's own that holds its samples, as it is now."""
+    """A tensor or array in which a dataset keeps its samples, with a copy of its present values."""
 
     def __init__(self, name: str, values: Any) -> None:
         self.name, self.values = name, values
@@ -50,7 +50,7 @@ class Stored:
 
 
 def dataset_of(data: Any) -> Any:
-    """The user's own dataset behind a loader that reads it in this process, or keeps its workers; None otherwise."""
+    """The user's own dataset, if its loader reads it in this process or has persistent workers; None otherwise."""
     if not isinstance(data, DataLoader) or (data.num_workers and not data.persistent_workers):
         return None
     dataset: Any = data.dataset
@@ -62,7 +62,7 @@ def dataset_of(data: Any) -> Any:
 
 
 def stored_in(dataset: Any) -> list[Stored]:
-    """What has a row, or an item, for each sample."""
+    """The attributes that have one row, or one item, per sample."""
     size, found = len(dataset), []
     for name, held in vars(dataset).items():
         if isinstance(held, (Tensor, np.ndarray)) and held.ndim and len(held) == size:
@@ -82,7 +82,7 @@ def _is_plain(values: Any) -> bool:
 
 @contextmanager
 def put_back_random_numbers() -> Iterator[Callable[[], None]]:
-    """Hands out a function that makes the next numbers the same ones again."""
+    """Yields a function that rewinds all random numbers to where they are now; they are rewound at the end, too."""
     ours, pythons, numpys = torch.get_rng_state(), random.getstate(), np.random.get_state()
 
     def again() -> None:
@@ -97,7 +97,7 @@ def put_back_random_numbers() -> Iterator[Callable[[], None]]:
 
 
 class Writes(TorchFunctionMode):
-    """Remembers the line that last wrote into each of these."""
+    """Remembers the line that last wrote into each of these tensors."""
 
     def __init__(self, values: list[Any]) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """Whether an input keeps its target from one epoch to the next.
 
-Inputs and targets that are drawn by two loaders, or permuted twice, come together in another way in every epoch. What
-gives it away: the second epoch has the same inputs as the first and, counted over all, exactly the same targets. New
-labels that are drawn at every step (a smoke test's, an agent's actions) do not add up like that.
+Inputs and targets that are drawn by two loaders, or permuted separately, are paired differently in every epoch. The
+sign of this: the second epoch has the same inputs as the first and, overall, exactly the same targets. New labels that
+are drawn at every step (in a smoke test, or an agent's actions) do not add up like that.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ from ...run.signal import Cost, Signal
 from ...source.places import user_place
 from .row_order import holds_order, keeps_order, same_rows
 
-#: Samples of an epoch: fewer may be the same by accident, more are not waited for. By judgement: the same 48 as in
-#: alignment.
+#: Fewest samples of an epoch: fewer may be the same by accident. By judgement: the same 48 as in alignment.
 _FEWEST = 48
-#: That many. By judgement: an epoch of more does not come round within 62 steps anyway.
+#: Most samples of an epoch. By judgement: 4,096, as a longer one does not repeat within 62 steps anyway.
 _MOST = 4096
 #: The closer look takes 64 steps.
 _STEPS = 62
 #: Values of a row that are compared. By judgement: rows that agree in 4,096 values are the same.
 _VALUES = 4096
-#: Of what putting together anew by chance would change. By judgement: a loader that shuffles changes all of it, one
-#: that does not none.
+#: As a share of the pairs that random pairing would change. By judgement: a loader that shuffles changes all of them,
+#: one that does not changes none.
 _PLAIN = 0.5
 
 
@@ -66,7 +65,7 @@ class TargetPairing(Signal):
         self._hook_models()
 
     def step_begins(self, batch: object) -> None:
-        # a model that shows up while something is watched was called with this
+        # a model first seen in a watched test has just been called with this batch
         if self._hook_models() and self._run.feed is None and not self._inputs and not self._over:
             self._inputs = [t for _, t in tensors(batch)]
 
@@ -88,7 +87,7 @@ class TargetPairing(Signal):
     def _hook_models(self) -> bool:
         new = [m for m in self._run.models.values() if id(m) not in self._hooks and not self._over]
         for model in new:
-            if not isinstance(model, torch.jit.ScriptModule):  # which takes no hooks with keywords
+            if not isinstance(model, torch.jit.ScriptModule):  # does not support hooks with keywords
                 self._hooks[id(model)] = [
                     model.register_forward_pre_hook(self._called, with_kwargs=True),
                     model.register_forward_hook(self._returned),
@@ -123,13 +122,13 @@ class TargetPairing(Signal):
         rows = max((len(t) for t in self._inputs[:1] if t.ndim), default=0)
         readable = all(_readable(t) for t in (*self._inputs, target))
         if not rows or not readable or target.numel() % rows or not same_rows(self._output, output, rows):
-            self._stop()  # what the loss is given may be in another order than the inputs
+            self._stop()  # the loss may be given another order than that of the inputs
             return
-        # whatever else the models are given belongs to the input
+        # everything else that the models are given is part of the input
         keys = [b"".join(parts) for parts in zip(*(_rows(t, rows) for t in self._inputs), strict=True)]
         values = _rows(target.reshape(rows, -1), rows)
         if holds_order(target) or values == self._before:
-            self._stop()  # they say places in the batch (as in a contrastive loss), not what a sample is
+            self._stop()  # targets are positions in the batch (as in a contrastive loss), not properties of samples
             return
         self._before = values
         self._place = self._place or user_place()
@@ -142,7 +141,7 @@ class TargetPairing(Signal):
         now = self._epochs[-1]
         if key in now:
             if len(self._epochs) > 1 or len(now) < _FEWEST:
-                self._stop()  # drawn with replacement, or inputs that are not one of a kind
+                self._stop()  # drawn with replacement, or inputs that are not unique
                 return
             now = {}
             self._epochs.append(now)
@@ -172,7 +171,7 @@ def _readable(tensor: Tensor) -> bool:
 
 
 def _rows(tensor: Tensor, rows: int) -> list[bytes]:
-    """The bytes of each row, or for what has no row per sample the same for all."""
+    """A hash of the bytes of each row; a tensor without a row per sample gives the same for all."""
     tensor = tensor.detach()
     shared = not tensor.ndim or len(tensor) != rows
     flat = tensor.reshape(1 if shared else rows, -1)

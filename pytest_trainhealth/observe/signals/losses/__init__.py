@@ -1,1 +1,1 @@
-"""Signals about losses: which functions make up the loss, and what these are given."""
+"""Signals about losses: which functions make up the loss, and what they are called with."""

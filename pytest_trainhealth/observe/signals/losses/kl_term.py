@@ -1,7 +1,7 @@
-"""Recognises the KL term of a variational autoencoder by its values, in whatever order its formula is written.
+"""Recognises the KL term of a variational autoencoder by its values, however its formula is written.
 
-It is 0.5 * (mean^2 + var - log(var) - 1), a term for each latent. The squares and the positive tensors of a step are
-kept; what is summed up is held against each pair of them.
+It is 0.5 * (mean^2 + var - log(var) - 1), one term per latent. The squares and the positive tensors of a step are
+kept; a tensor that is summed up is compared with each pair of them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from torch import Tensor
 from ...calls.torch_calls import Call
 
 _REDUCES = {"sum", "mean"}
-#: What is summed up must have been added up itself: squares alone (an RMS norm) are not looked at.
+#: The terms must themselves be the result of one of these: squares alone (an RMS norm) are not examined.
 _ADDED_UP = ("Add", "Sub", "Rsub", "Mul", "Div", "Neg")
-#: Values of a term, and how many are compared. By judgement: fewer than 8 may agree by chance, 1,000 settle it.
+#: Fewest and most values that are compared. By judgement: fewer than 8 may agree by chance, 1,000 are conclusive.
 _FEWEST, _LOOKED_AT = 8, 1000
-#: The formula's terms stand closely together where a model is built, and all others are left behind. By judgement: two
-#: encoders of four terms.
+#: How many recent tensors are kept: the parts of the formula are computed close to one another. By judgement: 8, for
+#: two encoders with four parts each.
 _KEPT = 8
-#: In float32 the terms of a freshly made encoder (0.01 and less) differ by rounding of 1e-5 of their spread. To leave
-#: one part of the formula out changes them by at least `_PART`.
+#: In float32 the terms of a new encoder (0.01 and less) differ by rounding of 1e-5 of their spread. Leaving out one
+#: part of the formula changes them by at least `_PART`.
 _ACCURACY = 1e-2
-#: Of the spread of the whole: five times what rounding and `_ACCURACY` = 0.01 allow.
+#: As a share of the spread of the whole: five times what rounding and `_ACCURACY` = 0.01 allow.
 _PART = 0.05
 
 
@@ -36,7 +36,7 @@ class _Kept:
 
 
 class Divergences:
-    """KL divergences of diagonal Gaussians from the standard one, among what is summed up or averaged."""
+    """Finds KL divergences of diagonal Gaussians from the standard one among tensors that are summed up or averaged."""
 
     def __init__(self) -> None:
         self._squares: deque[_Kept] = deque(maxlen=_KEPT)
@@ -47,7 +47,7 @@ class Divergences:
         self._variances.clear()
 
     def note(self, call: Call) -> None:
-        """After each call."""
+        """To be called after each torch call."""
         if not isinstance(call.result, Tensor) or not call.result.is_floating_point():
             return
         first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
@@ -65,7 +65,7 @@ class Divergences:
             self._variances.append(kept)
 
     def times(self, call: Call) -> float | None:
-        """How many times the divergence `call` sums up or averages (-1: its negative); None if it is something else."""
+        """By which factor the divergence that `call` sums up is multiplied (-1: its negative); None if it is none."""
         if call.name not in _REDUCES or not self._squares:
             return None
         terms = call.args[0]

@@ -1,4 +1,4 @@
-"""What loss functions are given at the first steps, and how much of their value backward() is called on."""
+"""What loss functions are called with at the first steps, and how much each contributes to the final loss."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .kl_term import Divergences
 from .policy_reward import is_rewarded
 from .tensor_summary import count_invalid, given_by, terms
 
-#: More than this in one step tells nothing new. By judgement: 64 calls are more than any loss has kinds of terms.
+#: Most calls recorded in one step. By judgement: 64 are more than any loss has kinds of terms.
 _MOST = 64
-#: Of the largest: shares of the same size, which float32 gives to six digits. By judgement.
+#: Relative to the largest: shares count as equal within this. By judgement: float32 has six digits.
 _EVEN = 1e-4
-#: What parts add up to, beside the whole loss, relative and absolute. By judgement: six digits of float32, three of
-#: float16.
+#: How far the sum of the parts may differ from the whole loss, relatively. By judgement: float32 has six digits,
+#: float16 three.
 _SAME = 1e-3
-#: The absolute part: a loss that is 0 but for rounding. By judgement, 1e-9.
+#: The same absolutely: a loss that is 0 except for rounding. By judgement, 1e-9.
 _NO_LOSS = 1e-9
-#: Of the largest target: as much outside of the range of an activation is rounding (float16: 1e-3).
+#: Relative to the largest target: up to this far outside the range of an activation is rounding (float16: 1e-3).
 _BEYOND_ROUNDING = 1e-3
 #: Against division by 0 and the like, so far below any target that the value does not matter (1e-12).
 _NO_ZERO = 1e-12
@@ -39,7 +39,7 @@ _NO_ZERO = 1e-12
 
 @dataclass
 class _Difference:
-    #: Kept, so that its id stays its own.
+    #: Kept alive, so that no other tensor gets its id.
     result: Tensor
     input: Tensor
     target: Tensor
@@ -48,11 +48,11 @@ class _Difference:
 
 @dataclass
 class _Value:
-    """What a call gave, whose share in the loss is still to be found."""
+    """The result of a call whose share in the loss is not known yet."""
 
     record: LossCall
     result: Tensor
-    #: To be made large, and what was multiplied into it.
+    #: Whether it is meant to become large (a reward), and the tensor it was multiplied by.
     large: bool = False
     factor: Tensor | None = None
     #: What it adds to the loss.
@@ -62,7 +62,7 @@ class _Value:
         chosen = share[share != 0]
         even = bool(chosen.numel()) and float(chosen.max() - chosen.min()) <= _EVEN * float(chosen.abs().max())
         if share.numel() > 1 and not even:
-            return  # weights of its own for each sample
+            return  # each sample has its own weight
         share = share.double()
         weight = float((share if self.factor is None else share * self.factor).sum())
         together = float((share * self.result.double()).sum())
@@ -79,7 +79,7 @@ class LossCalls(CallSignal):
         self._outputs = Outputs()
         self._divergences = Divergences()
         self._imitations = Imitations(run, self._outputs)
-        #: What became of graph tensors by hand: a difference from a target, kept by its id.
+        #: Losses written by hand: differences from a target, by the id of the result.
         self._differences: dict[int, _Difference] = {}
         self._values: list[_Value] = []
         self._inside: set[str] = set()
@@ -122,7 +122,7 @@ class LossCalls(CallSignal):
                 self._function(call)
             elif call.error is None and isinstance(call.result, Tensor) and call.result.requires_grad:
                 if call.module not in self._inside or call.name in SOFTMAXES:
-                    self._by_hand(call)  # a layer has differences and products of its own
+                    self._by_hand(call)  # inside a layer, differences and products are not losses
                 self._imitations.note(call)
                 if not isinstance(call.args[0], nn.Parameter):
                     self._outputs.note(call, call.args[0], _place_of(call))
@@ -243,7 +243,7 @@ class LossCalls(CallSignal):
         try:
             with torch.enable_grad():
                 shares = torch.autograd.grad(roots[0], [v.result for v in values], retain_graph=True, allow_unused=True)
-        except RuntimeError:  # a graph that was freed, or one that cannot be gone through twice
+        except RuntimeError:  # a graph that was freed, or cannot be traversed twice
             return
         with torch.no_grad():
             root = float(roots[0])
@@ -262,7 +262,7 @@ def _place_of(call: Call) -> Any:
 
 
 def _chooses(call: Call) -> bool:
-    """One value of each row: `logp.gather(1, labels[:, None])`, `logp[range(n), labels]`."""
+    """Whether one value of each row is selected: `logp.gather(1, labels[:, None])`, `logp[range(n), labels]`."""
     if call.name == "gather":
         return True
     index = call.args[1] if call.name == "__getitem__" else None

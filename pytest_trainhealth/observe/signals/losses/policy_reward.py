@@ -1,7 +1,7 @@
-"""Log-probabilities times what was got for them: the objective of a policy, told by the names in the user's line.
+"""Log-probabilities times rewards: the objective of a policy, recognised by the names in the user's line.
 
-The same computation with a cost in the place of the reward has the opposite sign, so nothing but the name decides. It
-counts where the factor is that name alone, without a minus or anything else around it.
+The same computation with a cost instead of a reward needs the opposite sign, so only the name can decide. It counts
+only if the factor is just that name, without a minus or anything else around it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FEWEST = 8
 
 
 def is_rewarded(input: Tensor, factor: Tensor) -> bool:
-    """`input` has a graph, `factor` has none, and they are about to be multiplied."""
+    """For two tensors about to be multiplied: `input` has a graph, `factor` has none."""
     if input.numel() < _FEWEST or input.numel() != factor.numel() or float(input.max()) > 0:
         return False
     place = user_place()
@@ -29,7 +29,7 @@ def is_rewarded(input: Tensor, factor: Tensor) -> bool:
 def multiplies_by_reward(line: str) -> bool:
     try:
         tree = ast.parse(line.strip())
-    except SyntaxError:  # a part of a longer statement
+    except SyntaxError:  # only part of a longer statement
         return False
     products = (node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult))
     return any(_is_reward(side) for product in products for side in (product.left, product.right))

@@ -1,4 +1,4 @@
-"""A tensor that a loss function was given, as a record; and how much of the targets it can use."""
+"""Summarises a tensor that a loss function was given, and counts the targets that the function can use."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from ....records.loss_functions import BINARY, SIGNED
 from ....records.losses import LossCall, TensorSummary
 from ...calls.torch_calls import Call
 
-#: Values that are counted as different ones. By judgement: 1,000 tell classes from numbers.
+#: How many values are examined to count different ones. By judgement: 1,000 are enough to tell classes from numbers.
 _LOOKED_AT = 1000
-#: Beyond 1, or above 0 for logarithms, by rounding. By judgement: float16 has three digits, float32 seven.
+#: How far rounding may take a value beyond 1, or a logarithm above 0. By judgement: float16 has three digits, float32
+#: seven.
 _ROUNDING = 1e-4
-#: Of the sum of a row from 1. By judgement: a row of some hundred float16 values adds up to 1 within 1 %.
+#: How far the sum of a row may be from 1. By judgement: a row of some hundred float16 values adds up to 1 within 1 %.
 _SUM_TO_ONE = 1e-2
 
 

@@ -1,4 +1,4 @@
-"""Units that are zero for every sample, and bounded functions at their ends."""
+"""Units that are zero for every sample, and bounded functions that are saturated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...run.signal import Cost
 from ...source.places import user_place
 
 _RECTIFIERS = {"relu", "relu_", "relu6", "threshold", "hardtanh", "clamp_min"}
-#: where a bounded function has next to no slope: 1 % of its range from either end
+#: Where a bounded function has next to no slope: within 1 % of its range from either end.
 _ENDS = {"sigmoid": (0.01, 0.99), "sigmoid_": (0.01, 0.99), "tanh": (-0.98, 0.98), "tanh_": (-0.98, 0.98)}
 
 
@@ -47,7 +47,7 @@ class Activations(CallSignal):
 
 
 def _dead_share(output: Tensor) -> float:
-    """Channels come second in images and last in sequences: the smaller share is the one that is sure."""
+    """Channels are the second dimension in images and the last in sequences: the smaller share is certain."""
     silent = output == 0
     shares = []
     for dim in {1, output.ndim - 1}:

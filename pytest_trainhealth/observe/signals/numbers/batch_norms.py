@@ -1,4 +1,4 @@
-"""How many values per channel each BatchNorm in training mode takes its statistics from."""
+"""From how many values per channel each BatchNorm in training mode computes its statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...run.signal import Cost, Signal
 
 
 class BatchNorms(Signal):
-    """Hooked at every step, as it is the last and smallest batch of an epoch that does the harm."""
+    """Active at every step, because it is the last and smallest batch of an epoch that does the harm."""
 
     NAME, COST = "batch_norms", Cost.CLOSE
 

@@ -33,7 +33,7 @@ class Dropouts(CallSignal):
 
 
 def _dropped(given: Tensor, result: Tensor) -> float:
-    """Share of the values that are 0 now and were not before. (In place, what was before cannot be told.)"""
+    """Share of the values that are 0 now and were not before. (After dropout in place the old values are unknown.)"""
     lost = result == 0
     if given is not result and given.shape == result.shape:
         lost = lost[given != 0]

@@ -1,7 +1,8 @@
-"""Is everything still finite? The loss is read at every step, the rest at sampled ones: one pass over it is enough.
+"""Is everything still finite? The loss is read at every step, everything else at sampled steps, in a single pass.
 
-Gradients alone are no alarm: a loss scaler finds those that overflowed and skips the update, and the parameters stay
-finite. But one that skips update after update has halved its scale each time, and no scale is small enough for NaN.
+Gradients that are not finite are no alarm by themselves: a loss scaler detects overflow and skips the update, and the
+parameters stay finite. But one that skips update after update has halved its scale each time, and no scale is small
+enough for NaN.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ from ....tensors.norms import norms
 from ...run.events import Listener
 from ...run.run import Run
 
-#: In a row. A scale that starts at 65,536 and is halved each time is then below 0.02: not too large any more.
+#: Updates skipped in a row. A scale that starts at 65,536 and is halved each time is then below 0.02: no longer too
+#: large.
 ENDLESS = 22
 _STATISTICS = ("running_mean", "running_var")
 
 
 class Finiteness(Listener):
-    """What a run holds, looked at as often as it costs next to nothing."""
+    """Examines the state of a run, only as often as it costs next to nothing."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._skipped_in_a_row = 0
-        #: Buffers that were not finite when they were first met: masks of -inf, a best value so far.
+        #: Buffers that were not finite when first seen: masks of -inf, a best value so far.
         self._odd: dict[str, bool] = {}
 
     def run_begins(self) -> None:
@@ -51,7 +53,7 @@ class Finiteness(Listener):
         return self.of_state(moments=closely) if self._run.sampled or closely else None
 
     def of_state(self, *, moments: bool = True) -> NonFinite | None:
-        """Parameters first, then what was computed from them. Moments are twice as many, and can wait for the end."""
+        """Parameters first, then values computed from them. Moments are twice as many, and can wait until the end."""
         self._note_buffers()
         for held in (list(self._parameters()), list(self._buffers()), list(self._states()) if moments else []):
             for (name, tensor), size in zip(held, norms([tensor for _, tensor in held]), strict=True):
@@ -69,7 +71,7 @@ class Finiteness(Listener):
                 yield name, buffer
 
     def _states(self) -> Iterator[tuple[str, Tensor]]:
-        """What an optimizer keeps for a parameter, of the parameter's own shape: moments, not counters."""
+        """Optimizer state with the same shape as its parameter: moments, not counters."""
         for label, optimizer in self._run.optimizers.items():
             for name, parameter in self._run.parameters.items():
                 for key, value in optimizer.state.get(parameter, {}).items():

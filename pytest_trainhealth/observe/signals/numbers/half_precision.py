@@ -13,7 +13,7 @@ from ...run.signal import Cost
 from ...source.places import user_place
 
 _HALVES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
-#: An Inf that these write was asked for.
+#: An Inf written by one of these is intended.
 _FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "where", "new_full", "triu", "tril"}
 
 

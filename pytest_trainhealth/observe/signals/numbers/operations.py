@@ -21,7 +21,7 @@ class Operations(CallSignal):
         return self._run.step == 0
 
     def step_begins(self, batch: object) -> None:
-        if self.wanted():  # a criterion is a module too, but none of the model's
+        if self.wanted():  # a criterion is a module, too, but not part of the model
             for prefix, model in self._run.models.items():
                 paths = (full_path(prefix, path) for path, _ in model.named_modules())
                 self._paths.update(path or type(model).__name__ for path in paths)

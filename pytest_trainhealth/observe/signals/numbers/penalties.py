@@ -1,4 +1,4 @@
-"""Where the size of weights goes into the loss; at step 0."""
+"""Where the size of weights is added to the loss; at step 0."""
 
 from __future__ import annotations
 

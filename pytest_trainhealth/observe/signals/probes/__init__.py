@@ -1,1 +1,1 @@
-"""Signals from calling the models again: what the outputs depend on, and what leaks into them."""
+"""Signals that call the models again: what the outputs depend on, and what leaks into them."""

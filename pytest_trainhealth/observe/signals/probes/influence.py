@@ -1,4 +1,4 @@
-"""Which inputs have an influence on what a model puts out: arguments, columns of a table, channels of an image."""
+"""Which inputs influence a model's output: arguments, columns of a table, channels of an image."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ...source.places import place_of
 from .repeat_call import Leaf, NotRepeatable, Repeater
 
 _LABELS = ("y", "tgt", "idx")
-#: Of other weights under which an influence is looked for: the first turns signs round, and 2 more are by judgement.
+#: Seeds of other weights with which an influence is searched for: the first flips signs, and 2 more are by judgement.
 _SEEDS = (0, 1, 2)
-#: Of an image or a signal. By judgement: more than 16 are features, of which one may be of no use.
+#: Most channels of an image or a signal. By judgement: more than 16 are features, and one of them may be useless.
 _MOST_CHANNELS = 16
-#: More columns than this are no longer looked at one by one. By judgement: each of them takes a forward pass.
+#: Most columns that are tried one by one. By judgement: 64, as each takes a forward pass.
 _MOST_PARTS = 64
 
 
 def samples_in(repeater: Repeater, base: dict[str, Tensor]) -> int:
-    """The first dimension that inputs share with an output; 0 where no input has one."""
+    """The size of the first dimension that inputs share with an output; 0 if no input does."""
     outputs = {t.shape[0] for t in base.values() if t.ndim}
     leaves = repeater.call.leaves
     sizes = [leaf.tensor.shape[0] for leaf in leaves if leaf.tensor.ndim and not is_mask(leaf, leaves)]
@@ -36,9 +36,9 @@ def samples_in(repeater: Repeater, base: dict[str, Tensor]) -> int:
 def influences(
     repeater: Repeater, base: dict[str, Tensor], samples: int, targets: set[int]
 ) -> list[tuple[Leaf, InputRecord]]:
-    """One record for each input that has several values in this batch. Empty where no output could tell.
+    """One record for each input whose values vary in this batch. Empty if no output could show an influence.
 
-    `targets`: where the values lie that the losses were given.
+    `targets`: memory addresses of what the losses were given.
     """
     if not any(_is_number(t) and bool(torch.isfinite(t).any()) for t in base.values()):
         return []
@@ -73,12 +73,12 @@ def _is_input(leaf: Leaf, leaves: list[Leaf]) -> bool:
 
 
 def _is_judged(leaf: Leaf) -> bool:
-    """What a model is handed in a larger batch it may leave alone, and so it may what looks like a label."""
+    """A model may ignore what it gets as part of a larger batch, and anything that looks like a label."""
     return leaf.direct and not leaf.name.startswith("_") and leaf.name.lower() not in _LABELS
 
 
 def is_mask(leaf: Leaf, leaves: list[Leaf]) -> bool:
-    """Beside something to be masked: true and false, whole numbers that are all 0 or 1, or what is called a mask."""
+    """Next to an input to be masked: booleans, integers that are all 0 or 1, or anything called a mask."""
     if len(leaves) == 1:
         return False
     tensor = leaf.tensor
@@ -92,7 +92,7 @@ def is_constant(tensor: Tensor) -> bool:
 
 
 def _other_values(tensor: Tensor) -> list[Tensor]:
-    """One sample's values for all, twice: an output that sums over samples would not notice another order of them."""
+    """Two versions with one sample's values for all: an output that sums over samples ignores a mere reordering."""
     if tensor.shape[0] > 1:
         first = tensor[:1].expand_as(tensor)
         return [first, next(row[None].expand_as(tensor) for row in tensor if not torch.equal(row, tensor[0]))]
@@ -111,10 +111,10 @@ def _parts(leaf: Leaf) -> tuple[str, int]:
 
 
 def _has_none(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, others: list[Tensor]) -> bool:
-    """Not the slightest change of any output: as the weights are, in training mode, and with other weights."""
+    """No output changes in the slightest: with the weights as they are, in training mode, and with other weights."""
     try:
         return _changes_nothing(repeater, base, leaf, others)
-    except NotRepeatable:  # an answer all the same: it did not like the change
+    except NotRepeatable:  # raising is an answer, too: the model noticed the change
         return False
 
 
@@ -140,7 +140,7 @@ def _changes_nothing(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, ot
 
 
 def _ignored_parts(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, dim: int) -> tuple[int, ...]:
-    """Parts without a gradient are suspects; whether anything follows them is then tried out."""
+    """Parts without a gradient are suspects; a trial then shows whether any output depends on them."""
     suspects = [
         part for part in _without_gradient(repeater, leaf, dim) if not is_constant(leaf.tensor.select(dim, part))
     ]
@@ -187,7 +187,7 @@ def _same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 
 def forward_of(module: nn.Module) -> Place | None:
-    """The line of the user's source where forward() begins."""
+    """The line in the user's source where forward() begins."""
     code = getattr(getattr(type(module), "forward", None), "__code__", None)
     if code is None or is_library_file(code.co_filename):
         return None

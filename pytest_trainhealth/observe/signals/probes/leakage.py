@@ -14,37 +14,38 @@ from .influence import forward_of
 from .repeat_call import Leaf, NotRepeatable, Repeater
 from .sample_mixing import Step, operations
 
-#: Shares of a target that has to be the input one position on, and that may at most be the input at its own. By
-#: judgement: 1 but for a value in a hundred that is masked or rounded.
+#: Share of a target that has to equal the input one position later (or at the same position). By judgement: 1, except
+#: for one value in a hundred that is masked or rounded.
 _IS = 0.99
-#: That share. By judgement: a series that stays for nine steps of ten cannot tell next from same.
+#: Share of a target that may at most equal the input at the other position. By judgement: in a series that stays
+#: constant for nine steps of ten, next and same cannot be distinguished.
 _IS_NOT = 0.9
-#: Positions that are compared. By judgement: fewer than 8 agree by chance.
+#: Fewest positions that are compared. By judgement: fewer than 8 may agree by chance.
 _FEWEST = 8
-#: Positions of a sequence. By judgement: with 3 there is hardly a past and a future.
+#: Fewest positions of a sequence. By judgement: with 3 there is hardly a past and a future.
 _SHORTEST = 4
-#: Earlier outputs change by more than this share of later ones. Those of causal models change by less than 1e-6, those
-#: of models without a mask by 0.1 to 1.3.
+#: By how much earlier outputs change, as a share of the change of later ones. In causal models it is less than 1e-6, in
+#: models without a mask 0.1 to 1.3.
 _SEES = 1e-3
 
 
 @dataclass
 class _Predicted:
-    """An input of which the target is the next element, or the same."""
+    """An input whose next element, or the same element, is the target."""
 
     leaf: Leaf
     time: int
     shift: int
-    #: (samples, positions): where the loss looks.
+    #: (samples, positions): which of them the loss uses.
     counts: Tensor
 
 
 def leak(
     repeater: Repeater, base: dict[str, Tensor], targets: list[Tensor], run: Run, certain: bool = True
 ) -> tuple[LeakRecord | None, int]:
-    """What was found, and the number of inputs whose next element is the target.
+    """The leak, if any, and the number of inputs whose next element is the target.
 
-    `certain`: a loss was given these targets. What else is in a batch may be shifted before it is compared.
+    `certain`: a loss was given these targets. Other fields of a batch may be shifted before they are compared.
     """
     call = repeater.call
     predicted = [p for leaf in call.leaves for p in _predicted(leaf, targets)]
@@ -54,10 +55,10 @@ def leak(
             continue
         seen = _seen_from_before(repeater, base, each)
         if seen is None:
-            continue  # labels, that no output follows
+            continue  # labels, on which no output depends
         share, cut = seen
         if each.shift == 1 and share <= _SEES:
-            return None, len(predicted)  # of source and target of a translation, the one that counts
+            return None, len(predicted)  # in a translation, source and target are both inputs: this one counts
         length = each.leaf.tensor.shape[each.time]
         record = LeakRecord(
             call.kind,
@@ -73,7 +74,7 @@ def leak(
         if each.shift == 0 and share == 0 and _is_context_model(repeater, base, each):
             record.kind = "same"
             worst = worst or record
-        elif share > _SEES and (each.shift == 1 or _is_beside_another(each, call.leaves)):
+        elif share > _SEES and (each.shift == 1 or _has_companion(each, call.leaves)):
             where = _first_to_see(repeater, each, cut, run)
             if where is not None:
                 record.operation, record.module, record.place = where.name, where.module, where.place or record.place
@@ -81,9 +82,9 @@ def leak(
     return worst, len(predicted)
 
 
-def _is_beside_another(each: _Predicted, leaves: list[Leaf]) -> bool:
-    """Measurements at the same positions: what is to be said of them is not also to be copied. A model that is given
-    the sequence alone may have to rebuild it."""
+def _has_companion(each: _Predicted, leaves: list[Leaf]) -> bool:
+    """Another input has values at the same positions: then the model predicts from these, and should not copy. A model
+    that gets only the sequence itself may have to reconstruct it."""
     shape = each.leaf.tensor.shape
     return any(t.ndim == 3 and t.is_floating_point() and t.shape[:2] == shape for t in (x.tensor for x in leaves))
 
@@ -134,7 +135,7 @@ def _share(x: Tensor, y: Tensor, counts: Tensor, shift: int) -> float:
 
 
 def _by_position(output: Tensor, each: _Predicted) -> Tensor | None:
-    """The output as (samples, positions, ...), if it says something of each element."""
+    """The output as (samples, positions, ...), if it has something for each element."""
     values = each.leaf.tensor
     shape = tuple(values.shape[:2])
     if not output.is_floating_point() or output.ndim < 2:
@@ -151,7 +152,7 @@ def _by_position(output: Tensor, each: _Predicted) -> Tensor | None:
     else:
         return None
     if not values.is_floating_point() and found[0, 0].numel() <= int(values.max()):
-        return None  # hidden states, not scores of every token
+        return None  # hidden states, not scores for every token
     return found
 
 
@@ -163,7 +164,7 @@ def _other_elements(each: _Predicted, chosen: slice) -> Tensor:
 
 
 def _changes(repeater: Repeater, base: dict[str, Tensor], each: _Predicted, chosen: slice) -> Tensor | None:
-    """(samples, positions): how much outputs change with the chosen positions of the input."""
+    """(samples, positions): how much outputs change when the chosen positions of the input change."""
     after = repeater.run({each.leaf.name: _other_elements(each, chosen)})
     for name, before in base.items():
         one, other = _by_position(before, each), after.get(name)
@@ -174,7 +175,7 @@ def _changes(repeater: Repeater, base: dict[str, Tensor], each: _Predicted, chos
 
 
 def _seen_from_before(repeater: Repeater, base: dict[str, Tensor], each: _Predicted) -> tuple[float, int] | None:
-    """How much outputs up to a position change with what comes behind it, and the position. None where none change."""
+    """How much outputs up to a position depend on what comes after it, and that position. None if none change."""
     length = each.leaf.tensor.shape[each.time]
     worst: tuple[float, int] | None = None
     for cut in dict.fromkeys((length // 3, length // 2, length - 2)):
@@ -192,8 +193,8 @@ def _seen_from_before(repeater: Repeater, base: dict[str, Tensor], each: _Predic
 
 
 def _first_to_see(repeater: Repeater, each: _Predicted, cut: int, run: Run) -> Step | None:
-    """The operation behind which earlier positions know of later ones. None where a summary of the sequence is
-    handed back to every position, as autoencoders and encoders of a whole sentence do."""
+    """The operation after which earlier positions depend on later ones. None if a summary of the sequence is given to
+    every position, as in autoencoders and encoders of a whole sentence."""
     changes = {each.leaf.name: _other_elements(each, slice(cut + 1, None))}
     try:
         before, after = operations(repeater, {}, run), operations(repeater, changes, run)
@@ -203,7 +204,7 @@ def _first_to_see(repeater: Repeater, each: _Predicted, cut: int, run: Run) -> S
         return None
     length = each.leaf.tensor.shape[each.time]
     samples = each.leaf.tensor.shape[1 - each.time]
-    # beside another input, both may stand in one sequence, one behind the other
+    # with another input, both may be joined into one sequence, one after the other
     lengths = (length,) if each.shift == 1 else (length, 2 * length, 3 * length)
     first: Step | None = None
     for one, other in zip(before, after, strict=True):
@@ -225,12 +226,12 @@ def _first_to_see(repeater: Repeater, each: _Predicted, cut: int, run: Run) -> S
 
 
 def _is_wider(step: Step, given: Tensor, length: int) -> bool:
-    """What a convolution is given that was padded by hand: it has positions, and some more."""
+    """The input of a convolution that was padded by hand: it is a little longer than the sequence."""
     return "conv" in step.name and "transpose" not in step.name and given.ndim == 3 and given.shape[2] > length
 
 
 def _tells_earlier(before: Tensor, after: Tensor, length: int, samples: int, earlier: int, attends: bool) -> bool:
-    """A result of one element for each position (scores of all pairs have two such dimensions)."""
+    """A result with one element per position (scores of all pairs have two such dimensions)."""
     shape = list(before.shape)
     if before.ndim < 3 or samples not in shape[:2]:
         return False
@@ -245,7 +246,7 @@ def _tells_earlier(before: Tensor, after: Tensor, length: int, samples: int, ear
 
 
 def _is_context_model(repeater: Repeater, base: dict[str, Tensor], each: _Predicted) -> bool:
-    """Outputs follow the element at their own position and those before it."""
+    """Outputs depend on the element at their own position and on those before it."""
     length = each.leaf.tensor.shape[each.time]
     change = _changes(repeater, base, each, slice(length // 2, length // 2 + 1))
     if change is None:

@@ -1,7 +1,7 @@
-"""Does padding change what a model makes of real positions?
+"""Does padding change a model's output at real positions?
 
-Padding is told by a mask, by lengths, or by the `padding_idx` of an embedding. More of it is put behind the sequences;
-a model with a fixed number of positions gets another embedding of the padding instead.
+Padding is recognised by a mask, by lengths, or by the `padding_idx` of an embedding. The probe appends more of it to
+the sequences; a model with a fixed number of positions gets another embedding of the padding instead.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .influence import forward_of, is_mask
 from .repeat_call import Leaf, NotRepeatable, Repeater, Values
 from .sample_mixing import Step, operations
 
-#: Real positions change by more than this share of what another sample changes. Measured: masked encoders and packed
-#: sequences below 1e-6, attention to padding 0.037 and more, a recurrent net that runs on over it 0.04, a mean 0.19.
+#: How much real positions change, as a share of the change by another sample. Measured: masked encoders and packed
+#: sequences below 1e-6, attention to padding 0.037 and more, a recurrent net that runs over it 0.04, a mean 0.19.
 _SHARE = 0.01
-#: Where there are convolutions, which look into the padding at the edge: up to 0.012 (four of width 5, 12 positions).
-_SHARE_BESIDE_CONVOLUTIONS = 0.08
-#: One position in 4 at least is padding. By judgement: convolutions of usual width do not reach through a quarter of a
+#: The same with convolutions, which reach into the padding at the edge: up to 0.012 (four of width 5, 12 positions).
+_SHARE_WITH_CONVOLUTIONS = 0.08
+#: At least one position in 4 is padding. By judgement: convolutions of usual width do not reach across a quarter of a
 #: sequence.
 _PADDING = 4
-#: Of the largest value: a change that is no rounding, which is 1e-6 and less (see above).
+#: Relative to the largest value: a change beyond rounding, which is 1e-6 and less (see above).
 _CHANGED = 1e-3
-#: Attention that is written out ends in one of these; what has one row for each position may come after some shaping.
+#: Attention written by hand ends with one of these; the result with one row per position may come a few reshapes later.
 _ENDS_OF_ATTENTION = {
     *("matmul", "__matmul__", "bmm", "einsum"),
     *("reshape", "view", "flatten", "transpose", "permute", "contiguous", "linear"),
@@ -39,7 +39,7 @@ _ENDS_OF_ATTENTION = {
 
 @dataclass
 class _Padded:
-    """Sequences with padding behind them, and what says so."""
+    """Sequences with padding at the end, and the input that marks it."""
 
     leaf: Leaf
     #: (samples, positions)
@@ -53,13 +53,13 @@ class _Padded:
 
     @property
     def rows(self) -> Tensor:
-        """Samples with enough padding that convolutions do not reach its end."""
+        """Samples with so much padding that convolutions do not reach its end."""
         return (~self.real).sum(1) >= max(1, self.length // _PADDING)
 
 
 @dataclass
 class _Probe:
-    """What is changed: the inputs, or something inside while the call runs."""
+    """What is changed: the inputs, or something inside the model during the call."""
 
     changes: Values = field(default_factory=dict)
     inside: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -67,13 +67,13 @@ class _Probe:
 
 
 def padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tuple[PaddingRecord | None, int]:
-    """What other padding changes, and for how many inputs that could be seen."""
+    """What other padding changes, and for how many inputs this could be tested."""
     call, judged = repeater.call, 0
     worst: PaddingRecord | None = None
     seen: set[str] = set()
     for padded in (*_by_mask(call.leaves), *_by_length(call.leaves), *_by_embedding(repeater)):
         if padded.embedding is not None and padded.leaf.name in seen:
-            continue  # a mask is the better witness
+            continue  # a mask is more reliable
         probe, share = _tried(repeater, base, padded)
         if probe is None:
             continue
@@ -82,13 +82,13 @@ def padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tuple[Padd
         if share <= _SHARE or (worst is not None and worst.share >= share):
             continue
         before = operations(repeater, {}, run)
-        if share <= _SHARE_BESIDE_CONVOLUTIONS and any("conv" in s.name for s in before):
+        if share <= _SHARE_WITH_CONVOLUTIONS and any("conv" in s.name for s in before):
             continue
         first = _first_to_change(repeater, before, padded, probe, run)
         if first is not None and "conv" in first.name:
-            continue  # at the edge of a sequence convolutions see what lies behind it, and are expected to
+            continue  # convolutions reach beyond the end of a sequence, as expected
         if padded.told_by is None and not _is_attention(first, before, padded.length):
-            continue  # without a mask, reading padding of zeros may be meant; attending to it is not
+            continue  # without a mask, reading zeros as padding may be intended; attending to them is not
         worst = _record(repeater, base, padded, probe, share)
         worst.operation = first.name if first is not None else ""
         worst.place = (first.place if first is not None else None) or forward_of(call.module)
@@ -146,7 +146,7 @@ def _by_embedding(repeater: Repeater) -> Iterator[_Padded]:
 
 
 def _is_padding(real: Tensor, values: Tensor) -> bool:
-    """The other positions hold one value only, and lie behind the sequences."""
+    """The other positions hold a single value, and come after the sequences."""
     if not bool((~real).any()) or not bool(real[:, 0].all()):
         return False
     at_the_end = bool((real.long().diff(dim=1) <= 0).all())
@@ -155,10 +155,10 @@ def _is_padding(real: Tensor, values: Tensor) -> bool:
 
 
 def _longer(tensor: Tensor, real: Tensor, square: bool) -> Tensor:
-    """Twice as long: what is put behind is what padding holds at the end of the sample that has the most."""
+    """Twice as long: appended is the padding at the end of the sample that has the most of it."""
     most = int((~real).sum(1).argmax())
     longer = torch.cat([tensor, tensor[most, -1].expand_as(tensor)], 1)
-    if square and tensor.ndim > 2 and tensor.shape[2] == tensor.shape[1]:  # of all pairs of positions
+    if square and tensor.ndim > 2 and tensor.shape[2] == tensor.shape[1]:  # a mask for all pairs of positions
         longer = torch.cat([longer, longer[most, :, -1:].expand_as(longer)], 2)
     return longer
 
@@ -179,13 +179,13 @@ def _probes(repeater: Repeater, padded: _Padded) -> Iterator[_Probe]:
 
 @contextmanager
 def _other_padding(padded: _Padded) -> Iterator[None]:
-    """Padding is embedded like the first token of the first sequence."""
+    """Embeds padding like the first token of the first sequence."""
 
     def hook(embedding: nn.Embedding, args: tuple[Any, ...], output: Tensor) -> Tensor | None:
         tokens = args[0] if args else None
         if not isinstance(tokens, Tensor) or not torch.equal(tokens, padded.leaf.tensor):
             return None
-        with torch._C.DisableTorchFunction():  # not an operation of the model's own
+        with torch._C.DisableTorchFunction():  # not an operation of the model
             return torch.where(padded.real[..., None], output, output[0, 0])
 
     assert padded.embedding is not None
@@ -197,7 +197,7 @@ def _other_padding(padded: _Padded) -> Iterator[None]:
 
 
 def _tried(repeater: Repeater, base: dict[str, Tensor], padded: _Padded) -> tuple[_Probe | None, float]:
-    """The first probe that the model can be given, and what it changes."""
+    """The first probe that the model accepts, and how much it changes."""
     if not bool(padded.rows.any()):
         return None, 0.0
     leaves = [leaf for leaf in repeater.call.leaves if leaf.tensor.ndim and len(leaf.tensor) == len(padded.real)]
@@ -224,14 +224,14 @@ def _tried(repeater: Repeater, base: dict[str, Tensor], padded: _Padded) -> tupl
 
 
 def _share(one: Tensor, two: Tensor, other: Tensor, padded: _Padded, probe: _Probe) -> float | None:
-    """The largest change at real positions, or of what is said of a whole sequence. None where that cannot be seen."""
+    """The largest change at real positions, or of an output for the whole sequence. None if that cannot be seen."""
     length, where = padded.length, padded.rows
     if not one.is_floating_point() or not one.ndim or one.shape[0] != len(padded.real) or one.shape[0] in one.shape[1:]:
         return None
     if one.ndim > 2 and one.shape[1] == length and two.ndim == one.ndim and two.shape[1] >= length:
         two, where = two[:, :length], padded.rows[:, None] & padded.real
     elif not probe.longer and not _is_of_sequences(one, length):
-        return None  # it may have positions, and those of padding among them
+        return None  # it may contain positions, including those of padding
     if one.shape != two.shape or one.shape != other.shape:
         return None
     usual = float((other - one).abs().max())
@@ -268,7 +268,7 @@ def _is_attention(first: Step | None, steps: list[Step], length: int) -> bool:
 
 
 def _first_to_change(repeater: Repeater, before: list[Step], padded: _Padded, probe: _Probe, run: Run) -> Step | None:
-    """The first operation whose result at real positions, or for the whole sequence, is another one."""
+    """The first operation whose result changes at real positions, or for the whole sequence."""
     try:
         with probe.inside():
             after = operations(repeater, probe.changes, run)
@@ -292,7 +292,7 @@ def _differ(a: Tensor, b: Tensor, padded: _Padded) -> bool:
     if a.ndim > 2 and a.shape[:2] == (length, samples) and length != samples:
         a, b = a.transpose(0, 1), b.transpose(0, 1)  # time first
     elif a.ndim == 3 and a.shape == b.shape and a.shape[1] == samples and length not in a.shape:
-        a, b = a.transpose(0, 1), b.transpose(0, 1)  # last states, one for each layer
+        a, b = a.transpose(0, 1), b.transpose(0, 1)  # last states, one per layer
     if a.shape[0] != samples or b.shape[0] != samples:
         return False
     if a.ndim == 3 and a.shape[2] == length and b.shape[2] - length in (0, padded.length):

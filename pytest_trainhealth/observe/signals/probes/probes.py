@@ -1,7 +1,7 @@
-"""What do the outputs depend on? The models' calls of a step are made again with other inputs.
+"""What do the outputs depend on? Repeats a step's calls of the models with other inputs.
 
-In eval mode, without a graph, and with the same random numbers each time; whatever a model keeps of a call is put
-back. A probe that raises says nothing.
+In eval mode, without a graph, and with the same random numbers each time; state that a model keeps from a call is
+restored. A probe that raises proves nothing.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .padding import padding
 from .repeat_call import Call, Leaf, NotRepeatable, Repeater, repeating
 from .sample_mixing import mixing
 
-#: Early for the short training of a watched test; later for branches that begin at zero. By judgement: watched tests
+#: Early, for the short training of a watched test; later, for branches that start at zero. By judgement: watched tests
 #: train for as few as 3 steps.
 _STEPS = (2, 8)
-#: Modules looked at, and calls of each: the first and the last. By judgement: a GAN has 2, a teacher and a student with
+#: Most modules that are probed, at their first and last call. By judgement: a GAN has 2, a teacher and a student with
 #: their heads 4.
 _MOST_MODULES = 4
 
@@ -50,7 +50,7 @@ class _Made:
 
 class Probes(CallSignal):
     NAME, COST = "probes", Cost.CLOSE
-    TOLD_LAST = True  # it calls the models again, when all others have stopped listening
+    TOLD_LAST = True  # it calls the models again, once all other signals have stopped listening
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -82,7 +82,7 @@ class Probes(CallSignal):
         inner = self._inner.get(id(module))
         if inner is None or not self._forward or torch.compiler.is_compiling():
             return
-        # what ran inside of it is not a call of the step's own
+        # modules that ran inside this one were not called by the step itself
         self._calls = [each for each in self._calls if id(each.module) not in inner]
         self._calls.append(_Made(module, args, kwargs, torch.is_grad_enabled()))
 
@@ -105,7 +105,7 @@ class Probes(CallSignal):
         super().run_ends()
         for hook in self._hooks:
             hook.remove()
-            _global_forward_hooks_with_kwargs.pop(hook.id, None)  # which remove() leaves, and the compiler warns of
+            _global_forward_hooks_with_kwargs.pop(hook.id, None)  # remove() leaves it, and the compiler warns of it
         self._hooks = []
 
     def _probe(self) -> None:
@@ -116,18 +116,18 @@ class Probes(CallSignal):
                     self._look(repeat(call), record)
                 except NotRepeatable as error:
                     record.reasons.append(f"{call.kind} cannot be called again: {error}")
-                except Exception as error:  # whatever the user's code makes of a probe is no fault of its training
+                except Exception as error:  # user code that fails on a probe is not a fault of the training
                     record.reasons.append(f"{call.kind} cannot be probed: {type(error).__name__}: {error}")
         record.inputs, self._inputs = _merged(self._inputs), []
         self._run.trace.probe = record
 
     def _chosen(self) -> list[Call]:
-        """The first and the last call of each module, as far as they can be repeated."""
+        """The first and the last call of each module that can be repeated."""
         usable = [
             c for c in self._calls if not any(is_functorch_wrapped_tensor(t) for _, t in tensors((c.args, c.kwargs)))
         ]
         of_module: dict[int, list[_Made]] = {}
-        for each in [c for c in usable if c.with_graph] or usable:  # without a graph: teachers, and metrics
+        for each in [c for c in usable if c.with_graph] or usable:  # calls without a graph are teachers and metrics
             of_module.setdefault(id(each.module), []).append(each)
         chosen = []
         for made in list(of_module.values())[:_MOST_MODULES]:
@@ -162,11 +162,11 @@ class Probes(CallSignal):
             _count(record, "padding", number)
 
     def _candidates(self) -> list[Tensor]:
-        """What the losses were given; where none was seen, whatever the batch holds."""
+        """What the losses were given; if no loss was seen, everything in the batch."""
         return self._targets or [t for _, t in tensors(self._batch) if t.ndim]
 
     def _is_stacked(self, samples: int) -> bool:
-        """A DataLoader put single samples on top of each other, so that the first dimension counts them."""
+        """Whether a DataLoader stacked single samples, so that the first dimension counts them."""
         data = getattr(self._run.feed, "source", None)
         if not isinstance(data, DataLoader) or data.collate_fn is not default_collate:
             return False
@@ -182,7 +182,7 @@ def _equal(one: Tensor, other: Tensor) -> bool:
 
 
 def _merged(inputs: list[tuple[Leaf, InputRecord]]) -> list[InputRecord]:
-    """What one call or model leaves alone, another may use."""
+    """An input that one call or model ignores may be used by another."""
     for leaf, record in inputs:
         alike = [r for other, r in inputs if (r.model, r.name) == (record.model, record.name)
                  or other.origin == leaf.origin]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Calling a model again as a step called it, with other inputs, and leaving no trace of having done so."""
+"""Calls a model again as a step called it, with other inputs, and leaves no trace of having done so."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from ....tensors.batches import map_tensors, tensors
 from ...source.authorship import made_by
 
 Values = Mapping[str, Tensor]
-#: Modules keep their parts, hooks and whatever a framework hangs on them under names that begin like this.
+#: Modules keep their parts, hooks and whatever a framework attaches to them under names that begin like this.
 _PRIVATE = "_"
-#: Spread of other weights at least, so that layers of zeros open. By judgement: small beside usual weights of 0.1.
+#: Smallest spread of other weights, so that layers of zeros have an effect. By judgement: small compared with usual
+#: weights of 0.1.
 _LEAST_WEIGHT = 0.05
-#: Of the noise, on top of weights whose signs are turned round. By judgement: it only has to break ties.
+#: Size of the noise added to weights whose signs are flipped. By judgement: 0.1, as it only has to break ties.
 _A_LITTLE = 0.1
 
 
@@ -36,14 +37,14 @@ class Leaf:
 
     name: str
     tensor: Tensor
-    #: An argument of forward() itself, under a name of its own.
+    #: Whether it is itself an argument of forward(), not part of one.
     direct: bool
-    #: Where its values lay when the step made the call: two models may be handed the same.
+    #: The address of its values when the step made the call: two models may be given the same tensor.
     origin: tuple[int, tuple[int, ...]] = (0, ())
 
 
 class Call:
-    """One call of a module: its arguments by the names that forward() gives them, detached copies."""
+    """One call of a module: detached copies of its arguments, by the names of forward()'s parameters."""
 
     def __init__(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.module = module
@@ -86,12 +87,12 @@ class Call:
 def _signature(module: nn.Module) -> inspect.Signature:
     try:
         return inspect.signature(module.forward)
-    except (TypeError, ValueError):  # a compiled one does not tell
+    except (TypeError, ValueError):  # a compiled module has no signature
         return inspect.signature(lambda *inputs, **named: None)
 
 
 class Repeater:
-    """Repeats one call from the same random numbers and the same state each time."""
+    """Repeats one call, each time with the same random numbers and from the same state."""
 
     def __init__(self, call: Call, put_back: Callable[[], None]) -> None:
         self.call, self._put_back = call, put_back
@@ -105,7 +106,7 @@ class Repeater:
         try:
             self._put_back()
             module.train() if train else module.eval()
-            # the fast path cuts padding off and shows other numbers than training does
+            # the fast path cuts off padding and computes other numbers than training does
             with torch.set_grad_enabled(gradients), _without_fast_path():
                 return self.call(changes or {})
         except Exception as error:
@@ -117,14 +118,14 @@ class Repeater:
                 each.training = mode
 
     def close(self) -> None:
-        """Also what was written to behind autograd's back."""
+        """Restores all weights, even those written to without autograd's version counter noticing."""
         self._weights.restore(every=True)
 
     @contextmanager
     def other_weights(self, seed: int) -> Iterator[None]:
         """Zero-initialised layers, closed gates and dead units hide an influence; with other weights it shows.
 
-        The first seed turns the signs round, which opens whatever a rectifier keeps closed.
+        The first seed flips the signs, which opens whatever a rectifier keeps closed.
         """
         generator = torch.Generator().manual_seed(seed)
         self._weights.others = True
@@ -141,16 +142,16 @@ class Repeater:
 
 
 class _Weights:
-    """Most models leave them alone when they are called; those that keep an average of others in them do not."""
+    """Most models do not write to their weights when called; those that keep moving averages in them do."""
 
     def __init__(self, module: nn.Module) -> None:
         self.values = [(p, p.detach().clone()) for p in module.parameters() if not is_lazy(p)]
         self._versions = [p._version for p, _ in self.values]
-        #: Others are in place for a while.
+        #: Whether other weights are in place at the moment.
         self.others = False
 
     def restore(self, *, every: bool = False) -> bool:
-        """True where a call had written to one."""
+        """True if a call had written to any weight."""
         written = [p._version != before for (p, _), before in zip(self.values, self._versions, strict=True)]
         if self.others and any(written):
             raise NotRepeatable("it writes to its own weights")
@@ -163,7 +164,7 @@ class _Weights:
 
 @contextmanager
 def repeating() -> Iterator[Callable[[Call], Repeater]]:
-    """Random numbers are the same for each repetition, and afterwards where they were."""
+    """Each repetition gets the same random numbers; afterwards their state is restored."""
     put_back = remember_random_numbers()
     used: list[Repeater] = []
 
@@ -202,7 +203,7 @@ class _State:
         self._contents = [(thing, _content(thing)) for _, held in self._attributes for thing in held.values()]
 
     def restore(self) -> bool:
-        """True where a buffer had been changed."""
+        """True if a buffer had been changed."""
         changed = False
         for holder, name, buffer, value in self._buffers:
             same = holder._buffers.get(name) is buffer and _same(buffer, value)

@@ -1,4 +1,4 @@
-"""Does a change of one sample show in the outputs of others? And behind which operation does it begin to?"""
+"""Does a change of one sample affect the outputs of others? And with which operation does that begin?"""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ...source.module_stack import ModuleStack
 from ...source.places import user_place
 from .repeat_call import Leaf, NotRepeatable, Repeater, Values
 
-#: A change of others above this share of the own change. Rounding stays below 1e-6; an LSTM that takes samples for
-#: time steps reaches 0.05 to 1, a mean over the batch about 1 / N.
+#: How much other samples change, as a share of the sample's own change. Rounding stays below 1e-6; an LSTM that
+#: mistakes samples for time steps reaches 0.05 to 1, a mean over the batch about 1 / N.
 _SHARE = 1e-3
-#: Names that say that rows are nodes, not samples.
+#: Names which show that rows are nodes, not samples.
 _GRAPH = ("edge", "adj", "lapl", "graph", "neighb", "senders", "receivers")
-#: Rows are put in order or handed to experts: what each gets depends on the others by design.
+#: Rows are sorted or passed to experts: the result of each depends on the others by design.
 _ROUTING = {"topk", "sort", "argsort", "unique", "bincount", "cdist", "multinomial", "nonzero"}
 _BY_INDEX = ("index_", "scatter", "segment")
 _RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
-#: That are remembered of one forward pass. By judgement: more than deep networks have.
+#: Most calls that are remembered of one forward pass. By judgement: 5,000 are more than deep networks have.
 _MOST_CALLS = 5000
-#: Of the largest value: a row that is the same but for rounding, 1e-7 in float32. By judgement 100 times that.
+#: Relative to the largest value: rows are the same except for rounding, 1e-7 in float32. By judgement 100 times that.
 _SAME_ROW = 1e-5
-#: Of the largest value: the own change of a sample counts as at least so much, or rounding of 1e-7 would be a change of
-#: the others.
+#: Relative to the largest value: a sample's own change counts as at least this much, or rounding of 1e-7 would count as
+#: a change of the others.
 _ROUNDING = 1e-6
 
 
@@ -62,7 +62,7 @@ class _Recorder(TorchFunctionMode):
         results = [t.detach() for _, t in tensors(result) if t.is_floating_point()]
         name = function_name(func)
         if len(self.steps) < _MOST_CALLS and not name.startswith("__get") and (results or name in _ROUTING):
-            # what an operation in place will overwrite has to be kept as it is now
+            # an operation in place may overwrite these: keep the present values
             kept = [t.clone() for t in results]
             self.steps.append(Step(name, self._modules.current, user_place(), given, kept))
         return result
@@ -81,7 +81,7 @@ def operations(repeater: Repeater, changes: Values, run: Run) -> list[Step]:
 def mixing(
     repeater: Repeater, base: dict[str, Tensor], samples: int, run: Run, stacked: bool
 ) -> tuple[MixingRecord | None, bool, str]:
-    """What was found, whether it could be seen, and why it should not be."""
+    """The mixing, if any; whether it could have been seen; and why it is not reported."""
     call = repeater.call
     leaves = [leaf for leaf in call.leaves if leaf.tensor.ndim and leaf.tensor.shape[0] == samples]
     outputs = [name for name, t in base.items() if _rows_are_samples(t, samples, leaves, stacked)]
@@ -132,7 +132,7 @@ def _own_attributes(module: nn.Module) -> list[Any]:
 
 
 def _is_weight(tensor: Tensor) -> bool:
-    """Of an edge: a number, or whether there is one."""
+    """Whether it may hold weights of edges: numbers, or whether there is an edge."""
     return tensor.is_floating_point() or bool((tensor <= 1).all())
 
 
@@ -141,7 +141,7 @@ def _square(tensor: Tensor, samples: int) -> bool:
 
 
 def _rows_are_samples(output: Tensor, samples: int, leaves: list[Leaf], stacked: bool) -> bool:
-    """Data may come with time first, and pairs of samples may be compared: only what is certain is looked at."""
+    """Data may have time first, and pairs of samples may be compared: only certain cases are examined."""
     if not output.is_floating_point() or not output.ndim or output.shape[0] != samples:
         return False
     if samples in output.shape[1:] or not bool(torch.isfinite(output).all()):
@@ -152,12 +152,12 @@ def _rows_are_samples(output: Tensor, samples: int, leaves: list[Leaf], stacked:
     shape = widest.tensor.shape
     if stacked or len(shape) == 4 or (len(shape) == 2 and widest.tensor.is_floating_point()):
         return True
-    # of (time, samples, ...) the second dimension would still be there
+    # with (time, samples, ...) the output would still have the second dimension
     return shape[1] != samples and (output.ndim == 1 or output.shape[1] != shape[1])
 
 
 def with_other(leaves: list[Leaf], sample: int) -> dict[str, Tensor]:
-    """One sample's values replaced by those of one that differs; empty where all are alike."""
+    """One sample's values replaced by those of another that differs; empty if all are the same."""
     samples = leaves[0].tensor.shape[0]
     for other in (*range(sample + 1, samples), *range(sample)):
         changes = {}
@@ -174,7 +174,7 @@ def with_other(leaves: list[Leaf], sample: int) -> dict[str, Tensor]:
 def _changed_rows(
     base: dict[str, Tensor], new: dict[str, Tensor], names: list[str], sample: int
 ) -> tuple[float, int] | None:
-    """The largest change of other rows against the own one, and how many changed. None where nothing can be said."""
+    """The largest change of other rows relative to the sample's own, and how many changed. None if inconclusive."""
     worst: tuple[float, int] | None = None
     for name in names:
         before, after = base[name], new.get(name)
@@ -200,7 +200,7 @@ def _table(tensor: Tensor) -> Tensor:
 
 
 def _are_permuted(before: Tensor, after: Tensor, rows: Tensor) -> bool:
-    """The rows come in another order, sorted by length, say: none was mixed with another."""
+    """The rows only come in another order, sorted by length for example: none was mixed with another."""
     if not bool(rows.any()):
         return False
     distance = torch.cdist(_table(after[rows]), _table(before))
@@ -208,7 +208,7 @@ def _are_permuted(before: Tensor, after: Tensor, rows: Tensor) -> bool:
 
 
 def _located(repeater: Repeater, changes: Values, found: MixingRecord, run: Run) -> tuple[MixingRecord | None, str]:
-    """Where samples begin to mix, unless what happens there is meant to."""
+    """Where samples begin to mix, unless the operation is meant to mix them."""
     try:
         before, after = operations(repeater, {}, run), operations(repeater, changes, run)
     except NotRepeatable:
@@ -233,7 +233,7 @@ def _located(repeater: Repeater, changes: Values, found: MixingRecord, run: Run)
 
 
 def _one_sequence(before: Tensor, after: Tensor, samples: int) -> bool:
-    """(1, ..., samples, ...), and the change is in it."""
+    """The shape is (1, ..., samples, ...), and the change is in it."""
     shaped = before.ndim > 2 and before.shape[0] == 1 and samples in before.shape[1:]
     return shaped and not torch.equal(before, after)
 

@@ -1,4 +1,4 @@
-"""How long the functions take that the user's code calls, line by line: torch's, numpy's, anything written in C.
+"""How long the functions take that each line of the user's code calls: torch's, numpy's, anything written in C.
 
 Python's own profiling hook sees each such call and the frame that makes it, so a slow line is found whatever it calls.
 """
@@ -19,11 +19,11 @@ _Key = tuple[str, str, int, bool]
 
 
 class CallTimes:
-    """Each call's own time, without what the calls inside of it take. Of this thread.
+    """Each call's own time in this thread, without that of the calls inside it.
 
-    It is put down to the innermost line of the user's own; or, with `inside`, to the first one that this file calls.
-    Where a profiler written in C is at work (cProfile, up to Python 3.11) nothing is seen: Python has no way of
-    putting it back.
+    It is charged to the innermost line of the user's code; or, with `inside`, to the first line that this file calls.
+    While a profiler written in C is active (cProfile, up to Python 3.11) nothing is recorded: Python has no way to
+    restore it.
     """
 
     def __init__(self, inside: str | None = None) -> None:
@@ -64,8 +64,8 @@ class CallTimes:
             self._calls[key] = self._calls.get(key, 0) + 1
 
     def records(self, most: int = 12, steps: int = 1, whole: float | None = None) -> list[CallRecord]:
-        """The dearest first; how often and how long in one of the `steps`, of which one takes `whole` seconds."""
-        dearest = sorted(self._seconds.items(), key=lambda item: -item[1])[:most]
+        """The slowest first; counts and seconds are per step, over `steps` steps of `whole` seconds each."""
+        slowest = sorted(self._seconds.items(), key=lambda item: -item[1])[:most]
         total = max(self.total if whole is None else whole * steps, 1e-12)
         return [
             CallRecord(
@@ -76,7 +76,7 @@ class CallTimes:
                 place_of(key[1], key[2]) if key[1] else None,
                 key[3],
             )
-            for key, seconds in dearest
+            for key, seconds in slowest
         ]
 
 
@@ -106,7 +106,7 @@ def _is_torch(function: Any) -> bool:
 
 
 def _comes_from(function: Any) -> str:
-    """The module of a function, or of the class whose method it is."""
+    """The module of a function, or that of its class if it is a method."""
     owner = getattr(function, "__self__", None)
     if owner is None or isinstance(owner, ModuleType):
         return str(getattr(function, "__module__", None) or getattr(owner, "__name__", ""))

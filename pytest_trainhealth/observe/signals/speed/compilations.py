@@ -13,15 +13,16 @@ from ...run.signal import Cost, Signal
 
 
 class Compilations(Signal):
-    """Graphs that torch.compile has made, step by step. Read from its own counters, once it has been imported.
+    """Graphs that torch.compile has made in each step, read from its own counters once it has been imported.
 
-    Graphs of an earlier run would do for this one, and hide what making them takes. The compiler can only forget all
-    that it has made, whatever for; so it is made to only where this training, or one before, has something compiled.
+    This run could reuse graphs of an earlier one, which would hide the time it takes to make them. The compiler can
+    only discard all its graphs, whatever they belong to; so that is done only if this training, or one before it, has
+    something compiled.
     """
 
     NAME, COST = "compilations", Cost.SPEED
 
-    #: Runs of this process have left graphs.
+    #: Whether earlier runs in this process have left graphs.
     left = False
 
     def __init__(self, run: Run) -> None:
@@ -49,13 +50,13 @@ def _graphs() -> int:
 
 
 def _is_compiled(module: nn.Module) -> bool:
-    """By torch.compile(model), by model.compile(), or in its forward()."""
+    """Whether it is compiled by torch.compile(model), by model.compile(), or in its forward()."""
     in_place = getattr(module, "_compiled_call_impl", None) is not None
     return in_place or hasattr(getattr(module, "forward", None), "_torchdynamo_orig_callable")
 
 
 def _reason() -> str:
-    """In the compiler's words, without its numbering. Not public, so it may be gone one day."""
+    """The reason in the compiler's words, without its numbering. Not a public API, so it may disappear."""
     dynamo: Any = sys.modules.get("torch._dynamo.utils")
     known: list[Any] = getattr(dynamo, "get_compilation_metrics", list)()
     message = str(getattr(known[-1], "recompile_reason", None) or "") if known else ""

@@ -1,4 +1,4 @@
-"""What keeps the graphs of past steps alive, and the line that puts them there."""
+"""What keeps the graphs of past steps alive, and the line that stores them there."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ...source.authorship import is_library_file
 from ...source.places import place_of
 from .live_graphs import Holder, Since, holders, name_of, nodes_of
 
-#: The look at the first of these steps is compared with that at the last; the line is looked for in the one between. By
-#: judgement: after 2 steps memory is allocated, and 3 more show growth.
+#: The state after the first of these steps is compared with that after the last; the line is searched for in between.
+#: By judgement: after 2 steps memory is allocated, and 3 more show growth.
 FIRST, LAST = 2, 5
-#: A training that keeps more than this has shown what it does. By judgement: 400 for each of 5 steps.
+#: Most tensors that are examined: a training that keeps more has shown enough. By judgement: 400 for each of 5 steps.
 _MOST_TENSORS = 2000
 
 
@@ -71,10 +71,10 @@ class KeptGraphs(Signal):
                     self._run.trace.speed.kept_graphs.append(kept)
 
     def _holders(self) -> list[tuple[Holder, int, int]]:
-        """Who holds tensors with graphs, how many, and how many nodes these have; the largest first."""
+        """What holds tensors with graphs, how many, and how many nodes these have; the largest first."""
         assert self._since is not None
         tensors = self._since.with_graph()
-        del tensors[:-_MOST_TENSORS]  # a copy would be one more that holds them
+        del tensors[:-_MOST_TENSORS]  # a copy of the list would be another holder
         every = [(holder, len(held), nodes_of(held)) for holder, held in holders(tensors)]
         return sorted(every, key=_nodes, reverse=True)
 
@@ -84,7 +84,7 @@ def _nodes(found: tuple[Holder, int, int]) -> int:
 
 
 class _Growth:
-    """Follows the user's lines until a holder has changed: the line before that is the one."""
+    """Follows the user's lines until a holder has changed: the line before that is to blame."""
 
     def __init__(self, holder: Holder) -> None:
         self._state = _state_of(holder)
@@ -98,7 +98,7 @@ class _Growth:
         self._before = sys.gettrace()
         sys.settrace(self._on_event)
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None:  # those that run already, as a watched test does
+        while frame is not None:  # functions that are already running, such as a watched test
             if not is_library_file(frame.f_code.co_filename):
                 # a step may end in the middle of a line, which is then the first that can be to blame
                 self._line = self._line or (frame.f_code.co_filename, frame.f_lineno)
@@ -135,7 +135,7 @@ class _Growth:
 
 
 def _state_of(holder: Holder) -> Callable[[], object]:
-    """Tells whether something was put into it: its length, or which tensor it is and how often that was written to."""
+    """A value that changes when something is stored: its length, or which tensor it is and how often it was written."""
     thing, kind, name = holder
     if isinstance(thing, CellType):
         return lambda: _which(thing.cell_contents)

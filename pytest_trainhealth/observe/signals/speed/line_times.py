@@ -1,9 +1,10 @@
-"""How long each line of the user's own takes, whatever it does: operators, loops, pure Python, functions of any kind.
+"""How long each line of the user's code takes, whatever it does: operators, loops, pure Python, functions of any kind.
 
-Python's tracing hook tells when a line begins. A line's time is its own and that of the libraries it calls; what other
-functions of the user take is put down to their lines. Backward passes and updates are nobody's. Being told takes time,
-too, and in a loop of plain Python more than the loop itself: as many steps are timed as a whole, and what they take
-less is taken off again, line by line. Of several steps the middle one counts: other work on the machine interrupts one.
+Python's tracing hook reports when a line begins. A line's time includes that of the libraries it calls; the time in the
+user's other functions is charged to their lines. Backward passes and updates are charged to no line. Tracing takes
+time, too, and in a loop of plain Python more than the loop itself: so the same number of steps is also timed untraced,
+and the difference is subtracted again, line by line. Of several steps the median counts: other work on the machine may
+interrupt one.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from .source_loops import loops_around
 
 #: A file and a line of it.
 Line = tuple[str, int]
-#: What is done by nobody's line, and what does not count at all.
+#: For work that belongs to no line, and for what does not count at all.
 _NOWHERE: Line = ("", 0)
 _ASIDE: Line = ("", -1)
 _CALLS_A_MODULE = nn.Module._call_impl.__code__
 
 
 class LineTimes:
-    """Of this thread, and of functions that are called while it is open: once for each step.
+    """Times this thread, and functions that are called while it is open; to be opened once for each step.
 
-    Not `traced`: all in one, for comparison.
+    If not `traced`, it times steps as a whole, for comparison.
     """
 
     def __init__(self, *, traced: bool = True) -> None:
         self._traced = traced
-        #: Of each step the seconds of each line.
+        #: For each step, the seconds of each line.
         self.steps: list[dict[Line, float]] = []
-        #: How often a line was begun.
+        #: How often each line began.
         self.rounds: Counter[Line] = Counter()
-        #: How often something was told while a line was at work: its rounds, and the functions that libraries called.
+        #: How many tracing events came while each line ran: its rounds, and the functions that libraries called.
         self.events: Counter[Line] = Counter()
-        #: How many modules each line called, and the modules in them.
+        #: How many modules each line called, including modules inside them.
         self.modules: Counter[Line] = Counter()
-        #: Where a backward pass or an update was called from, through however many functions.
+        #: Lines that called a backward pass or an update, directly or through other functions.
         self.whole_steps: set[Line] = set()
         self._stack: list[Line] = [_NOWHERE]
         self._since = 0.0
@@ -85,7 +86,7 @@ class LineTimes:
 
     @property
     def whole(self) -> float:
-        """Seconds of a step with everything in it."""
+        """Seconds of a complete step."""
         return median(sum(step.values()) for step in self.steps)
 
     @property
@@ -94,7 +95,7 @@ class LineTimes:
         return median(sum(step.values()) - step.get(_ASIDE, 0.0) for step in self.steps)
 
     def own(self, untraced: LineTimes) -> dict[Line, float]:
-        """Seconds in a step of each line, and of what belongs to none, without what being told of it took."""
+        """Seconds per step of each line, and of work that belongs to no line, without the time that tracing took."""
         cost = max(self.total - untraced.total, 0.0) / max(self.events.total() - self.events[_ASIDE], 1)
         lines = {line for step in self.steps for line in step if line != _ASIDE}
         taken = {line: median(step.get(line, 0.0) for step in self.steps) for line in lines}
@@ -132,7 +133,7 @@ class LineTimes:
         self._since = now
 
 
-def dearest_line(times: LineTimes, untraced: LineTimes) -> LineRecord | None:
+def slowest_line(times: LineTimes, untraced: LineTimes) -> LineRecord | None:
     every = times.own(untraced)
     own = {line: seconds for line, seconds in every.items() if line != _NOWHERE}
     if not own:
@@ -142,8 +143,8 @@ def dearest_line(times: LineTimes, untraced: LineTimes) -> LineRecord | None:
     return replace(_record(times, line, own[line], every, times.rounds[line]), modules=modules)
 
 
-def dearest_loop(times: LineTimes, untraced: LineTimes) -> LineRecord | None:
-    """The outermost loop around each line that does not go through whole steps, and of these the dearest."""
+def slowest_loop(times: LineTimes, untraced: LineTimes) -> LineRecord | None:
+    """The slowest among the outermost loops around each line; a loop over whole steps does not count."""
     every = times.own(untraced)
     seconds: dict[tuple[str, range], float] = {}
     rounds: dict[tuple[str, range], int] = {}
@@ -152,7 +153,7 @@ def dearest_loop(times: LineTimes, untraced: LineTimes) -> LineRecord | None:
         if around:
             key = file, around[0]
             seconds[key] = seconds.get(key, 0.0) + own
-            if number != around[0].start or len(around[0]) == 1:  # which is run once more, to find its end
+            if number != around[0].start or len(around[0]) == 1:  # a loop's first line runs once more, to find the end
                 rounds[key] = max(rounds.get(key, 0), times.rounds[file, number])
     if not seconds:
         return None

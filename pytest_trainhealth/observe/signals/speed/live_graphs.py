@@ -1,6 +1,6 @@
-"""Tensors with a graph that outlive their step, and who holds them.
+"""Tensors with a graph that outlive their step, and what holds them.
 
-The tensors are found through Python's garbage collector. What hangs on them (the activations of the whole forward
+The tensors are found through Python's garbage collector. What they keep alive (the activations of the whole forward
 pass) has no Python object; the nodes of their graphs are counted instead.
 """
 
@@ -18,24 +18,24 @@ from torch import Tensor
 
 from ...source.authorship import is_library_file
 
-#: Of one look; larger graphs are counted up to here. By judgement: what is kept by mistake shows long before.
+#: Most nodes counted at a time. By judgement: what is kept by mistake shows long before 50,000.
 _MOST_NODES = 50_000
 _OURS = __name__.partition(".")[0]
-#: Tuples in tuples, dicts in lists. By judgement: deeper than 3 nobody keeps a loss.
+#: Levels of tuples in tuples, dicts in lists. By judgement: nobody keeps a loss deeper than 3.
 _DEEPEST = 3
 _CONTAINERS = (list, deque, set, dict)
-#: A thing, what kind of thing it is to its user, and its name. That of a container takes a while to find: `name_of`.
+#: An object, what kind of thing it is to the user, and its name. For a container that takes time to find: `name_of`.
 Holder = tuple[Any, str, str]
 Held = tuple[Holder, list[Tensor]]
 
 
 def with_graph() -> list[Tensor]:
-    """All tensors that have one now."""
+    """All tensors that have a graph now."""
     return [thing for thing in gc.get_objects() if _is_tensor(type(thing)) and _has_graph(thing)]
 
 
 class Since:
-    """Those that were not there when this was made. Known by identity, which another tensor has once one is gone."""
+    """Tensors that did not exist when this was made. They are recognised by id, which is reused once one is gone."""
 
     def __init__(self) -> None:
         self._before = {id(tensor): ref(tensor) for tensor in with_graph()}
@@ -49,19 +49,19 @@ class Since:
 
 
 def _is_tensor(kind: type) -> bool:
-    """Asked of the type: an object may answer for another. What the compiler keeps for itself is left out."""
+    """Decided by the type: a proxy object would answer for another. What the compiler keeps for itself is left out."""
     return issubclass(kind, Tensor) and not kind.__module__.startswith("torch._")
 
 
 def _has_graph(tensor: Tensor) -> bool:
     try:
         return tensor.grad_fn is not None
-    except RuntimeError:  # a view whose base was written to says so only when asked
+    except RuntimeError:  # a view whose base was written to raises on reading its graph
         return False
 
 
 def nodes_of(tensors: Iterable[Tensor]) -> int:
-    """Nodes of their graphs, each counted once."""
+    """How many nodes their graphs have, each counted once."""
     seen: set[Any] = set()
     todo = [tensor.grad_fn for tensor in tensors]
     while todo and len(seen) < _MOST_NODES:
@@ -74,7 +74,7 @@ def nodes_of(tensors: Iterable[Tensor]) -> int:
 
 
 def holders(tensors: list[Tensor]) -> list[Held]:
-    """What keeps them, and which of them. Something holds a tuple in turn, and may hold a container."""
+    """What keeps tensors alive, and which of them. A tuple is held by something else in turn; a container may be."""
     found = [((frame, "the variable", name), [value]) for frame, name, value in _variables() if _is_one(value, tensors)]
     things: list[Any] = tensors
     seen = {id(tensors), id(found), *(id(frame.f_locals) for frame in _running())}
@@ -93,7 +93,7 @@ def holders(tensors: list[Tensor]) -> list[Held]:
             held = _held_by(referrer, owners.get(id(referrer)), things, tensors)
             if held and held[0][0][0] is referrer and isinstance(referrer, _CONTAINERS):
                 inner.append(referrer)
-            # what holds a container, and nothing else, is no other holder
+            # an object that only holds a known container is not another holder
             found += held if things is tensors else [each for each in held if not _is_known(each, found)]
         if not inner:
             break
@@ -111,11 +111,11 @@ def _held_by(holder: Any, owner: Any, things: list[Any], tensors: list[Tensor]) 
     if isinstance(holder, (FrameType, FunctionType, type)):
         return []
     if isinstance(holder, CellType):
-        name = _name_in_function(holder)  # without one it is a variable of a function that runs now, such as this one
+        name = _name_in_function(holder)  # no name: a variable of a running function, such as this one
         return [((holder, "the variable", name), _tensors_in(holder.cell_contents, tensors))] if name else []
     if isinstance(holder, dict) and _is_of_a_module(holder):
         return _named(holder, holder, "the variable", "", things, tensors)
-    # An object may refer to its attributes itself or through a dict, and change that in between: it is the holder.
+    # An object may refer to its attributes directly or through a dict, and switch between the two: the object counts.
     owner = owner if isinstance(holder, dict) else holder if _is_object(holder) else None
     if owner is not None:
         return _named(owner, vars(owner), "the attribute", f"{type(owner).__name__}.", things, tensors)
@@ -132,20 +132,20 @@ def _named(
 
 
 def _is_one(value: object, things: list[Any]) -> bool:
-    """A function of its own: an expression inside a caller would make its variables cells, which hold things, too."""
+    """A separate function: a comprehension in a caller would turn its variables into cells, which hold things, too."""
     return any(value is each for each in things)
 
 
 def _tensors_in(value: object, tensors: list[Tensor], depth: int = 0) -> list[Tensor]:
     if isinstance(value, (tuple, *_CONTAINERS)):
         every = value.values() if isinstance(value, dict) else value
-        inside = depth <= _DEEPEST  # what contains itself has no end
+        inside = depth <= _DEEPEST  # a container may contain itself
         return [found for each in tuple(every) for found in _tensors_in(each, tensors, depth + 1)] if inside else []
     return [value] if isinstance(value, Tensor) and _is_one(value, tensors) else []
 
 
 def name_of(container: object, depth: int = 0) -> str:
-    """How the user calls it, as far as that can be told: a variable, an attribute, or what another container has."""
+    """The user's name for it, if it can be found: a variable, an attribute, or an item of another container."""
     for _, name, value in _variables():
         if value is container:
             return name
@@ -167,7 +167,7 @@ def name_of(container: object, depth: int = 0) -> str:
 
 
 def _variables() -> Iterator[tuple[FrameType, str, Any]]:
-    """Local variables of the user's functions that are running: a watched test keeps its things there."""
+    """Local variables of the user's running functions: a watched test keeps its objects there."""
     for frame in _running():
         for name, value in list(frame.f_locals.items()):
             yield frame, name, value
@@ -186,7 +186,7 @@ def _is_of_a_module(mapping: dict[Any, Any]) -> bool:
 
 
 def _owners(mappings: list[dict[Any, Any]]) -> dict[int, Any]:
-    """The objects whose attributes these are, by the identity of the mapping. Plain dicts have none."""
+    """The objects whose attributes these mappings hold, by the mapping's id. Plain dicts have none."""
     known = {id(mapping) for mapping in mappings}
     objects = [each for each in gc.get_referrers(*mappings) if _is_object(each)] if mappings else []
     return {id(vars(each)): each for each in objects if id(vars(each)) in known}
@@ -200,7 +200,7 @@ def _key_of(mapping: dict[Any, Any], value: object) -> str:
 
 
 def _is_object(thing: object) -> bool:
-    """One of the user's, or of a library's; what we ourselves remember of a training keeps nothing alive for long."""
+    """An object of the user or of a library; our own records of a training keep nothing alive for long."""
     if isinstance(thing, (type, ModuleType, FunctionType, Tensor)) or type(thing).__module__.startswith(_OURS):
         return False
     return hasattr(thing, "__dict__")

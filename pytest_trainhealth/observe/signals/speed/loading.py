@@ -1,4 +1,4 @@
-"""Where the time goes while a batch is made: reading each sample, or putting them together."""
+"""Where the time goes while a batch is made: reading each sample, or collating them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ...source.places import place_of
 from .call_times import CallTimes
 from .line_times import LineTimes
 
-#: Seconds after which fewer samples than a batch have to do. By judgement: a second is no burden for a diagnosis.
+#: Seconds after which reading stops, even before the batch is full. By judgement: a diagnosis can afford a second.
 _LONGEST = 1.0
-#: Samples that are read once more to find the dearest line, and the seconds after which fewer have to do. By judgement:
-#: 16 samples go through a line often enough to time it.
+#: Samples that are read again to find the slowest line, and the seconds after which reading stops. By judgement: 16
+#: samples run each line often enough to time it.
 _WATCHED, _LONGEST_WATCHED = 16, 0.5
 _NO_MORE = object()
 _Watching = AbstractContextManager[object]
 
 
 class Loading(Signal):
-    """When the run is over a few samples are read in this process, as a worker would read them."""
+    """When the run is over, a few samples are read in this process, as a worker would read them."""
 
     NAME, COST = "loading", Cost.SPEED
 
@@ -45,7 +45,7 @@ class Loading(Signal):
         source = getattr(self._run.feed, "source", None)
         if isinstance(source, DataLoader):
             self._loader = source
-        elif self._run.feed is None:  # a watched test has its own loaders; the first that it reads counts
+        elif self._run.feed is None:  # a watched test has its own loaders; the first one it reads counts
             original = DataLoader.__iter__
             self._patched.callback(setattr, DataLoader, "__iter__", original)
 
@@ -57,10 +57,10 @@ class Loading(Signal):
 
     def run_ends(self) -> None:
         self._patched.close()
-        if self._loader is not None and sys.exc_info()[1] is None:  # who wants to end does not want to wait
+        if self._loader is not None and sys.exc_info()[1] is None:  # after an error or Ctrl-C nobody wants to wait
             try:
                 self._run.trace.speed.loading = loading_of(self._loader)
-            except Exception:  # a sample that cannot be read by itself tells nothing
+            except Exception:  # a sample that cannot be read by itself proves nothing
                 self._run.trace.speed.loading = None
         self._loader = None
 
@@ -72,13 +72,13 @@ def loading_of(loader: Any) -> LoadingRecord | None:
         known = LoadingRecord(name, workers, loader.batch_size or 1, item=0.0, iterable=True)
         try:
             return _measured(known, loader, lambda *how: _iterated(dataset, *how), dataset.__iter__)
-        except Exception:  # nothing to be read a second time: that samples are iterated is worth knowing by itself
+        except Exception:  # cannot be read a second time: it is still worth knowing that the dataset is iterable
             return known
     if loader.batch_sampler is None:
         return None
     indices = list(next(iter(loader.batch_sampler)))
     known = LoadingRecord(name, workers, len(indices), item=0.0)
-    # called once a batch where a dataset has it: that may be far cheaper than sample by sample
+    # called once per batch if a dataset has it: that may be far cheaper than sample by sample
     reads_many = getattr(dataset, "__getitems__", None) or None
     if reads_many is not None:
         return _measured(known, loader, lambda *how: _read_many(reads_many, indices, *how), reads_many)
@@ -93,10 +93,10 @@ def loading_of(loader: Any) -> LoadingRecord | None:
 @dataclass
 class _Reading:
     samples: Any
-    #: How many samples these are, and the seconds that one took.
+    #: How many samples were read, and the seconds that one took.
     count: int
     item: float
-    #: The part of these seconds in which a processor was at work.
+    #: The part of these seconds in which a processor was busy.
     busy: float
 
 
@@ -106,7 +106,7 @@ def _measured(
     read: Callable[[int, float, _Watching], _Reading],
     reader: Callable[..., Any] | None,
 ) -> LoadingRecord:
-    """Read twice: being watched makes Python code take two or three times as long, so that pass tells places alone."""
+    """Reads twice: profiling slows Python code down two or three times, so the second pass only finds the lines."""
     with _unwatched():
         reading = read(known.batch_size, _LONGEST, nullcontext())
         began, computing = time.perf_counter(), time.thread_time()
@@ -115,7 +115,7 @@ def _measured(
     of_all = reading.count / known.batch_size
     items = reading.item * reading.count
     in_items, in_collate = CallTimes(inside=__file__), CallTimes(inside=__file__)
-    with suppress(Exception):  # the figures are known, and may be all that there is to know
+    with suppress(Exception):  # the figures are known already; the lines are a bonus
         again = read(min(_WATCHED, known.batch_size), _LONGEST_WATCHED, in_items)
         with in_collate:
             loader.collate_fn(again.samples)
@@ -123,17 +123,17 @@ def _measured(
         known,
         item=reading.item,
         collate=collate / of_all,
-        item_place=_dearest(in_items.records()) or _defined_at(reader),
-        collate_place=_dearest(in_collate.records()) or _defined_at(loader.collate_fn),
+        item_place=_slowest(in_items.records()) or _defined_at(reader),
+        collate_place=_slowest(in_collate.records()) or _defined_at(loader.collate_fn),
         busy=min((reading.busy * items + collate_busy) / max(items + collate, 1e-12), 1.0),
     )
 
 
 @contextmanager
 def _unwatched() -> Iterator[None]:
-    """Without the hooks of ours: where a watched test ends, the closer look at its last step may still be open.
+    """Removes our own hooks: when a watched test ends, the closer look at its last step may still be open.
 
-    Those of others, as a debugger or coverage, slow down the steps just as much, and stay.
+    Hooks of others, such as a debugger or coverage, slow down the steps just as much, and stay.
     """
     with ExitStack() as again:
         for get, put in ((sys.getprofile, sys.setprofile), (sys.gettrace, sys.settrace)):
@@ -157,7 +157,7 @@ def _read(samples: Iterator[Any], most: int, max_seconds: float, watching: _Watc
             busy.append(time.thread_time() - computing)
             seconds.append(max(time.perf_counter() - began, 1e-9))
             taken.append(sample)
-    # On a machine with other work some samples are interrupted, and seem to wait; most are not.
+    # On a busy machine some samples are interrupted, and seem to wait; most are not.
     typical = median(own / whole for own, whole in zip(busy, seconds, strict=True))
     return _Reading(taken, len(taken), mean(seconds), max(typical, sum(busy) / sum(seconds)))
 
@@ -165,7 +165,7 @@ def _read(samples: Iterator[Any], most: int, max_seconds: float, watching: _Watc
 def _read_many(
     reads_many: Callable[[list[Any]], Any], indices: list[Any], most: int, max_seconds: float, watching: _Watching
 ) -> _Reading:
-    """A whole batch: what that takes may have little to do with how many samples are in it."""
+    """Reads a whole batch: its time may have little to do with how many samples are in it."""
     indices_read = indices[:most]
     with watching:
         began, computing = time.perf_counter(), time.thread_time()
@@ -175,9 +175,9 @@ def _read_many(
 
 
 def _iterated(dataset: Any, most: int, max_seconds: float, watching: _Watching) -> _Reading:
-    """From an iterator of our own. A dataset that has only one would lack these samples in the next run.
+    """Reads from a new iterator. If the dataset has only one, the next run would lack these samples.
 
-    The first sample does not count: with it an iteration opens files, or fills what it shuffles.
+    The first sample does not count: for it, an iteration opens files, or fills a shuffle buffer.
     """
     earlier, samples = iter(dataset), iter(dataset)
     if samples is earlier:
@@ -188,7 +188,7 @@ def _iterated(dataset: Any, most: int, max_seconds: float, watching: _Watching) 
     return replace(reading, samples=together, count=len(together))
 
 
-def _dearest(calls: list[CallRecord]) -> Place | None:
+def _slowest(calls: list[CallRecord]) -> Place | None:
     return next((call.place for call in calls if call.place is not None), None)
 
 

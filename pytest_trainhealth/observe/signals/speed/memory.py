@@ -1,8 +1,8 @@
 """How much memory is in use after each step.
 
-Objects that refer to one another stay until Python's collector comes round, which counts objects and knows nothing of
-the tensors they hold. That is no growth. Collecting takes longer than many a step, so it is done only every few steps,
-and only where memory has grown; the readings in between are put on the line from one collected reading to the next.
+Objects that refer to one another stay until Python's garbage collector runs, which counts objects and does not know how
+large the tensors are that they hold. That is not growth. Collecting takes longer than many a step, so it is done only
+every few steps, and only if memory has grown; readings in between are interpolated between two collected ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from .memory_reader import Reader, reader_for
 
-#: Steps from one look at what has grown to the next; bytes that are no growth. 10 kB a step: our own records are less.
+#: Steps between two checks for growth; bytes that do not count as growth. 10 kB a step: our own records take less.
 _EVERY, _LITTLE = 5, 50_000
 
 
@@ -31,11 +31,11 @@ class Memory(Signal):
         self._clean = 0
 
     def step_begins(self, batch: object) -> None:
-        if not self._looked and self._run.parameters:  # those of a watched test show up with its first step
+        if not self._looked and self._run.parameters:  # a watched test's parameters are known from its first step on
             self._look(next(iter(self._run.parameters.values())).device)
 
     def _look(self, device: torch.device) -> None:
-        gc.collect()  # what others have left would be taken for less growth when it goes
+        gc.collect()  # garbage from before would hide growth when it goes
         self._looked, self._reader = True, reader_for(device)
 
     def step_ends(self) -> None:
@@ -70,6 +70,6 @@ class Memory(Signal):
 
 
 def _line(readings: list[int], last: int) -> list[int]:
-    """From the first of them to this one, in as many steps."""
+    """A straight line from the first reading to `last`, with the same number of steps."""
     first, steps = readings[0], len(readings) - 1
     return [first + (last - first) * step // steps for step in range(steps + 1)]

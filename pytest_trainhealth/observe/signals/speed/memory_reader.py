@@ -1,7 +1,7 @@
-"""Who says how many bytes are in use: the device that the model is on, or the process.
+"""Reads how many bytes are in use, from the device that the model is on, or from the process.
 
-What graphs hold on to has no Python object, so it cannot be counted from here. The C library can say it exactly where
-it is glibc; the pages of a process tell less, because those that were freed are used again before there are more.
+What graphs keep alive has no Python object, so Python cannot count it. The C library gives exact figures if it is
+glibc; the pages of a process show less, because freed pages are reused before the process gets more.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pathlib import Path
 import torch
 
 _STATM = Path("/proc/self/statm")
-#: Bytes, 1 MB: far more than what else may be allocated at the same moment.
+#: Bytes, 1 MB: far more than anything else allocated at the same moment.
 _PROBE = 1 << 20
 
 
 @dataclass(frozen=True)
 class Reader:
     used: Callable[[], int]
-    #: The most since it was opened, where that is known; otherwise the largest reading is.
+    #: Gives the most since the reader was opened, if that is known; otherwise the largest reading counts.
     most: Callable[[], int] | None = None
     close: Callable[[], None] = lambda: None
 
 
 def reader_for(device: torch.device) -> Reader | None:
-    """None where nobody says it: then there is no figure, rather than one of something else."""
+    """None if there is no source: then there is no figure, rather than one of something else."""
     return _of_process() if device.type == "cpu" else _of_device(device)
 
 
@@ -68,8 +68,8 @@ class _Mallinfo2(ctypes.Structure):
 
 
 def _allocated() -> Callable[[], int] | None:
-    """Bytes in small and in large blocks that are in use; None where the C library does not say it (glibc 2.33), or
-    knows nothing of them, because another allocator was loaded before it (jemalloc, for one)."""
+    """Bytes in use in small and in large blocks. None if the C library does not report them (before glibc 2.33), or
+    does not see them because another allocator was loaded before it (jemalloc, for example)."""
     if sys.platform != "linux":
         return None
     try:
@@ -89,7 +89,7 @@ def _allocated() -> Callable[[], int] | None:
 
 
 def _peak() -> int:
-    """Where a process cannot ask for less: the most it ever used."""
+    """The most that the process ever used, on systems that report nothing else."""
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,7 +1,8 @@
-"""What a step's time goes into: transfer to the device, forward, backward, optimizer. The rest is what is left.
+"""How a step spends its time: transfer to the device, forward, backward, optimizer, and the rest.
 
-An accelerator works on while Python has already gone on, so a phase ends when the device is done with it. Waiting for
-that at every step would slow the training down: there, one step of four is split, and the others run as they are.
+An accelerator is still working when Python has already moved on, so a phase ends when the device has finished it.
+Waiting for that at every step would slow the training down: on accelerators only one step in four is split into phases,
+and the others run as they are.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from ....records.speed import Phases
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
-#: Steps: to wait for the device at each would slow it down. By judgement one in 4 is enough for a median.
+#: Steps between two that are split: waiting for the device at each would slow it down. By judgement one in 4 is enough
+#: for a median.
 _EVERY_ON_ACCELERATORS = 4
-#: After a backward pass: another forward pass if a backward pass follows, and nothing in particular if an update does.
+#: The phase after a backward pass: another forward pass if a backward pass follows, part of the rest if an update does.
 _OPEN = "open"
 _MOVES = ("to", "cuda")
 
@@ -40,14 +42,14 @@ class StepPhases(Signal):
     def run_begins(self) -> None:
         for name in _MOVES if self._accelerated else ():
             setattr(Tensor, name, self._seen(getattr(Tensor, name)))
-            self._patched.callback(delattr, Tensor, name)  # then it is that of the class above again
+            self._patched.callback(delattr, Tensor, name)  # the method of the base class applies again
 
     def run_ends(self) -> None:
         self._patched.close()
 
     def step_begins(self, batch: object) -> None:
         wanted = not self._accelerated or self._run.step % _EVERY_ON_ACCELERATORS == 0
-        # a watched step that is met halfway, at its backward pass, has no batch
+        # a watched step that is first noticed at its backward pass has no batch
         self._phases = Phases() if wanted and batch is not None else None
         if self._phases is None:
             return
@@ -88,7 +90,7 @@ class StepPhases(Signal):
             self._phases = None
 
     def _turn_to(self, phase: str) -> None:
-        """What was done so far is over."""
+        """Ends the current phase and begins another."""
         phases = self._phases
         if phases is None:
             return
@@ -98,15 +100,15 @@ class StepPhases(Signal):
         self._doing, self._since = phase, now
 
     def _now(self) -> float:
-        """Once the accelerator is done."""
+        """The time once the accelerator has finished."""
         began = time.perf_counter()
         torch.accelerator.synchronize()
         ended = time.perf_counter()
-        self._run.trace.speed.overhead -= ended - began  # the training's own work, though we wait for it
+        self._run.trace.speed.overhead -= ended - began  # this wait is the training's own work
         return ended
 
     def _seen(self, move: Any) -> Any:
-        """A batch that the user's own step moves is transfer, wherever in the step that happens."""
+        """When the user's own step moves a batch, that counts as transfer, wherever in the step it happens."""
 
         def moved(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
             phases = self._phases

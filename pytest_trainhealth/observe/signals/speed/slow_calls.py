@@ -1,4 +1,4 @@
-"""What a slow step does: the user's lines and what they call, torch's operators, and waiting for the device."""
+"""What a slow step spends its time on: the user's lines and their calls, torch's operators, waiting for the device."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ...run.signal import Cost, Signal
 from ...source.places import user_place
 from .call_times import CallTimes
 from .kept_graphs import LAST
-from .line_times import LineTimes, dearest_line, dearest_loop
+from .line_times import LineTimes, slowest_line, slowest_loop
 
-#: The steps that each of them looks at: one after the other, because each would be seen by the others.
+#: The steps that each of the three measures: one after the other, because each would show up in the others.
 CALLS, OPERATORS, SYNCS = range(LAST + 1, LAST + 4), range(LAST + 4, LAST + 5), range(LAST + 5, LAST + 6)
 LINES, UNTRACED = range(LAST + 6, LAST + 9), range(LAST + 9, LAST + 12)
 STEPS = UNTRACED.stop
-#: For the reader: 3 lines, by judgement.
+#: Most operators shown to the reader: 3 lines, by judgement.
 _MOST_OPERATORS = 3
-#: What makes Python wait until the device has come so far.
+#: Functions that make Python wait until the device has caught up.
 _WAITS = {"item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__float__", "__int__", "__index__"}
 
 
@@ -91,7 +91,7 @@ class SlowCalls(Signal):
         self._open.close()
 
     def _complete(self, steps: range) -> bool:
-        """Each of them was taken. A watched test may be over sooner, and where its last step ends is not known."""
+        """Whether all of these steps were taken. A watched test may end sooner: when its last step ended is unknown."""
         return self._run.step >= steps.stop + (self._run.feed is None)
 
     def _stop_profile(self) -> None:
@@ -101,21 +101,21 @@ class SlowCalls(Signal):
     def run_ends(self) -> None:
         self._open.close()
         speed = self._run.trace.speed
-        # being profiled makes a step longer, so the share is that of a step that was not
+        # profiling makes a step longer, so shares are relative to a step that was not profiled
         whole = self._untraced.whole if self._complete(UNTRACED) else None
         if self._complete(CALLS):
             speed.calls = self._times.records(steps=len(CALLS), whole=whole)
-        if self._complete(UNTRACED):  # else it is not known what being told of lines took
-            speed.line = dearest_line(self._lines, self._untraced)
-            speed.loop = dearest_loop(self._lines, self._untraced)
+        if self._complete(UNTRACED):  # otherwise the time that tracing takes is unknown
+            speed.line = slowest_line(self._lines, self._untraced)
+            speed.loop = slowest_loop(self._lines, self._untraced)
         if self._profile is not None:
-            speed.operators = _dearest(self._profile.key_averages())
+            speed.operators = _slowest(self._profile.key_averages())
             self._profile = None
         speed.syncs = self._syncs.records()
 
 
 class Syncs(TorchFunctionMode):
-    """Counts, line by line, the calls that wait for the device. A tensor on the CPU is there already."""
+    """Counts, line by line, the calls that wait for the device. For a tensor on the CPU there is no wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,13 +131,13 @@ class Syncs(TorchFunctionMode):
         return [
             SyncRecord(name, count / len(SYNCS), device, place)
             for (name, device, place), count in self._seen.most_common()
-            if place is not None  # torch's own, or ours
+            if place is not None  # otherwise a call by torch itself, or by us
         ]
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Some builds of torch announce each start and stop of the profiler, past Python's own streams."""
+    """Some builds of torch print a line at each start and stop of the profiler, bypassing Python's own streams."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
@@ -149,13 +149,13 @@ def _quietly() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _dearest(events: Any) -> list[tuple[str, float]]:
-    """By the time of their own, on the device where that is where they ran."""
+def _slowest(events: Any) -> list[tuple[str, float]]:
+    """Operators by their own time, measured on the device if they ran there."""
     own = {
         e.key: max(e.self_cpu_time_total, getattr(e, "self_device_time_total", 0.0))
         for e in events
         if not e.key.startswith(NO_OPERATORS)
     }
     total = max(sum(own.values()), 1e-12)
-    dearest = sorted(own.items(), key=lambda item: -item[1])[:_MOST_OPERATORS]
-    return [(name, seconds / total) for name, seconds in dearest]
+    slowest = sorted(own.items(), key=lambda item: -item[1])[:_MOST_OPERATORS]
+    return [(name, seconds / total) for name, seconds in slowest]

@@ -1,4 +1,4 @@
-"""Which loops of a file a line is in, read from its source: loops over samples or time steps, not those over layers."""
+"""Which loops contain a line, according to the source: loops over samples or time steps, not those over layers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _Loop = ast.For | ast.While | ast.ListComp | ast.SetComp | ast.DictComp | ast.Ge
 
 
 def loops_around(file: str, line: int) -> list[range]:
-    """The lines of each loop around this one, the outermost first."""
+    """The lines of each loop around this line, the outermost first."""
     return [lines for lines in _loops(file) if line in lines]
 
 
 @lru_cache(maxsize=16)
 def _loops(file: str) -> tuple[range, ...]:
-    """Nothing where there is no source."""
+    """Empty if there is no source."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
@@ -28,7 +28,7 @@ def _loops(file: str) -> tuple[range, ...]:
 
 
 def _of_layers(loop: _Loop) -> bool:
-    """`for layer in self.layers: x = layer(x)`: every round does something else, and there is nothing to join."""
+    """`for layer in self.layers: x = layer(x)`: every round does something else, so they cannot be batched."""
     if isinstance(loop, ast.While):
         return False
     targets = [loop.target] if isinstance(loop, ast.For) else [part.target for part in loop.generators]
@@ -37,7 +37,7 @@ def _of_layers(loop: _Loop) -> bool:
 
 
 def _calls_one_of(names: set[str], call: ast.Call) -> bool:
-    """`layer(x)`, `self.layers[i](x)`, `block.attention(x)`; but `sample.mean(0)` is a sample's own method."""
+    """`layer(x)`, `self.layers[i](x)`, `block.attention(x)`; but `sample.mean(0)` is a method of the sample."""
     if isinstance(call.func, ast.Attribute) and all(isinstance(each, ast.Constant) for each in call.args):
         return False
     return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(call.func))

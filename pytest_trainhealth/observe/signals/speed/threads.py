@@ -1,4 +1,4 @@
-"""How many threads and worker processes a training has, and how many processors there are."""
+"""How many threads and worker processes a training uses, and how many processors there are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Threads(Signal):
         if self._run.step == 0:
             speed, data = self._run.trace.speed, getattr(self._run.feed, "source", None)
             speed.threads, speed.cores = torch.get_num_threads(), _cores()
-            if isinstance(data, DataLoader):  # those of a watched test are met when it reads from them
+            if isinstance(data, DataLoader):  # loaders of a watched test are noticed when it reads from them
                 speed.workers = data.num_workers
 
 

@@ -1,4 +1,4 @@
-"""How much a step learns from: its samples, and its tokens, which are integer ids of shape (N, T) that go into an
+"""How much data a step learns from: its samples, and its tokens, which are integer ids of shape (N, T) that go into an
 embedding or into the model."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...run.signal import Cost, Signal
 
 
 class Tokens(Signal):
-    """Which field of the batch holds them shows at the first step; afterwards they are only counted."""
+    """The first step shows which field of the batch holds the tokens; afterwards they are only counted."""
 
     NAME, COST = "tokens", Cost.SPEED
 
@@ -26,20 +26,20 @@ class Tokens(Signal):
         self._field: str | None = None
 
     def step_begins(self, batch: object) -> None:
-        samples = None if self._run.feed is None else batch_size(batch)  # a watched test's loaders tell
+        samples = None if self._run.feed is None else batch_size(batch)  # loaders of a watched test count them
         if samples is not None:
             self._run.trace.speed.samples.append(samples)
         if self._run.step == 0:
             self._batch = {name: tuple(t.shape) for name, t in tensors(batch) if _are_ids(t)}
             if self._batch:
-                self._ask(list(self._run.models.values()))
+                self._hook(list(self._run.models.values()))
         elif self._field is not None:
             self._count(batch)
 
-    def _ask(self, models: list[nn.Module]) -> None:
+    def _hook(self, models: list[nn.Module]) -> None:
         modules = [module for model in models for module in model.modules()]
         if any(type(module).__name__ == "OptimizedModule" for module in modules):
-            # a hook, even for one step, would have it compiled once more
+            # a hook, even for one step, would make the compiler compile the model again
             if any(isinstance(module, nn.Embedding) for module in modules):
                 self._field = next(iter(self._batch))
             return
@@ -47,7 +47,7 @@ class Tokens(Signal):
         self._handles = [module.register_forward_pre_hook(self._given, with_kwargs=True) for module in looked_at]
 
     def _given(self, module: nn.Module, args: Any, kwargs: Any = None) -> None:
-        """Without keywords: the call has begun another step of a watched test, so this was just removed from it."""
+        """Called without keywords if the call began a new step of a watched test: this hook was just removed."""
         if self._field is None:
             shapes = [tuple(t.shape) for _, t in tensors((args, kwargs)) if _are_ids(t)]
             self._field = next((name for name, own in self._batch.items() if any(_fit(own, s) for s in shapes)), None)
@@ -66,7 +66,7 @@ class Tokens(Signal):
 
 
 def _fit(batch: tuple[int, ...], given: tuple[int, ...]) -> bool:
-    """The same, but for the last token, which a language model only predicts."""
+    """The same shape, except for the last token, which a language model only predicts."""
     return batch[0] == given[0] and 0 <= batch[1] - given[1] <= 1
 
 

@@ -13,10 +13,10 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
-#: Factors at the end of a loss, outermost first: the scale of a loss scaler, then the division. By judgement: two of
-#: them, and two for a change of type or shape.
+#: How many operations at the end of a loss are searched for a factor: the scale of a loss scaler, then the division.
+#: By judgement: these two, and two for a change of type or shape.
 _DEEP = 4
-#: That are kept. By judgement: what an update is made of is the same from update to update.
+#: Most updates that are recorded. By judgement: 64, as the number of passes is the same from update to update.
 _MOST_RECORDS = 64
 
 

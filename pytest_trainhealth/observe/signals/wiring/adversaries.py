@@ -1,8 +1,9 @@
-"""Whether a generator pulls against its critic, or helps it.
+"""Whether a generator works against its critic, or helps it.
 
-Looked at are the gradients that come to the scores of a model which has an optimizer of its own: in its own turn for
-the data and for what another model made (detached), and in that model's turn for what it makes then. A critic pulls the
-first two apart, and the other model has to pull its scores back. Where all of that can be told from whole batches.
+A critic is a model with its own optimizer. This signal reads the gradients of the critic's scores: in the critic's own
+turn for the data and for samples that another model made (detached), and in that model's turn for its new samples. A
+critic pulls the first two apart, and the other model has to pull its scores back. It counts only if the gradients have
+the same sign throughout a batch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
-#: Steps that are looked at. By judgement: more than 2 of the 4 have to agree (analysis/wiring.py).
+#: Steps that are examined. By judgement: more than 2 of the 4 have to agree (analysis/wiring.py).
 _STEPS = 4
 _DATA, _DETACHED, _ATTACHED = "data", "detached", "attached"
 
@@ -31,11 +32,11 @@ class Adversaries(Signal):
     def __init__(self, run: Run) -> None:
         self._run = run
         self._handles: list[Any] = []
-        #: What the models made in this step, kept so that its memory stays its own, and by which of them.
+        #: Outputs of the models in this step, and the model that made each; kept so that their memory is not reused.
         self._made: dict[int, tuple[Tensor, str]] = {}
-        #: Signs of the gradients, by critic, by what it was given.
+        #: Signs of the gradients, by critic and by the kind of its input.
         self._signs: dict[str, dict[str, list[int]]] = {}
-        self._alliances: dict[str, HelpedCritic] = {}
+        self._helped: dict[str, HelpedCritic] = {}
 
     def step_begins(self, batch: object) -> None:
         self._close()
@@ -45,8 +46,8 @@ class Adversaries(Signal):
 
     def step_ends(self) -> None:
         for critic, signs in self._signs.items():
-            if _allied(signs) and critic in self._alliances:
-                known = self._run.trace.wiring.helped_critics.setdefault(critic, self._alliances[critic])
+            if _helped(signs) and critic in self._helped:
+                known = self._run.trace.wiring.helped_critics.setdefault(critic, self._helped[critic])
                 known.steps.append(self._run.step)
         self._close()
 
@@ -59,10 +60,10 @@ class Adversaries(Signal):
         self._handles.clear()
         self._made.clear()
         self._signs.clear()
-        self._alliances.clear()
+        self._helped.clear()
 
     def _players(self) -> Iterator[tuple[str, nn.Module]]:
-        """The largest modules whose trainable parameters are with one optimizer, and the same one."""
+        """The largest modules whose trainable parameters are all held by the same single optimizer."""
         for prefix, model in self._run.models.items():
             found: list[str] = []
             for path, module in model.named_modules():
@@ -90,14 +91,14 @@ class Adversaries(Signal):
             return
         what = _DATA if not maker else _ATTACHED if given.requires_grad else _DETACHED
         if what == _DETACHED:
-            self._alliances[critic] = HelpedCritic(critic, maker, user_place())
+            self._helped[critic] = HelpedCritic(critic, maker, user_place())
         signs = self._signs.setdefault(critic, {}).setdefault(what, [])
         handle = scores.register_hook(lambda gradient: signs.append(_sign(gradient)))  # type: ignore[no-untyped-call]
         self._handles.append(handle)
 
 
-def _allied(signs: dict[str, list[int]]) -> bool:
-    """Each of the three was seen, with one sign each time: the critic's pull on what was made is its maker's too."""
+def _helped(signs: dict[str, list[int]]) -> bool:
+    """Each of the three has one sign throughout, and the maker pulls the scores of its samples as the critic does."""
     if any(len(set(signs.get(what, ()))) != 1 for what in (_DATA, _DETACHED, _ATTACHED)):
         return False
     data, detached, attached = (signs[what][0] for what in (_DATA, _DETACHED, _ATTACHED))
@@ -105,6 +106,6 @@ def _allied(signs: dict[str, list[int]]) -> bool:
 
 
 def _sign(gradient: Tensor) -> int:
-    """0 where they differ from sample to sample."""
+    """0 if the signs differ between samples."""
     low, high = float(gradient.min()), float(gradient.max())
     return 1 if low >= 0 < high else -1 if high <= 0 > low else 0

@@ -1,4 +1,4 @@
-"""How often backward() was called, step by step, and whether it could reach anything."""
+"""How often backward() was called in each step, and whether it reached any parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of gradients between backward() and the step, and between the step and their clearing."""
+"""What happens to gradients between backward() and the update, and between the update and zero_grad()."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Clipping(Signal):
         self._watching = False
         self._after_backward: dict[int, float] = {}
         self._scale: dict[int, float] = {}
-        #: Who last wrote into gradients since backward(), and whether a loss scaler unscaled them after that.
+        #: The line that last wrote into gradients since backward(), and whether a loss scaler unscaled them after that.
         self._place: Place | None = None
         self._scaled = False
         self._paths: list[tuple[GradientPath, Optimizer]] = []
@@ -80,7 +80,7 @@ class Clipping(Signal):
         self._look_again()
 
     def _look_again(self) -> None:
-        """The gradients of this step are about to go: did anybody write into them after the optimizer had used them?"""
+        """Before the gradients are cleared: did any code write into them after the optimizer used them?"""
         for path, optimizer in self._paths:
             if self._place is not None:
                 path.left, path.changed_later_at = math.hypot(*norms(_grads(_held(optimizer)))), self._place
@@ -101,7 +101,7 @@ class Clipping(Signal):
 
 
 class _Mode(TorchFunctionMode):
-    """Sees what is written into: the first argument of functions such as `mul_` and `_foreach_mul_`."""
+    """Sees which tensors are written into: the first argument of functions such as `mul_` and `_foreach_mul_`."""
 
     def __init__(self, signal: Clipping) -> None:
         super().__init__()

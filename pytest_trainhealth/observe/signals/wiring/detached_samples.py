@@ -1,8 +1,8 @@
-"""Samples of a Normal that carry no gradient back to what it was made of, where nothing but a penalty reaches that.
+"""Samples of a Normal that carry no gradient back to its mean, which then gets no gradient but that of a penalty.
 
-`Normal.sample()` draws without a graph; `rsample()` keeps it. Who draws with `sample()` learns through `log_prob()`.
-If the gradient that comes to the mean is a multiple of the mean itself, then only a pull towards 0 reaches it (the KL
-term of a variational autoencoder), and whatever is made of the sample teaches its encoder nothing.
+`Normal.sample()` draws without a graph; `rsample()` keeps it. Code that draws with `sample()` on purpose learns through
+`log_prob()`. If the gradient of the mean is a multiple of the mean itself, then only a pull towards 0 reaches it (the
+KL term of a variational autoencoder), and the encoder learns nothing from what is computed from the sample.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
-#: Steps that are looked at. By judgement: drawing is the same at every step, and a warm-up takes one or two.
+#: Steps that are examined. By judgement: samples are drawn the same way at every step, and a warm-up takes one or two.
 _STEPS = 4
 #: Fewer values could point the same way by chance. By judgement: 16 values have a cosine of 0.25 by chance, by one
 #: deviation.
 _ENOUGH = 16
-#: In one step. By judgement: of more than 8 the first ones speak for the others.
+#: Most samples examined in one step. By judgement: the first 8 represent the others.
 _MOST_DRAWN = 8
 #: Cosine between the mean and its gradient: 1 but for rounding with a KL term alone; at most 0.59 in four small models
 #: that draw with sample() and learn in another way.
 _PARALLEL = 0.9999
-#: They hand on the values as they are.
+#: These operations pass on the values unchanged.
 _SAME_VALUES = ("ExpandBackward0", "ViewBackward0", "AliasBackward0", "ToCopyBackward0")
 
 
@@ -40,7 +40,7 @@ class DetachedSamples(Signal):
         self._original: Any = None
         self._rsample: Any = None
         self._handles: list[Any] = []
-        #: `rsample()` was called, too: what is drawn without a graph is for something else.
+        #: `rsample()` was called, too: then samples drawn without a graph serve another purpose.
         self._carried = False
         self._drawn: list[DetachedSample] = []
 
@@ -48,7 +48,7 @@ class DetachedSamples(Signal):
         self._close()
         if self._run.step < _STEPS:
             self._original, self._rsample = Normal.sample, Normal.rsample
-            _set(self._told_sample(), self._told_rsample())
+            _set(self._reporting_sample(), self._reporting_rsample())
 
     def step_ends(self) -> None:
         self._close()
@@ -69,7 +69,7 @@ class DetachedSamples(Signal):
             _set(self._original, self._rsample)
             self._original = self._rsample = None
 
-    def _told_sample(self) -> Any:
+    def _reporting_sample(self) -> Any:
         original = self._original
 
         def sample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
@@ -79,7 +79,7 @@ class DetachedSamples(Signal):
 
         return sample
 
-    def _told_rsample(self) -> Any:
+    def _reporting_rsample(self) -> Any:
         original = self._rsample
 
         def rsample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
@@ -89,12 +89,12 @@ class DetachedSamples(Signal):
         return rsample
 
     def _listen(self, mean: Tensor) -> None:
-        """The gradient is met where the mean was computed: its user may go on with a tensor of his own."""
+        """Hooks the operation that computed the mean: the distribution holds a tensor of its own (expanded, a view)."""
         node, index = mean.grad_fn, mean.output_nr
         while node is not None and type(node).__name__ in _SAME_VALUES:
             node, index = node.next_functions[0]
         if node is None or type(node).__name__ == "AccumulateGrad" or mean.numel() < _ENOUGH:
-            return  # a parameter of its own, not something that is computed from the data
+            return  # a parameter, not computed from the data
         draw, values = DetachedSample(place=user_place()), mean.detach()
         self._drawn.append(draw)
 

@@ -11,7 +11,8 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
 
-#: Enough to see it several times. By judgement: it is seen at each step or at none.
+#: Steps that are examined: enough to see a double update several times. By judgement: 8, as it happens at each step or
+#: at none.
 _STEPS = 8
 
 
@@ -22,7 +23,7 @@ class DoubleUpdates(Signal):
         self._run = run
         self._depth = 0
         self._pass = 0
-        #: The backward pass whose gradient was used last, and by whom.
+        #: By parameter: the backward pass whose gradient was used last, and the optimizer that used it.
         self._used: dict[str, tuple[int, str]] = {}
         self._before: dict[str, Tensor] = {}
 
@@ -32,7 +33,7 @@ class DoubleUpdates(Signal):
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._depth += 1  # a Lookahead or SAM calls the optimizer that it wraps from inside its own step
         self._before.clear()
-        # what an optimizer of the user's own does with its parameters may be anything: a projection, a penalty
+        # a user-written optimizer may do anything with its parameters: a projection, a penalty
         if self._depth > 1 or has_closure or self._run.step >= _STEPS or package_of(type(optimizer)) == "user":
             return
         run, label = self._run, self._run.add_optimizer(optimizer)

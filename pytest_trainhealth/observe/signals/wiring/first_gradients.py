@@ -1,4 +1,4 @@
-"""Gradient norms, until every parameter that is to learn has got a gradient worth the name."""
+"""Gradient norms, until every trainable parameter has received a gradient that has not vanished."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ....records.wiring import vanished_first
 from ...run.signal import Cost
 from .gradients import Gradients
 
-#: What a check looks at in any case. The 4 steps of gradients_flow.
+#: Steps that are always measured in full: the 4 steps of gradients_flow.
 _FEW = 4
 
 

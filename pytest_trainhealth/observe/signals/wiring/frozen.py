@@ -1,6 +1,6 @@
-"""Whether what is frozen moves all the same: in an optimizer's step, or the statistics of a BatchNorm.
+"""Whether frozen values change all the same: parameters in an optimizer's step, or the statistics of a BatchNorm.
 
-Frozen is also what a step sets the gradients of to 0 itself, after backward(): weight decay goes on.
+A parameter also counts as frozen if the step sets its gradient to 0 after backward(): weight decay still changes it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Frozen(Signal):
         self._before: dict[str, Tensor] = {}
         self._norms: dict[str, _BatchNorm] = {}
         self._statistics: dict[str, Tensor] = {}
-        #: Unfrozen now and then: in turns with something else, not for good.
+        #: Parameters that are unfrozen now and then: frozen by turns, not for good.
         self._thawed: set[str] = set()
-        #: Whose gradient was not 0 right after backward(), and what an optimizer then got as exactly 0.
+        #: Parameters whose gradient was not 0 right after backward(); then those for which an optimizer got exactly 0.
         self._reached: set[str] = set()
         self._zeroed: dict[str, Tensor] = {}
 
@@ -58,7 +58,7 @@ class Frozen(Signal):
             self._reached.update(n for n, p in self._run.parameters.items() if p.requires_grad and _has_gradient(p))
 
     def gradients_cleared(self, holder: object) -> None:
-        self._reached.clear()  # cleared, which is another matter
+        self._reached.clear()  # zero_grad() sets gradients to 0 as well, which does not count
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         run, label = self._run, self._run.add_optimizer(optimizer)
@@ -83,13 +83,13 @@ class Frozen(Signal):
         self._zeroed.clear()
 
     def _zeroed_by_hand(self, optimizer: Optimizer) -> dict[str, Tensor]:
-        """Those that decay, beside others of the same optimizer whose gradients are left alone."""
+        """Parameters with weight decay, if the same optimizer holds others whose gradients were not set to 0."""
         if not self._reached:
             return {}
         decays = {id(p): bool(group.get("weight_decay")) for group in optimizer.param_groups for p in group["params"]}
-        here = {n: p for n, p in self._run.parameters.items() if n in self._reached and id(p) in decays}
-        zeroed = {n: p for n, p in here.items() if p.grad is not None and not _has_gradient(p)}
-        if len(zeroed) == len(here):
+        decaying = {n: p for n, p in self._run.parameters.items() if n in self._reached and id(p) in decays}
+        zeroed = {n: p for n, p in decaying.items() if p.grad is not None and not _has_gradient(p)}
+        if len(zeroed) == len(decaying):
             return {}
         return {n: p.detach().clone() for n, p in zeroed.items() if decays[id(p)]}
 
@@ -108,7 +108,7 @@ class Frozen(Signal):
         self._known = len(self._run.models)
 
     def _has_twin(self, path: str) -> bool:
-        """A teacher or target network beside its student: `target.net.1` beside `online.net.1`."""
+        """A teacher or target network next to its student: `target.net.1` next to `online.net.1`."""
         inner = path.partition(".")[2]
         return "." in inner and any(
             name.endswith(f".{inner}.weight") and not name.startswith(f"{path}.") and p.requires_grad
@@ -117,9 +117,9 @@ class Frozen(Signal):
 
 
 def _frozen_norms(model: nn.Module) -> list[tuple[str, _BatchNorm]]:
-    """Those with statistics to lose, with frozen parameters, behind a frozen layer, and not in eval mode.
+    """BatchNorms in training mode that have statistics and frozen parameters, and come after a frozen layer.
 
-    (A model that was handed in in eval mode is put into training mode by the built-in loop, not by its user.)
+    (A model passed in in eval mode is put into training mode by the built-in loop, not by the user.)
     """
     found: list[tuple[str, _BatchNorm]] = []
     frozen_before = False

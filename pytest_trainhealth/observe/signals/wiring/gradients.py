@@ -1,4 +1,4 @@
-"""Gradient norms as the optimizer gets them, and whether they survive from backward() to step()."""
+"""Gradient norms as the optimizer sees them, and whether gradients survive from backward() to step()."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
-#: Steps at which the gradients are also measured right after backward(). By judgement: what clears gradients too early
-#: does so at each.
+#: Steps at which gradients are also measured right after backward(). By judgement: 2, as code that clears gradients too
+#: early does so at each step.
 _CLOSE = 2
 
 
@@ -23,14 +23,14 @@ class Gradients(Signal):
     def __init__(self, run: Run) -> None:
         self._run = run
         self._measured: set[str] = set()
-        #: Not yet seen with a gradient: looked for at every step, not only at the sampled ones.
+        #: Parameters not yet seen with a gradient: they are checked at every step, not only at the sampled ones.
         self._awaited: set[str] = set()
         self._known = 0
         self._looks = True
         self._fresh = False
 
     def looks_on(self) -> bool:
-        """Whether this step is to be measured in full."""
+        """Whether this step is measured in full."""
         return self._run.sampled
 
     def step_begins(self, batch: object) -> None:
@@ -49,7 +49,7 @@ class Gradients(Signal):
             run.trace.wiring.after_backward[run.step] = max(total, run.trace.wiring.after_backward.get(run.step, 0.0))
 
     def gradients_clearing(self, holder: object) -> None:
-        """No optimizer has seen these, and none will: measured now or never."""
+        """No optimizer has used these gradients, and none will: this is the last chance to measure them."""
         if self._fresh and self._looks:
             self._measure([n for n in self._run.trace.wiring.parameters if n not in self._measured])
 
@@ -72,10 +72,10 @@ class Gradients(Signal):
         if not self._looks and not self._awaited:
             return
         label = run.add_optimizer(optimizer)
-        # those that no optimizer holds are measured here too: zero_grad() of the model may be next
-        here = [n for n, p in run.trace.wiring.parameters.items() if label in p.held_by or not p.held_by]
-        found = self._measure(here if self._looks else [n for n in here if n in self._awaited])
-        held = [n for n in here if label in run.trace.wiring.parameters[n].held_by]
+        # parameters that no optimizer holds are measured now, too: the model's zero_grad() may be next
+        names = [n for n, p in run.trace.wiring.parameters.items() if label in p.held_by or not p.held_by]
+        found = self._measure(names if self._looks else [n for n in names if n in self._awaited])
+        held = [n for n in names if label in run.trace.wiring.parameters[n].held_by]
         if run.step < _CLOSE and held:
             total = math.sqrt(sum(found.get(name, 0.0) ** 2 for name in held))
             run.trace.wiring.at_update[run.step] = max(total, run.trace.wiring.at_update.get(run.step, 0.0))
@@ -108,6 +108,6 @@ class Gradients(Signal):
 
 
 def _keep(record: ParameterRecord, step: int, norm: float | None) -> None:
-    """A parameter may be measured twice in a step (two optimizers): the gradient it got counts."""
+    """A parameter may be measured twice in a step (two optimizers): the measurement with a gradient counts."""
     if record.gradients.get(step) is None:
         record.gradients[step] = norm

@@ -1,4 +1,4 @@
-"""Where a tensor that needs gradients goes in and one that cannot carry them comes out."""
+"""Calls that take a tensor with gradients and return one that cannot carry them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...calls.torch_calls import CallSignal
 from ...run.signal import Cost
 from ...source.places import user_place
 
-#: Spelt as in the user's code. Those of `item` and its like outside the model are logging.
+#: Spelt as in the user's code. Calls of `item` and similar functions outside the model are logging.
 _ENDS = {
     "detach": ".detach()", "detach_": ".detach_()", "data": ".data", "numpy": ".numpy()", "tolist": ".tolist()",
     "item": ".item()", "argmax": "argmax()", "argmin": "argmin()", "argsort": "argsort()",
@@ -39,5 +39,5 @@ class GraphEnds(CallSignal):
 
 
 def _carried(args: tuple[Any, ...]) -> bool:
-    """Values computed with gradients go in (not a parameter itself, whose `.data` is read for its size or device)."""
+    """Whether an argument was computed with gradients (the `.data` of a parameter is read for its size or device)."""
     return torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad and not a.is_leaf for a in args)

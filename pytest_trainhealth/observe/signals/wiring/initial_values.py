@@ -1,4 +1,4 @@
-"""The scale of each parameter at the start, and whether the units of a weight are told apart, then and later."""
+"""The scale of each parameter at the start, and whether the units of a weight differ, at the start and at the end."""
 
 from __future__ import annotations
 

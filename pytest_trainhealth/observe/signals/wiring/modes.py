@@ -1,4 +1,4 @@
-"""In which mode the layers run that behave otherwise in training: dropout, and BatchNorm with running statistics."""
+"""The mode of layers that behave differently in training: dropout, and BatchNorm with running statistics."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
-#: From then on only a model that is in eval mode when a step begins is looked at. By judgement: what the first 2 steps
-#: do is remembered as the habit.
+#: After these steps only models that are in eval mode when a step begins are examined. By judgement: the first 2 steps
+#: show the usual mode.
 _STEPS = 2
 
 
 class Modes(Signal):
-    """Hooks on these few layers, while there is something to see."""
+    """Hooks these few layers, only while there is something to see."""
 
     NAME, COST = "modes", Cost.CLOSE
 
@@ -96,7 +96,7 @@ class Modes(Signal):
             if not any(id(p) in held for p in model.parameters()):
                 continue
             record = self._record(prefix)
-            if prefix in self._trained:  # a forward pass in eval mode besides does no harm
+            if prefix in self._trained:  # an additional forward pass in eval mode does no harm
                 record.trained.append(self._run.step)
             else:
                 record.evaluated.append(self._run.step)

@@ -1,4 +1,4 @@
-"""Which modules ran, and whether torch recorded a graph for them. Hooks are there at the first steps only."""
+"""Which modules ran, and whether torch recorded a graph for them. They are hooked only at the first steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import made_by
 
-#: Steps at which every module is looked at. By judgement: the third is the first that is nobody's special case.
+#: Steps at which every module is examined. By judgement: 3, as the first two may be special cases.
 _STEPS = 3
 
 

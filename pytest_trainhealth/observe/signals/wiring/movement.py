@@ -1,11 +1,11 @@
-"""Only whether parameters move: once all that are to learn have moved, nothing is left to see."""
+"""Only whether parameters move: it stops once all trainable ones have moved."""
 
 from __future__ import annotations
 
 from ...run.signal import Cost
 from .parameters import Parameters
 
-#: At which moves are looked for in any case: those of gradients_flow, 4.
+#: Steps that are always examined: the 4 steps of gradients_flow.
 _STEPS = 4
 
 

@@ -1,4 +1,4 @@
-"""Learning rates and the number of steps of each optimizer."""
+"""Learning rates of each optimizer, and how often it was stepped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _rate(optimizer: Optimizer) -> float:
 
 
 def _settings(group: dict[str, Any]) -> dict[str, float]:
-    """Those that are plain numbers, under the names that their user gives them."""
+    """The settings that are plain numbers, under the names that the user knows."""
     found = {name: float(group[name]) for name in _SETTINGS if isinstance(group.get(name), (int, float))}
     betas = group.get("betas")
     if isinstance(betas, (tuple, list)) and len(betas) == 2:

@@ -1,4 +1,4 @@
-"""Whether parameters move, and how far in relation to their size at the start."""
+"""Whether parameters move, and how far relative to their size at the start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Parameters(Signal):
         run = self._run
         if not run.sampled and run.trace.update_count:
             return
-        # until the first update every step counts: an accumulating loop may take many calls to get there
+        # every step counts until the first update: a loop that accumulates gradients may take many steps to get there
         self._before = {name: p.detach().clone() for name, p in run.parameters.items() if not is_lazy(p)}
 
     def step_ends(self) -> None:

@@ -1,4 +1,4 @@
-"""Which schedulers are stepped, how often, and by which line of the user's."""
+"""Which schedulers are stepped, how often, and by which line of the user's code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
 
-#: Those with a step() of their own; all others inherit the first one's.
+#: Classes with their own step(); all others inherit that of the first.
 _KINDS: tuple[Any, ...] = tuple(
     kind
     for kind in vars(lr_scheduler).values()
@@ -41,7 +41,7 @@ class Schedulers(Signal):
 
     def _wrapped(self, original: Callable[..., None]) -> Callable[..., None]:
         def step(scheduler: Any, *args: Any, **kwargs: Any) -> None:
-            if self._inside or getattr(scheduler, "_is_initial", False):  # making one takes a step too
+            if self._inside or getattr(scheduler, "_is_initial", False):  # creating a scheduler calls step(), too
                 return original(scheduler, *args, **kwargs)
             self._note(scheduler)
             self._inside = True

@@ -1,7 +1,7 @@
-"""Whether an optimizer steps with gradients that still hold those of its previous step.
+"""Whether an optimizer steps with gradients that still contain those of its previous step.
 
-What an optimizer has used is stale until a backward pass begins with these gradients cleared. (A GAN's generator
-pass leaves gradients on the discriminator, which clears them before its own pass: not stale by then.)
+Gradients that an optimizer has used are stale until a backward pass begins after they were cleared. (The generator
+pass of a GAN leaves gradients on the discriminator, but these are cleared before the discriminator's own pass.)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ....tensors.norms import norms
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
-#: Enough to see it several times; looking costs a norm of every gradient. By judgement: two of 8 are enough
+#: Steps that are examined; each costs a norm of every gradient. By judgement: 8, of which two are enough to conclude
 #: (analysis/wiring.py).
 _STEPS = 8
 

@@ -1,4 +1,4 @@
-"""Pairs of weights that begin as one: the same values, or the same memory, in two Parameters."""
+"""Pairs of weights that start out the same: two Parameters with the same values, or the same memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
 
-#: Of so many values most have to differ from one another: constants and one-hot rows are equal by design. By judgement:
-#: 8 different ones among 16 are no pattern.
+#: Among this many values most have to differ: constants and one-hot rows are equal by design. By judgement: 8 different
+#: values among 16 are not a pattern.
 _ENOUGH = 16
 
 
@@ -70,7 +70,7 @@ def _candidates(model: nn.Module) -> list[tuple[str, nn.Module]]:
 
 
 def _can_learn(module: nn.Module) -> bool:
-    weight = module._parameters.get("weight")  # reading a weight with a parametrisation would compute it
+    weight = module._parameters.get("weight")  # reading a parametrised weight as an attribute would compute it
     return weight is not None and not is_lazy(weight) and weight.requires_grad and weight.numel() > 1
 
 
@@ -90,12 +90,12 @@ def _relation(one: nn.Module, other: nn.Module) -> str:
     kinds = {isinstance(one, nn.Embedding), isinstance(other, nn.Embedding)}
     if len(kinds) == 2 and first.shape == second.shape and _same(first, second):
         return "values"  # an embedding and the layer that maps back to its entries
-    # two layers of one kind and shape may be clones on purpose; nobody clones a layer the other way round
+    # two layers of the same kind and shape may be clones on purpose; but nobody makes a clone transposed
     return "transposed" if kinds == {False} and _is_transposed(first, second) else ""
 
 
 def _bare(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
-    """Matrices that classes of the user's own register themselves."""
+    """Matrices that the user's own classes register themselves."""
     return [
         (full_path(path, name), parameter)
         for path, module in model.named_modules()

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from pytest_trainhealth.observe.signals.speed import line_times
-from pytest_trainhealth.observe.signals.speed.line_times import LineTimes, dearest_line, dearest_loop
+from pytest_trainhealth.observe.signals.speed.line_times import LineTimes, slowest_line, slowest_loop
 from pytest_trainhealth.observe.signals.speed.source_loops import loops_around
 
 
@@ -74,10 +74,10 @@ def test_time_goes_to_the_innermost_line(tmp_path: Path, clock: Clock) -> None:
     own = module(tmp_path, WORK, clock)
     with LineTimes() as times:
         own.forward(8)
-    dearest = dearest_line(times, untraced(lambda: own.forward(8)))
-    assert dearest is not None
-    assert dearest.place.code == "clock.now += 1"
-    assert (dearest.seconds, dearest.share) == (20 + 8 * 5, 1.0)
+    slowest = slowest_line(times, untraced(lambda: own.forward(8)))
+    assert slowest is not None
+    assert slowest.place.code == "clock.now += 1"
+    assert (slowest.seconds, slowest.share) == (20 + 8 * 5, 1.0)
     assert times.rounds[str(tmp_path / "own.py"), 10] == 8  # helper()
 
 
@@ -95,7 +95,7 @@ def test_a_loop_that_goes_through_whole_steps_is_none(tmp_path: Path, clock: Clo
     own = module(tmp_path, WORK, clock)
     with LineTimes() as times:
         own.step(times)
-    loop = dearest_loop(times, times)
+    loop = slowest_loop(times, times)
     assert loop is not None
     assert loop.place.line == 2
 
@@ -111,7 +111,7 @@ def test_the_rounds_of_a_loop(tmp_path: Path, clock: Clock) -> None:
     """, clock)  # fmt: skip
     with LineTimes() as times:
         own.forward(3000)
-    loop = dearest_loop(times, untraced(lambda: own.forward(3000)))
+    loop = slowest_loop(times, untraced(lambda: own.forward(3000)))
     assert loop is not None
     assert (loop.rounds, loop.place.code) == (3000, "for n in range(rounds):")
 
@@ -127,7 +127,7 @@ def test_a_step_that_is_interrupted_does_not_count(tmp_path: Path, clock: Clock)
         for each in (times, whole):
             with each:
                 own.forward(interrupted)
-    line = dearest_line(times, whole)
+    line = slowest_line(times, whole)
     assert line is not None
     assert (line.place.line, line.seconds, line.share, line.rounds) == (3, 9, 0.9, 1)
     assert whole.whole == whole.total == 10
@@ -168,7 +168,7 @@ def test_modules_that_a_line_calls(tmp_path: Path, clock: Clock) -> None:
     model, x = nn.Sequential(nn.Linear(3, 3), nn.ReLU()), torch.ones(2, 3)
     with LineTimes() as times:
         own.forward(model, x)
-    line = dearest_line(times, untraced(lambda: own.forward(model, x)))
+    line = slowest_line(times, untraced(lambda: own.forward(model, x)))
     assert line is not None
     assert (line.modules, line.seconds, line.share) == (3, 9, 1.0)
 
