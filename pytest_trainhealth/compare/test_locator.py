@@ -26,6 +26,9 @@ _CLEARED = ("addopts", "log_file")
 class TestLocator:
     """`folder` is the folder that pytest was started in."""
 
+    #: Not a test, whatever pytest makes of the name.
+    __test__ = False
+
     file: Path
     folder: Path
     function: str | None = None

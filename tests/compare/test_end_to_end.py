@@ -14,6 +14,8 @@ import time
 
 import pytest
 
+from pytest_trainhealth.compare.revision import PROCESS
+
 from .conftest import processes, running
 from .repository import TEST, Repository
 
@@ -200,7 +202,7 @@ def test_a_run_that_is_stopped(pytester: pytest.Pytester, project: Repository, h
 
 
 def _children(parent: int) -> list[int]:
-    return [int(row[0]) for row in processes() if row[1] == str(parent) and "against.child" in row[-1]]
+    return [int(row[0]) for row in processes() if row[1] == str(parent) and PROCESS in row[-1]]
 
 
 def _until(condition) -> None:

@@ -34,7 +34,8 @@ def test_one_thread_and_accelerators_are_left_alone(threads: int, on: tuple[bool
 def test_it_is_settled_before_anything_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     sides: Any = Made(), Made()
     monkeypatch.setattr(compare, "paired", lambda current, other, *_: (current.threads, other.threads))
-    assert compare._timed(*sides, 2, 0.1, 0.0) == (
+    terms = compare.Terms("main", 0.1, 0.0, "keeps_throughput", seed=0, threads=2, device=None, promised=45)
+    assert compare._timed(*sides, terms) == (
         (1, 1),
         ["timed with one thread: steps with 2 are too noisy to compare"],
     )

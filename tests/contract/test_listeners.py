@@ -158,7 +158,7 @@ def test_a_signal_says_what_it_costs(each: type[Signal]) -> None:
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_checks_ask_for_signals_that_exist(name: str) -> None:
-    assert set(check(name).SIGNALS) <= set(signals.all_signals())
+    assert set(check(name).signals) <= set(signals.all_signals())
 
 
 def test_the_look_at_a_slow_training_asks_for_signals_that_exist() -> None:
