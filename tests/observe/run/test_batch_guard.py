@@ -1,4 +1,4 @@
-"""The user's batches are protected from every step, in a way that no step's time and memory show."""
+"""The user's batches are protected from every step, in a way that does not show in a step's time and memory."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_timed_run_copies_before_its_first_step(monkeypatch: pytest.MonkeyPatc
     copied = noting_copies(monkeypatch)
     plan = RunPlan(max_steps=9, look=Look(signals=("memory",)), one_batch=False)
     begun = Start(training(data), seed=0, factory=None)
-    with recorded(begun.begin(), plan, begun.made) as run:
+    with recorded(begun.begin(), plan, begun.creation_sites) as run:
         assert len({id(tensor) for tensor in copied if tensor.shape == (6, 4)}) <= 9
         copied.clear()
         for _ in range(9):
@@ -108,7 +108,7 @@ def test_preloading_copies_before_the_first_step(monkeypatch: pytest.MonkeyPatch
     cure = Cure("preloaded_batches", "", {"count": 2})
     plan = RunPlan(max_steps=12, look=Look(signals=("memory",)), treatment=Treatment(cures=(cure,)), one_batch=False)
     begun = Start(training(DataLoader(Labelled(), batch_size=4), pops), seed=0, factory=None)
-    with recorded(begun.begin(), plan, begun.made) as run:
+    with recorded(begun.begin(), plan, begun.creation_sites) as run:
         copied = noting_copies(monkeypatch)
         for _ in range(4):
             run.feed.take()
