@@ -1,4 +1,4 @@
-"""What is done to a slow training to see what was the matter: it changes nothing but what it is about."""
+"""Cures that show why a training is slow: each changes nothing but the fault it is for."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_opponents_of_a_watched_test_need_their_graph_until_both_have_learned() 
 
 
 def samples(batches: int, accumulated: int = 1, cure: Cure | None = None) -> set[float | None]:
-    """Samples of a step, as a watched script with epochs of so many batches of 8 is told to have."""
+    """Samples per step, as recorded for a watched script with epochs of this many batches of 8."""
 
     def body() -> None:
         model = nn.Linear(4, 2)

@@ -1,4 +1,4 @@
-"""The first guilty operation, in the forward and the backward pass, with the user's own line."""
+"""The first operation to blame, in the forward and the backward pass, with the user's own line."""
 
 from __future__ import annotations
 

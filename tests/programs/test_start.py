@@ -1,4 +1,4 @@
-"""Every run begins at the same point, whatever the user hands in."""
+"""Every run begins at the same point, whatever the user passes in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trains inside a block is seen without touching its code."""
+"""Whatever trains inside a block is recorded without touching its code."""
 
 from __future__ import annotations
 

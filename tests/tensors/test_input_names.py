@@ -1,4 +1,4 @@
-"""What is called so is an input, or none: one list, for all who change inputs or ask what follows them."""
+"""Which names belong to inputs: one list for all code that changes inputs or tests what depends on them."""
 
 from __future__ import annotations
 

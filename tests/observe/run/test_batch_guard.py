@@ -1,4 +1,4 @@
-"""The user's batches are protected from every step, in a way that no step's time and memory show."""
+"""The user's batches are protected from every step, in a way that does not show in a step's time and memory."""
 
 from __future__ import annotations
 

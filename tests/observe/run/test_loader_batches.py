@@ -1,4 +1,4 @@
-"""How many samples a step of a watched test learns from: its loaders tell, those that it learns from."""
+"""How many samples a step of a watched test learns from, according to the loaders used for training."""
 
 from __future__ import annotations
 

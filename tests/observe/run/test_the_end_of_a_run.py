@@ -1,4 +1,4 @@
-"""Whoever listened hears of the end, and nobody waits for data while a run is being ended."""
+"""Every listener is notified of the end, and nothing waits for data while a run is being ended."""
 
 from __future__ import annotations
 

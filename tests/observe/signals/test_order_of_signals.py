@@ -1,4 +1,4 @@
-"""Listeners are told one after the other: some see to it that others are not disturbed, and so have their places."""
+"""Listeners receive events one after the other: some must not disturb others, so their order matters."""
 
 from __future__ import annotations
 

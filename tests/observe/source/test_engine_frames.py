@@ -1,4 +1,4 @@
-"""Places end at the functions of ours that run a training: the line that called those is not to blame."""
+"""The search for a place stops at our functions that run a training: the line that called those is not to blame."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class _Value:
 
     record: LossCall
     result: Tensor
-    #: Whether it is meant to become large (a reward), and the tensor it was multiplied by.
+    #: Whether it is meant to become large (a log-likelihood), and the tensor it was multiplied by.
     large: bool = False
     factor: Tensor | None = None
     #: What it adds to the loss.

@@ -1,4 +1,4 @@
-"""Whether targets belong to their inputs: said only where another order proves that they could."""
+"""Whether targets belong to their inputs: reported only if another order proves that they could."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_series_whose_next_value_cannot_be_told_is_in_order(pieces):
 
 
 def test_a_cure_does_not_change_what_the_probe_computes() -> None:
-    """Inputs that a cure standardises where they meet weights: the kernels of the probe are no weights."""
+    """A cure standardises inputs where they meet weights: the kernels of the probe are not weights."""
     from pytest_trainhealth import Training, diagnose
 
     def factory() -> Training:

@@ -1,4 +1,4 @@
-"""What is measured of inputs, targets, starts, dropout and precision."""
+"""What is measured about inputs, targets, initial values, dropout and precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an input keeps its target: said only where the same targets come back beside other inputs."""
+"""Whether an input keeps its target: reported only if the same targets come back with other inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What loss functions are given is recorded at the first steps, with their share in what backward() is called on."""
+"""Records what loss functions are called with at the first steps, and how much each contributes to the loss."""
 
 from __future__ import annotations
 

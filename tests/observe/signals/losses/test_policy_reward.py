@@ -1,4 +1,4 @@
-"""The sign of a policy's objective, told by the name of its factor."""
+"""The sign of a policy's objective, recognised by the name of its factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calling models again with other inputs: what is found, what is left alone, and that nothing is left behind."""
+"""Calls models again with other inputs: what is found, what is ignored, and that no trace is left."""
 
 from __future__ import annotations
 

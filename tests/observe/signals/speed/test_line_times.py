@@ -1,4 +1,4 @@
-"""Time by line, and the loops that lines are in."""
+"""Time per line, and the loops that contain lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_trainhealth.observe.signals.speed.source_loops import loops_around
 
 
 class Clock:
-    """Goes on only where it is told to, so that no other work on the machine counts."""
+    """Advances only when told to, so that other work on the machine does not count."""
 
     now = 0
 
@@ -134,7 +134,7 @@ def test_a_step_that_is_interrupted_does_not_count(tmp_path: Path, clock: Clock)
 
 
 def test_being_told_is_not_taken_for_the_loop() -> None:
-    """Three seconds of a loop and one of something else, of which two were told lines: it was one and one."""
+    """Three seconds in a loop and one elsewhere, of which tracing took two: really one second each."""
     loop, other, overhead = ("own.py", 4), ("own.py", 9), ("", -1)
     times, whole = LineTimes(), LineTimes(traced=False)
     times.steps, whole.steps = [{loop: 3.0, other: 1.0, overhead: 7.0}], [{("", 0): 2.0, overhead: 7.0}]
@@ -145,7 +145,7 @@ def test_being_told_is_not_taken_for_the_loop() -> None:
 
 
 def test_functions_that_a_library_calls_are_told_too(tmp_path: Path, clock: Clock) -> None:
-    """What that takes is taken off the line that called the library, not off the loop beside it."""
+    """Their tracing time is subtracted from the line that called the library, not from the loop next to it."""
     own = module(tmp_path, """
         def forward(model, x):
             x = model(x)

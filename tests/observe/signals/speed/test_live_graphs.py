@@ -1,4 +1,4 @@
-"""The compiler starts anew where a training has something compiled, and keeps what others have."""
+"""The compiler is reset if a training has something compiled, and otherwise keeps the graphs of others."""
 
 from __future__ import annotations
 

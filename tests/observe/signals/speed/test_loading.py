@@ -1,4 +1,4 @@
-"""What a batch takes is found as a DataLoader reads it, and beside a profiler of the user's own."""
+"""The time of a batch is measured as a DataLoader reads it, even while the user's own profiler runs."""
 
 from __future__ import annotations
 

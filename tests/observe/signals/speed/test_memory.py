@@ -1,4 +1,4 @@
-"""What only waits for Python's collector is no growth; what is held is."""
+"""Garbage that waits for Python's collector is not growth; objects that are held are."""
 
 from __future__ import annotations
 

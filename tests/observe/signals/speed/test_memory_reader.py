@@ -1,4 +1,4 @@
-"""Memory is read where the model is, by somebody who knows it, or not at all."""
+"""Memory is read on the model's device, from a source that knows it, or not at all."""
 
 from __future__ import annotations
 

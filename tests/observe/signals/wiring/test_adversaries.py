@@ -1,4 +1,4 @@
-"""A critic and its generator pull against each other; what looks like an alliance and is none stays unsaid."""
+"""A critic and its generator pull against each other; what only looks like help for the critic is not reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers that nobody registered, samples without a graph, blanked targets: found, and what comes near is not."""
+"""Finds unregistered layers, samples without a graph and blanked targets, but not what only resembles them."""
 
 from __future__ import annotations
 

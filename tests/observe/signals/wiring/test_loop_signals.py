@@ -1,4 +1,4 @@
-"""What signals see of odd loops, and what they pass over: each program comes near a fault."""
+"""What signals see of unusual loops, and what they ignore: each program resembles a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose gradients are stale, and whose only look so."""
+"""Which gradients are stale, and which only look like it."""
 
 from __future__ import annotations
 

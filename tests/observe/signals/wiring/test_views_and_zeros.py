@@ -1,4 +1,4 @@
-"""Steps that compute in views of the data, gradients set to 0 by hand, and generators out of reach of their data."""
+"""Steps that compute in views of the data, gradients set to 0 by hand, and generators that cannot reach their data."""
 
 from __future__ import annotations
 
