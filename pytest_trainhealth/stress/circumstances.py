@@ -155,7 +155,7 @@ class Circumstances:
         return ", ".join([*(condition.label for condition in self.conditions), *others])
 
     def marker(self) -> str:
-        """A marker that requests these circumstances and no others; those without a hook come last, as in `describe`."""
+        """A marker that requests these circumstances and no others; those without a hook come last, as in words."""
         requested = sorted(self.unusual, key=lambda each: each[0].hook is None)
         given = ", ".join(f"{row.setting}=({value!r},)" for row, value in requested if row.setting)
         return f"@pytest.mark.trains_without_nan({given})"
@@ -163,7 +163,7 @@ class Circumstances:
 
 @dataclass(frozen=True, init=False)
 class RequestedSweep:
-    """The circumstances a marker requests, tried in any combination, each next to its usual value, which comes first."""
+    """The circumstances a marker requests, tried in any combination, each next to its usual value, which is first."""
 
     values: dict[str, tuple[Any, ...]]
 
