@@ -1,6 +1,6 @@
-"""The pipeline: a subject and a request in, a verdict out. The one place that knows checks, programs and all on top.
+"""The pipeline: a subject and a request in, a verdict out. The one module that knows all the rooms up to `compare/`.
 
-What only some requests need (another revision, other circumstances, a file that replays a failure) is imported late.
+What only some requests need (another revision, other circumstances, a reproducer) is imported only for them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _one_thread(verdict: Verdict, examination: Examination) -> Verdict:
     return with_one_thread(verdict, examination)
 
 
-#: What comes after a run that passed, and who is asked about a verdict: a check names its own.
+#: What runs after a check that passed, and what may replace a verdict. Each check names its own.
 FOLLOW_UPS: dict[str | None, FollowUp] = {"stress": _stress}
 SECOND_OPINIONS: dict[str, Callable[[Verdict, Examination], Verdict]] = {"one_thread": _one_thread}
 

@@ -58,7 +58,7 @@ class Terms:
 
 
 def with_revision(subject: object, request: Request, plan: RunPlan) -> Comparison:
-    """As the settings of a check ask for it."""
+    """The comparison with the revision that the settings of the check name."""
     values, revision = request.values, request.values["against"]
     if not str(revision).strip():
         raise WrongSetting("against: the revision is empty: is a variable not set?")

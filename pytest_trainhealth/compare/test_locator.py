@@ -26,7 +26,7 @@ _CLEARED = ("addopts", "log_file")
 class TestLocator:
     """`folder` is the folder that pytest was started in."""
 
-    #: Not a test, whatever pytest makes of the name.
+    #: Keeps pytest from collecting it as a test because of its name.
     __test__ = False
 
     file: Path

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KnownCause:
-    """A cause that a check of this training has found, with the cure that confirmed it, if one could."""
+    """A cause that a check of this training has found, with the cure that confirmed it, if there is one."""
 
     finding: Finding
     cure: Cure | None = None

@@ -1,6 +1,6 @@
-"""What a training may meet one day: the circumstances of a run, in words, as conditions, and as code to paste.
+"""What a training may meet one day: the circumstances of a run as conditions, in words, and as a marker to paste.
 
-`CIRCUMSTANCES` is the one table of them: each has a row, and nothing else here knows one by its name.
+`CIRCUMSTANCES` is the one table of them: each has a row, and no other code here knows one by its name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..records.intervention import Condition
 
 
 class Hook(NamedTuple):
-    """The file in `interventions/` that brings a circumstance about, and what it is made with."""
+    """The file in `interventions/` that brings a circumstance about, and its options."""
 
     kind: str
     options: dict[str, Any]
@@ -22,25 +22,25 @@ class Hook(NamedTuple):
 
 @dataclass(frozen=True)
 class CircumstanceRow:
-    """One thing about a run that may be other than usual."""
+    """One thing about a run that may be unusual."""
 
     name: str
-    #: What it is in a plain run.
+    #: Its value in a plain run.
     usual: Any
-    #: The setting that asks for other values; '' where none does.
+    #: The setting that requests other values; '' if there is none.
     setting: str
     #: A value in words.
     label: Callable[[Any], str]
-    #: None for random numbers: a run draws others without any hook.
+    #: None for random numbers: they need no hook to be others.
     hook: Callable[[Any], Hook] | None = None
-    #: The values that were asked for in the order in which they are tried: the least unusual first.
+    #: Puts the requested values into the order in which they are tried: the least unusual first.
     ordered: Callable[[Sequence[Any]], Iterable[Any]] = tuple
-    #: Which comes first where several change the same batch: its size, its samples, then their values. By judgement.
+    #: Which comes first if several change the same batch: its size, its samples, then their values. By judgement.
     turn: int = 2
 
 
 def _between(factors: Sequence[float]) -> set[float]:
-    """A factor, and every power of ten on the way to it, so that what is found is the least that does it."""
+    """Each factor and every power of ten on the way to it, so that the smallest factor that fails is found."""
     found = set(factors)
     for factor in factors:
         power = 10.0
@@ -125,7 +125,7 @@ CIRCUMSTANCES: tuple[CircumstanceRow, ...] = (
 
 @dataclass(frozen=True, init=False)
 class Circumstances:
-    """What is other than usual, by the names of the table; a plain run is `Circumstances()`."""
+    """Everything about a run that is unusual, by the names of the table; a plain run is `Circumstances()`."""
 
     unusual: tuple[tuple[CircumstanceRow, Any], ...]
 
@@ -138,7 +138,7 @@ class Circumstances:
 
     @property
     def seed(self) -> int:
-        """What is added to the seed of the run."""
+        """The number that is added to the seed of the run."""
         return next((value for row, value in self.unusual if row.name == "seed"), 0)
 
     @property
@@ -155,7 +155,7 @@ class Circumstances:
         return ", ".join([*(condition.label for condition in self.conditions), *others])
 
     def marker(self) -> str:
-        """Asks for these circumstances and no others; those without a hook come last, as in words."""
+        """A marker that requests these circumstances and no others; those without a hook come last, as in words."""
         requested = sorted(self.unusual, key=lambda each: each[0].hook is None)
         given = ", ".join(f"{row.setting}=({value!r},)" for row, value in requested if row.setting)
         return f"@pytest.mark.trains_without_nan({given})"
@@ -163,24 +163,24 @@ class Circumstances:
 
 @dataclass(frozen=True, init=False)
 class RequestedSweep:
-    """The circumstances that a marker asks for: any of these together, each beside the usual one, which comes first."""
+    """The circumstances a marker requests, tried in any combination, each next to its usual value, which is first."""
 
     values: dict[str, tuple[Any, ...]]
 
     def __init__(self, **values: Iterable[Any]) -> None:
-        """By the names of their settings."""
+        """Takes the values by the names of their settings."""
         object.__setattr__(self, "values", {name: tuple(each) for name, each in values.items()})
 
     @classmethod
     def by(cls, settings: Mapping[str, Any]) -> RequestedSweep:
-        asked = {row.setting: settings.get(row.setting) for row in CIRCUMSTANCES if row.setting}
-        return cls(**{name: values for name, values in asked.items() if values})
+        requested = {row.setting: settings.get(row.setting) for row in CIRCUMSTANCES if row.setting}
+        return cls(**{name: values for name, values in requested.items() if values})
 
     def __bool__(self) -> bool:
         return any(self.values.values())
 
     def choices(self) -> dict[str, list[Any]]:
-        """For each circumstance what it may be, the least unusual first."""
+        """The possible values of each circumstance, the least unusual first."""
         return {
             row.name: [row.usual, *row.ordered(self.values.get(row.setting, ()))]
             for row in CIRCUMSTANCES
