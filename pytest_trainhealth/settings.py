@@ -63,7 +63,7 @@ class Setting(NamedTuple):
         if self.least is not None and any(each < self.least for each in several):
             raise WrongSetting(f"{given}: {value!r} is too small, at least {self.least:g} is needed")
         if self.most is not None and any(each > self.most for each in several):
-            raise WrongSetting(f"{given}: {value!r} is too large, {self.most:g} is the most there can be")
+            raise WrongSetting(f"{given}: {value!r} is too large, {self.most:g} is the largest possible value")
         return parsed
 
 
@@ -155,7 +155,7 @@ BATTERY: tuple[str, ...] = (OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_N
 MARKERS: frozenset[str] = frozenset({"trainhealth", *CHECKS})
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("enabled", bool, False, "run the training health checks (without it they are skipped, and said to be)"),
+    Setting("enabled", bool, False, "run the training health checks (without it they are skipped with a note)"),
     Setting(
         "training",
         str,

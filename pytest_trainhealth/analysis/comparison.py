@@ -22,7 +22,7 @@ def judge_comparison(comparison: Comparison, passed: Passed) -> Judgement:
     if comparison.outcome == "slower":
         headline = found(comparison)
         limit = 1 + comparison.tolerance
-        summary = f"{headline}, at most {limit:.2f} x wanted ({times(comparison)})"
+        summary = f"{headline}, at most {limit:.2f} x allowed ({times(comparison)})"
         return Symptom(summary, PERFORMANCE, comparison.ratio, limit, "low", headline)
     return Passed((*passed.notes, found(comparison)), known)
 

@@ -57,20 +57,20 @@ def oddities(trace: Trace) -> str:
     if flipped(trace) is not None:
         return "backward() follows the negative of a loss"
     if climbed(trace) is not None:
-        return "the optimizer climbs what should fall"
+        return "the optimizer maximises what should fall"
     if rewarded_divergence(trace) is not None:
-        return "it is lower the larger the KL divergence is"
+        return "it gets lower as the KL divergence grows"
     if punished(trace) is not None:
-        return "it is lower the less likely is what was rewarded"
+        return "it gets lower as rewarded actions become less likely"
     if runs_away(trace):
         return "it falls without bound"
     for call in trace.loss.calls:
         if broadcasts(call):
             return f"{call.function} compares {call.input.shape} with {call.target.shape}"
         if call.function == "nll_loss" and not_logarithms(call):
-            return f"nll_loss is given values up to {wording.short(call.input.high)}, which are no log-probabilities"
+            return f"nll_loss is given values up to {wording.short(call.input.high)}, which are not log-probabilities"
         if call.function in NEVER_NEGATIVE and call.classes is None and _far_from_binary(call):
-            return f"{call.function} is given targets outside of 0 to 1"
+            return f"{call.function} is given targets outside 0 to 1"
     return ""
 
 

@@ -8,7 +8,7 @@ line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It de
 ``ORDER``     its place within the stage, from 0; of two that share one, the alphabet decides
 ``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.records.symptoms`)
 ``look``      ``(trace, symptom) -> Suspicion | None``: evidence first; a cure alone names nothing
-``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the most there can be
+``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the best it can be
 
 and imports no torch: it reads records only, and prescribes cures as records.
 """

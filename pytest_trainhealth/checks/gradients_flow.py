@@ -84,7 +84,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if trace.cut_short:
         return CouldNotJudge(trace.cut_short)
     if not gradients:
-        return CouldNotJudge("every gradient is zero, as when the loss is already as small as it gets")
+        return CouldNotJudge("every gradient is zero, as happens when the loss is already at its minimum")
     return Passed(_notes(trace), {"parameters": float(len(trainable)), "with_gradient": float(len(gradients))})
 
 
@@ -109,7 +109,7 @@ def _one_never_steps(trace: Trace) -> Symptom | None:
         return None
     others = sum(o.steps for o in trace.wiring.optimizers.values())
     summary = (
-        f"{idle[0].label} never stepped, beside {wording.plural(others, 'step')} of the other optimizers (all have to)"
+        f"{idle[0].label} never stepped, while the others took {wording.plural(others, 'step')} (expected at least 1)"
     )
     return Symptom(summary, NOT_LEARNING, 0.0, 1.0, "high", f"{idle[0].label} never steps")
 
@@ -117,7 +117,7 @@ def _one_never_steps(trace: Trace) -> Symptom | None:
 def _gradients_pile_up(trace: Trace) -> Symptom | None:
     for label, steps in wiring.piling_up(trace).items():
         summary = (
-            f"{label} stepped {len(steps)} times with gradients that still held those of the step before (never wanted)"
+            f"{label} stepped {len(steps)} times with gradients that still held those of the last step (expected 0)"
         )
         return Symptom(summary, INSTABILITY, float(len(steps)), 0.0, "high", "gradients add up from step to step")
     return None
@@ -127,8 +127,8 @@ def _not_held(trace: Trace) -> Symptom | None:
     orphans = wiring.orphaned(trace)
     if not orphans:
         return None
-    counted = f"{wording.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)}"
-    summary = f"{counted} got gradients but never moved (all have to)"
+    counted = f"{len(orphans)} of {wording.plural(len(trace.trainable), 'trainable parameter')}"
+    summary = f"{counted} got gradients but never moved (expected 0)"
     return Symptom(
         summary,
         NOT_LEARNING,
@@ -145,8 +145,8 @@ def _missing(trace: Trace) -> Symptom | None:
         return silent_faults.zeroed_moved(trace)
     if missing:
         kind = "no gradient" if missing[0].never_reached else "a gradient of exactly 0"
-        counted = f"{wording.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)}"
-        summary = f"{counted} got {kind} in {trace.steps} steps (all need one)"
+        counted = f"{len(missing)} of {wording.plural(len(trace.trainable), 'trainable parameter')}"
+        summary = f"{counted} got {kind} in {trace.steps} steps (expected 0)"
         return Symptom(
             summary,
             NOT_LEARNING,

@@ -67,7 +67,7 @@ _MILLISECONDS = 1e3
 #: What each gate is held against, and why there may be nothing.
 _NEEDED = {
     "max_memory_growth": ("memory_growth_mb", "too few steps were timed to tell growth from noise"),
-    "min_samples_per_second": ("samples_per_second", "the batches do not tell how many samples they have"),
+    "min_samples_per_second": ("samples_per_second", "the batches do not show how many samples they hold"),
     "max_data_wait": ("data_wait", "every step begins an epoch, or there is no DataLoader to wait for"),
 }
 #: How many times faster a cure has to make a step that leaves the gate closed, to have shown what the time went into;
@@ -103,23 +103,22 @@ def _first_gate(known: Mapping[str, float | None], settings: Mapping[str, Any], 
     growth, most = known["memory_growth_mb"], settings.get("max_memory_growth")
     if most is not None and growth is not None and growth > most:
         headline = _grows(growth)
-        return Symptom(f"{headline}, at most {wording.short(most)} MB wanted", MEMORY, growth, most, "high", headline)
+        return Symptom(f"{headline}, at most {wording.short(most)} MB allowed", MEMORY, growth, most, "high", headline)
     waiting, requested = known["data_wait"], settings.get("max_data_wait")
     limit = _MOST_WAITING if requested is None else requested
     if waiting is not None and waiting > limit and not (requested is None and ordinary):
         headline = f"{wording.share(waiting)} of a step is waiting for data"
-        summary = f"{headline}, at most {wording.share(limit)} wanted ({_describe(known)})"
+        summary = f"{headline}, at most {wording.share(limit)} allowed ({_describe(known)})"
         return Symptom(summary, PERFORMANCE, waiting, limit, "low", headline)
     speed, wanted = known["samples_per_second"], settings.get("min_samples_per_second")
     if wanted and speed is not None and speed < wanted:
-        summary = (
-            f"{wording.short(speed)} samples/s, at least {wording.short(wanted)} samples/s wanted ({_describe(known)})"
-        )
+        required = f"at least {wording.short(wanted)} samples/s required"
+        summary = f"{wording.short(speed)} samples/s, {required} ({_describe(known)})"
         return Symptom(summary, PERFORMANCE, speed, wanted, "low", f"{wording.short(speed)} samples/s")
     step, longest_step = known["step_seconds"], settings.get("max_step_ms")
     if longest_step and step is not None and _MILLISECONDS * step > longest_step:
         took = f"{wording.short(1e3 * step)} ms a step"
-        summary = f"{took}, at most {wording.short(longest_step)} ms wanted ({_describe(known)})"
+        summary = f"{took}, at most {wording.short(longest_step)} ms allowed ({_describe(known)})"
         return Symptom(summary, PERFORMANCE, 1e3 * step, longest_step, "low", took)
     return None
 
@@ -134,7 +133,7 @@ def _growing(trace: Trace, known: Mapping[str, float | None], settings: Mapping[
     if sum(map(bool, updates)) <= _MOST_UPDATE * len(updates):
         return None
     headline = _grows(growth)
-    summary = f"{headline}, at most {wording.short(limit)} MB passes without max_memory_growth="
+    summary = f"{headline}, at most {wording.short(limit)} MB is allowed without max_memory_growth="
     return FailIfConfirmed(Symptom(summary, MEMORY, growth, limit, "high", headline), Passed(figures=known))
 
 

@@ -141,7 +141,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
             return Passed(figures=known)
         return Passed(figures=known) if _far_better(trace, uncured) else _symptom(trace, first, last)
     if trace.batches == 1:
-        return Passed(("one batch only: overfits_one_batch says the rest",), known)
+        return Passed(("only one batch: overfits_one_batch covers it",), known)
     if len(losses) < _FEWEST:
         return CouldNotJudge(trace.cut_short, known) if trace.cut_short else Passed(figures=known)
     if wiring.adversarial(trace) or (learning_rates.warming_up(trace) and not learning_rates.runs_away(trace)):
@@ -149,7 +149,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     fell = (first - last) / max(abs(first), _NO_ZERO)
     notes = () if fell > _HARDLY_FELL else (
         f"loss {wording.change(first, last)} over {len(losses)} steps: nothing was learnt "
-        "that carries over, which is as it should be with random labels",
+        "that carries over, as expected with random labels",
     )  # fmt: skip
     if chance.worse_than_chance(trace, last):
         return FailIfConfirmed(_worse_than_a_guess(trace, first, last), Passed(notes, known))
@@ -251,13 +251,13 @@ def _not_aligned(trace: Trace) -> Symptom | None:
     if repaired is None:
         return None
     return Symptom(
-        f"{wording.count(repaired.changed)} of {wording.count(repaired.samples)} inputs have another target in the "
-        "second epoch than in the first",
+        f"{wording.count(repaired.changed)} of {wording.count(repaired.samples)} inputs have a different target "
+        "in the second epoch than in the first",
         SILENT,
         repaired.changed,
         0.0,
         "high",
-        "inputs get other targets in every epoch",
+        "inputs get different targets in every epoch",
     )
 
 
@@ -273,7 +273,7 @@ def _in_another_order(found: Alignment) -> Symptom:
         )
     what = f"{wording.count(found.samples)} targets" if found.kind == "classes" else "the targets' variance"
     return Symptom(
-        f"{wording.share(max(found.used, 0.0))} of {what} can be told from the inputs as they are used, and "
+        f"{wording.share(max(found.used, 0.0))} of {what} can be predicted from the inputs as they are used, and "
         f"{wording.share(found.best)} when each input gets the target of {found.order}",
         SILENT,
         found.used,

@@ -155,7 +155,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if max(map(abs, losses)) == 0:
         reason = "the loss is 0 from the first step on"
         if loss_calls.one_column(trace) is not None:
-            return Symptom(f"{reason}, whatever the model gives", NOT_LEARNING, 0.0, 0.0, "high", reason)
+            return Symptom(f"{reason}, whatever the model outputs", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
     fall = (first - last) / max(abs(first), _NO_ZERO)
     hotspot = first - last > _ABOVE_NOISE * loss_curve.spread(losses)
@@ -186,7 +186,7 @@ def _by_what_the_losses_are_given(
         if given is not None:
             return given
         if trace.applied.to_the_loss and UNTREATED in controls:
-            return Passed(("judged by what the losses are given: those of adversaries need not fall",), known)
+            return Passed(("judged by the inputs of the losses: those of adversaries need not fall",), known)
     if odd and (_kept(trace, ratio) or last < first <= 0):
         summary = f"loss {wording.change(first, last)} in {trace.steps} steps, but {odd}"
         return FailIfConfirmed(Symptom(summary, SILENT, last, ratio * first, "high", odd), Passed(figures=known))
@@ -261,14 +261,14 @@ def _only_guesses(trace: Trace, first: float, last: float) -> Symptom:
     if drowned is not None:
         summary = (
             f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch, but most of it is a "
-            f"penalty on the parameters: what is to be learnt began at {wording.loss(drowned)}"
+            f"penalty on the parameters: the part to be learnt started at {wording.loss(drowned)}"
         )
-        headline = f"loss stops at {wording.loss(last)}, and what fell is a penalty"
+        headline = f"loss stops at {wording.loss(last)}, and only a penalty fell"
         return Symptom(summary, PLATEAU, last, drowned, "high", headline)
     chance_loss = chance.chance_loss(trace) or 0.0
     summary = (
-        f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch: it came down to that of a "
-        f"guess, {wording.loss(chance_loss)}, and stays"
+        f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch: it fell to that of a "
+        f"guess, {wording.loss(chance_loss)}, and stays there"
     )
     category = INSTABILITY if _jumped(trace) else PLATEAU
     return Symptom(summary, category, last, chance_loss, "high", f"loss stops at {wording.loss(last)}, that of a guess")

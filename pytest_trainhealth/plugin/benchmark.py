@@ -21,7 +21,7 @@ def fixture(config: pytest.Config, request: Callable[[], Any] | None) -> tuple[A
     It is requested only when nothing speaks against it: requested and then unused, it warns.
     """
     if request is None:
-        return None, "it is measured with the benchmark fixture, which only a test function can ask for"
+        return None, "it is measured with the benchmark fixture, which only a test function can request"
     reason = why_not(config)
     if reason is not None:
         return None, reason

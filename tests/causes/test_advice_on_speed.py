@@ -112,7 +112,7 @@ def test_the_lines_give_every_sample_once(workers: int) -> None:
 
 # -- recompilation -------------------------------------------------------------------------------------
 
-SHAPES = Fix("let it expect other shapes, or give it the same ones:", ("torch.compile(model, dynamic=True)",))
+SHAPES = Fix("let it expect changing shapes, or give it the same ones:", ("torch.compile(model, dynamic=True)",))
 KEPT_OUT = "keep what changes out of the compiled function, or in a tensor:"
 
 
