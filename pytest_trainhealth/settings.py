@@ -19,7 +19,7 @@ class Numbers(tuple[float, ...]):
 
 
 class WholeNumbers(tuple[int, ...]):
-    """And of one that takes several whole numbers."""
+    """The kind of a setting that takes several whole numbers."""
 
 
 class Setting(NamedTuple):
@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     kind: type
     default: Any
     help: str
-    #: Where it may be given. Marker keywords belong to the checks listed in `checks`.
+    #: Where it may be set. Marker keywords belong to the checks listed in `checks`.
     option: bool = True
     ini: bool = True
     checks: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Setting(NamedTuple):
     most: float | None = None
     #: The only names that it takes.
     possible: tuple[str, ...] = ()
-    #: The module of `reports/` that writes the verdicts to the file that is given here.
+    #: The module in `reports/` that writes the verdicts to the file named here.
     report: str = ""
 
     @property
@@ -147,8 +147,8 @@ CHECKS: dict[str, str] = {
     GRADIENTS_FLOW: "every trainable parameter gets a sane gradient, is held by an optimizer and moves",
     TRAINS_WITHOUT_NAN: "loss, gradients and parameters stay finite",
     USES_ITS_INPUT: "outputs depend on the inputs, and samples do not leak into one another",
-    LEARNS_FROM_DATA: "over several batches it learns what only the inputs can tell, and neither oscillates nor sticks",
-    KEEPS_THROUGHPUT: "the step does not wait for its data, and is as fast as asked (measured with pytest-benchmark)",
+    LEARNS_FROM_DATA: "over several batches it learns what only the inputs show, and neither oscillates nor gets stuck",
+    KEEPS_THROUGHPUT: "the step does not wait for data, and is as fast as required (measured with pytest-benchmark)",
 }
 BATTERY: tuple[str, ...] = (OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, USES_ITS_INPUT, LEARNS_FROM_DATA)
 #: `trainhealth` stands for the battery; a check's marker has the check's name.
@@ -168,7 +168,7 @@ SETTINGS: tuple[Setting, ...] = (
         "replay", str, None, "replay the failure that this file holds, and nothing else", ini=False, metavar="FILE"
     ),
     Setting("explain", str, None, "print the page of a cause, check or symptom, and stop", ini=False, metavar="NAME"),
-    Setting("checks", tuple, BATTERY, "the checks of the battery", metavar="NAMES"),
+    Setting("checks", tuple, BATTERY, "the checks in the battery", metavar="NAMES"),
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
     Setting("json", str, None, "write every verdict to this file", metavar="FILE", report="json_file"),
@@ -176,7 +176,7 @@ SETTINGS: tuple[Setting, ...] = (
         "budget",
         float,
         300.0,
-        "seconds a check with its diagnosis may take",
+        "seconds that a check and its diagnosis may take",
         metavar="SECONDS",
         least=0.1,
         checks=tuple(CHECKS),
@@ -194,7 +194,7 @@ SETTINGS: tuple[Setting, ...] = (
         "steps",
         int,
         None,
-        "steps a check takes (200 for overfits_one_batch, 50 for trains_without_nan, ...)",
+        "steps that a check takes (200 for overfits_one_batch, 50 for trains_without_nan, ...)",
         metavar="N",
         least=1,
         checks=tuple(CHECKS),
@@ -213,7 +213,7 @@ SETTINGS: tuple[Setting, ...] = (
         "sweep",
         bool,
         True,
-        "try what the data make plausible, too: other random numbers, the last batch, extremes",
+        "also try what the data make plausible: other random numbers, the last batch, extremes",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -232,7 +232,7 @@ SETTINGS: tuple[Setting, ...] = (
         "scales",
         Numbers,
         None,
-        "factors on the inputs, with every power of ten on the way to them",
+        "factors on the inputs, and every power of ten up to them",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -242,7 +242,7 @@ SETTINGS: tuple[Setting, ...] = (
         "batch_sizes",
         WholeNumbers,
         None,
-        "sizes of batches to try",
+        "batch sizes to try",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -262,7 +262,7 @@ SETTINGS: tuple[Setting, ...] = (
         "precisions",
         tuple,
         None,
-        "autocast to these: bfloat16, float16",
+        "precisions to autocast to: bfloat16, float16",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -272,7 +272,7 @@ SETTINGS: tuple[Setting, ...] = (
         "lr_factors",
         Numbers,
         None,
-        "factors on the learning rate, with every power of ten on the way to them",
+        "factors on the learning rate, and every power of ten up to them",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -282,7 +282,7 @@ SETTINGS: tuple[Setting, ...] = (
         "search",
         bool,
         False,
-        "move inputs by gradient towards log(0), x / 0, exp overflow and their like, inside the data's bounds",
+        "move inputs by gradient towards log(0), x / 0, exp overflow and the like, inside the data's bounds",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -300,7 +300,7 @@ SETTINGS: tuple[Setting, ...] = (
         "min_margin",
         float,
         None,
-        "fail where one of these factors is smaller",
+        "fail if one of these factors is smaller",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -320,7 +320,7 @@ SETTINGS: tuple[Setting, ...] = (
         "max_memory_growth",
         float,
         None,
-        "MB by which memory may grow with every step",
+        "MB by which memory may grow per step",
         option=False,
         ini=False,
         least=0.0,
@@ -330,7 +330,7 @@ SETTINGS: tuple[Setting, ...] = (
         "max_data_wait",
         float,
         None,
-        "share of a step that may be spent waiting for data; unless given, half of it, or as long as any loader takes",
+        "share of a step that may be spent waiting for data; by default half of it, or as long as any loader takes",
         option=False,
         ini=False,
         least=0.0,
@@ -368,7 +368,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 
-#: The files that verdicts are written to; nobody knows one by its name.
+#: The files that verdicts are written to; no other code refers to one by name.
 OUTLETS: tuple[Setting, ...] = tuple(s for s in SETTINGS if s.report)
 
 
@@ -384,7 +384,7 @@ def keywords(check: str) -> tuple[Setting, ...]:
 
 
 def read_keywords(check: str, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Marker keywords, parsed; an unknown one names the near ones."""
+    """Marker keywords, parsed; the error for an unknown one suggests similar names."""
     known = {s.name: s for s in keywords(check)}
     values = {}
     for name, value in given.items():
@@ -407,7 +407,7 @@ def check_names(names: Iterable[str], where: str) -> tuple[str, ...]:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """'. Did you mean ...' or the whole list: what is possible, after what was given."""
+    """'. Did you mean ...' or the whole list: what is possible, to follow what was written."""
     import difflib  # only for a run that ends here
 
     known = list(known)

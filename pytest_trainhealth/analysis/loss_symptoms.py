@@ -1,4 +1,4 @@
-"""What is wrong with what the losses are given, told by their calls alone: symptoms, whatever the curve does."""
+"""What is wrong with the losses' inputs, shown by their calls alone: symptoms, whatever the curve does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import loss_calls
 
 
 def given_to_adversaries(trace: Trace) -> Symptom | None:
-    """Their losses need not fall, so they are judged by what these are given."""
+    """Their losses need not fall, so they are judged by the inputs of these losses."""
     unlike = loss_calls.cannot_imitate(trace)
     if unlike is not None:
         return _cannot_imitate(unlike)

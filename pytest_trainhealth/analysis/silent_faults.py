@@ -1,4 +1,4 @@
-"""What is wrong with a training although its loss looks fine: symptoms that any check may meet."""
+"""What is wrong with a training although its loss looks fine: symptoms that any check may find."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _allied(trace: Trace) -> Symptom | None:
 
 
 def _clipped_too_late(trace: Trace) -> Symptom | None:
-    """Only by a line that says so: gradients that are decayed by hand after a step may be meant to live on."""
+    """Only by a line that says so: gradients that are decayed by hand after a step may be kept on purpose."""
     late = [p for p in wiring.clipped_too_late(trace) if p.changed_later_at and "clip" in p.changed_later_at.code]
     if not late:
         return None

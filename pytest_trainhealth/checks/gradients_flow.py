@@ -1,23 +1,22 @@
 """gradients_flow: every trainable parameter gets a sane gradient, is held by an optimizer and moves
 
 What it does
-    Takes a few steps and looks at each parameter: does a gradient reach it, does an optimizer hold it, does it
-    move, and are the gradients those of this step only? Where something is missing it looks on, up to 32 steps,
-    before it says so.
+    Takes a few steps and examines each parameter: does a gradient reach it, does an optimizer hold it, does it
+    move, and are the gradients those of this step only? Where something is missing it keeps looking, for up to 32
+    steps, before it reports it.
 
 When it fails
-    A trainable parameter gets a gradient but no optimizer holds it; gradients are never cleared, or cleared too
-    early; nothing moves; a layer gets no gradient, one of exactly zero, or one that has all but vanished on its way.
-    And where the loss looks fine, but something else is trained than was meant: in eval mode, with one gradient used
-    twice, with frozen parts that move, with weights that were to be tied, with samples that change when read, or with a
-    `sample()` that keeps the loss from the encoder.
+    A trainable parameter gets a gradient but no optimizer holds it; gradients are never cleared, or cleared too early;
+    nothing moves; a layer gets no gradient, one of exactly zero, or one that has almost vanished on its way. It also
+    fails where the loss looks fine but the training is not the intended one: in eval mode, with one gradient used
+    twice, with frozen parts that move, with weights that should be tied, with samples that change when read, or with a
+    `sample()` that keeps the loss from reaching the encoder.
 
 What is not an alarm
-    Parameters that are frozen on purpose; zero-initialised heads and branches, whose gradient comes with the
-    second step; two optimizers that take turns on the same parameters; frozen parts in eval mode; averaged copies;
-    experts and dropped layers that did not run beside others that did; modules of an installed package
-    that this task does not use (they are noted). A loss can fall nicely with a layer left out: this check looks at
-    the wiring itself.
+    Parameters that are frozen on purpose; zero-initialised heads and branches, whose gradient comes with the second
+    step; two optimizers that take turns on the same parameters; frozen parts in eval mode; averaged copies; experts and
+    dropped layers that did not run while others did; modules of an installed package that this task does not use (they
+    are noted). A loss can fall nicely with a layer left out: this check looks at the wiring itself.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ SIGNALS = (
 )
 ONE_BATCH = False
 BLAMES_RATES = False
-#: First: a wiring fault must not be taken for a matter of learning rates. By judgement.
+#: First: a wiring fault must not be mistaken for a wrong learning rate. By judgement.
 TURN = 0
 #: Wiring is the same at every step; two more show gradients of the step before. By judgement.
 STEPS = 4
@@ -103,7 +102,7 @@ def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom 
 
 
 def _one_never_steps(trace: Trace) -> Symptom | None:
-    """Of several optimizers. One that waits for the others a few steps is given its time."""
+    """One of several optimizers. One that waits a few steps for the others gets its time."""
     idle = wiring.idle_optimizers(trace)
     if not idle or trace.steps < _PATIENCE:
         return None

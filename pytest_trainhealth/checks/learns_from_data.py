@@ -1,22 +1,22 @@
-"""learns_from_data: over several batches it learns what only the inputs can tell, and neither oscillates nor sticks
+"""learns_from_data: over several batches it learns what only the inputs show, and neither oscillates nor gets stuck
 
 What it does
     Takes up to 80 steps through your batches, one after the other, and stops as soon as the loss is below a tenth of
-    its first value. Beside the loss it looks at the learning rate of every update, at the settings of the optimizer,
-    and at the targets: can they be told from the inputs, as they are used, or only in another order? With one batch
-    only, there is nothing to carry over, and it stops at once.
+    its first value. Along with the loss it looks at the learning rate of every update, at the settings of the
+    optimizer, and at the targets: can they be predicted from the inputs as they are used, or only in another order?
+    With only one batch there is nothing to carry over, and it stops at once.
 
 When it fails
-    The targets fit the inputs when they are moved by a sample or two, and not as they are; or the step gives inputs
-    and targets in different orders; or an input has another target in every epoch. Or the model is trained in
-    eval mode from some step on, because nothing takes an `eval()` back. Or the loss sticks, creeps
-    or oscillates, something in the trace can be the reason, and a re-run without it does far better. Some reasons
-    are looked at however far the loss has fallen: betas the wrong way round, BatchNorm over two values, sigmoid or
-    tanh units at their ends from the start, steps that stay large where the loss stays.
+    The targets fit the inputs when they are shifted by a sample or two, and not as they are; or the step uses inputs
+    and targets in different orders; or an input has a different target in every epoch. Or the model is trained in eval
+    mode from some step on, because nothing undoes an `eval()`. Or the loss gets stuck, creeps or oscillates, something
+    in the trace can be the reason, and a re-run without it does far better. Some reasons are considered however far the
+    loss has fallen: betas the wrong way round, BatchNorm over two values, sigmoid or tanh units at their limits from
+    the start, steps that stay large while the loss stays where it is.
 
 What is not an alarm
-    A loss that stays where it is. Random labels cannot be learnt from one batch to the next, and very many tests use
-    them; so a flat curve alone says nothing, and the check passes with a note.
+    A loss that stays where it is. Random labels cannot be learnt from one batch to the next, and many tests use them;
+    so a flat curve alone means nothing, and the check passes with a note.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ _FELL_SOMEWHAT = 0.3
 #: What begins later is not seen again by the closer look. That look has 64 steps, and what begins has to be seen at
 #: several.
 _SEEN_CLOSELY = 56
-#: Steps, and the losses of which all have to be low. By judgement: of ten batches the worst speaks for the data.
+#: Steps, and that many losses must all be low. By judgement: the worst of ten batches speaks for the data.
 _ASKED_EVERY = 10
 #: Losses, however short the curve. By judgement: of 5 two may be odd.
 _FEWEST_AT_THE_END = 5
-#: Of the first loss: less is told, and is no alarm. Healthy: 10 of 299 programs fell by less.
+#: Of the first loss: a smaller fall is noted, and is no alarm. Healthy: 10 of 299 programs fell by less.
 _HARDLY_FELL = 0.05
 #: Of the third quarter, with steps that are large. Asked of few: of 5 healthy programs 2 are above (-0.09 to 0.10), of
 #: 12 faulty ones 7 (-0.5 to 0.36). By judgement.
@@ -227,7 +227,7 @@ def _far_better(cured: Trace, uncured: Trace) -> bool:
     if uncured.losses[0] > 0 and before > 0 and not loss_curve.clearly_below(after, before):
         return False
     if learning_rates.wrong_way_round(uncured):
-        return True  # nobody means that: half is enough
+        return True  # never intended: half is enough
     return before - after > _BY_AT_LEAST * first or (
         after > 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
     )

@@ -1,12 +1,12 @@
 """overfits_one_batch: the training memorises one batch
 
 What it does
-    Takes up to 200 steps on one and the same batch, and twice as many when the loss is still falling. It stops as
-    soon as the loss is below a tenth of its first value (`ratio=`).
+    Takes up to 200 steps on the same batch, and twice as many while the loss is still falling. It stops as soon as the
+    loss is below a tenth of its first value (`ratio=`).
 
 When it fails
-    The loss stays, creeps, oscillates, grows or becomes NaN. A training that cannot learn sixteen samples by heart
-    will not learn sixteen million; what stands in its way is easier to find here.
+    The loss stays, creeps, oscillates, grows or becomes NaN. A training that cannot learn sixteen samples by heart will
+    not learn sixteen million; what is in its way is easier to find here.
 
 How it judges losses that cannot reach a tenth
     Label smoothing, an ELBO or a contrastive loss has a floor, and a likelihood may be negative. Where the ratio
@@ -122,7 +122,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         return len(losses) >= max(_CALLS_WITHOUT_UPDATE, steps)
     if updates < steps:
         return False
-    # still falling: it gets twice the time, and is asked again now and then
+    # still falling: it gets twice the time, and is judged again now and then
     return updates >= 2 * steps or ((updates - steps) % _ASKED_AGAIN == 0 and not loss_curve.still_falling(losses))
 
 
@@ -196,7 +196,7 @@ def _by_what_the_losses_are_given(
 def _learnt_something(
     trace: Trace, verdict: Passed | CouldNotJudge, uncured: Trace | None, ratio: float
 ) -> Passed | CouldNotJudge | FailIfConfirmed:
-    """It does better than its control, but a fault may keep it from doing far better: said only with proof."""
+    """It does better than its control, but a fault may keep it from doing far better: reported only with proof."""
     first, last = trace.losses[0], loss_curve.level(trace.losses)
     if wiring.adversarial(trace):
         return verdict  # what another learning rate makes of two that pull against each other proves nothing
@@ -241,13 +241,12 @@ def _jumped(trace: Trace) -> bool:
 
 
 def _healed(trace: Trace, uncured: Trace | None, last: float) -> bool:
-    """What the loss is given was cured. Some losses never reach a tenth (fresh noise, an ELBO): then it counts how far
-    below the level without the cure this run ends, which says something only beside a fault that leaves no doubt.
-    """
+    """The input of the loss was cured. Some losses never reach a tenth (fresh noise, an ELBO): then what counts is how
+    far below the level without the cure this run ends, which means something only along with an obvious fault."""
     if uncured is None or not uncured.losses or not uncured.finite or not trace.applied.to_the_loss:
         return False
     if loss_calls.rewarded_divergence(uncured) is not None:
-        return True  # what falls without bound is no level to be held against
+        return True  # a loss that falls without bound has no level to compare with
     first, level = uncured.losses[0], loss_curve.level(uncured.losses)
     if first <= 0 or loss_calls.climbs(uncured):
         return False
@@ -293,7 +292,7 @@ def _beside_zeroed_inputs(
     known = {"first_loss": first, "last_loss": last}
     other = _control_level(control)
     if other is None or other < last - _BETTER_THAN_CONTROL * abs(first - last):
-        # nobody does better without inputs, unless its targets are made from them (a masked autoencoder)
+        # nothing does better without inputs, unless its targets are made from them (a masked autoencoder)
         return Passed(("judged by its fall: no control run was possible",), known) if fall >= _CLEARLY_FELL else None
     known["control_loss"] = other
     if other - last > _BETTER_THAN_CONTROL * abs(first - last):

@@ -1,14 +1,14 @@
 """uses_its_input: outputs depend on the inputs, and samples do not leak into one another
 
 What it does
-    Takes a few steps, then makes the models' calls of a step again with changed inputs, in eval mode and with the
-    same random numbers: another sample's values for one argument, one column or one channel; one sample replaced by
-    another; more padding; other tokens behind a position. Model and random numbers are left as they were found.
+    Takes a few steps, then repeats the models' calls of a step with changed inputs, in eval mode and with the same
+    random numbers: another sample's values for one argument, one column or one channel; one sample replaced by another;
+    more padding; other tokens after a position. Model and random numbers are left as they were.
 
 When it fails
-    An argument, column or channel has not the slightest influence on any output; a sample's output changes with
-    other samples of its batch; padding that a mask or lengths tell of changes outputs at real positions, or attention
-    takes in the `padding_idx` of an embedding; a model that has to predict an element of a sequence sees it.
+    An argument, column or channel has no influence at all on any output; a sample's output changes with other samples
+    of its batch; padding that is marked by a mask or lengths changes outputs at real positions, or attention includes
+    the `padding_idx` of an embedding; a model that has to predict an element of a sequence sees it.
 
 What is not an alarm
     Arguments that are the same for every sample, labels and masks; parts of a batch object that a model does not

@@ -154,7 +154,7 @@ def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
             lambda: setattr(trace.data, "sample_change", None),
         ),
         ("the step blanks values of batch['image']", lambda: setattr(trace.data, "blanked_batch", None)),
-        ("nothing but a pull to 0 reaches the mean", trace.wiring.detached_samples.clear),
+        ("only a pull towards 0 reaches the mean", trace.wiring.detached_samples.clear),
         ("gradients are clipped after SGD has stepped with them", trace.wiring.gradient_paths.clear),
         ("maker helps critic", trace.wiring.helped_critics.clear),
     ]
