@@ -32,7 +32,7 @@ _NEARLY_GONE = 0.1
 #: Of the peak, from where it fell and where it is back. By judgement: the one of 457 programs that came back did so
 #: once, by a restart that was meant.
 _BACK_AGAIN = 0.5
-#: Times. By judgement: one warm restart is meant, and none of 457 programs had more.
+#: Times. By judgement: one warm restart is intended, and none of 457 programs had more.
 _BOUNCES = 2
 #: Of the peak. Of 298 healthy programs two end below (from 0.23 on), of 109 faulty ones the two that decay too early (0
 #: and 0.01).

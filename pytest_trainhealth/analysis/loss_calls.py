@@ -91,7 +91,7 @@ def bounded(trace: Trace) -> bool:
 
 
 def shares_one(call: LossCall) -> bool:
-    """A softmax shares 1 among labels of which each row has any number."""
+    """A softmax shares 1 among labels although a row may have any number of them."""
     return (
         call.function == "binary_cross_entropy"
         and call.activation == "softmax"

@@ -18,7 +18,7 @@ LEAST_WARM_UP, MOST_WARM_UP = 5, 15
 
 #: Seconds that any loader takes, through no fault of its own: at least these for a batch, and these for each sample.
 #: Measured: datasets in memory 3 to 20 microseconds a sample, small images cropped and flipped 60 to 85; from worker
-#: processes 0.7 to 1.2 ms a batch, however small. Twice as much beside other work.
+#: processes 0.7 to 1.2 ms a batch, however small. Twice as much alongside other work.
 _ORDINARY_BATCH, _ORDINARY_SAMPLE = 2e-3, 2e-4
 
 #: Of the memory. By judgement: a slope of all pairs of 200 points is quick, and more would not make it steadier.

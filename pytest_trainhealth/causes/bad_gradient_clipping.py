@@ -42,7 +42,7 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, SILENT)
 
 #: What clipping leaves, at most: a tenth of the gradient, and a norm of 0.1. Usual clipping is at norms of 0.1 to 10.
 _SHARE = 0.1
-#: The norm. By judgement: below it begins what nobody means.
+#: The norm. By judgement: nobody clips below it on purpose.
 _NORM = 0.1
 #: Those that divide by the size of the gradients do not mind until it is near their eps.
 _SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "RMSprop", "Lion", "Rprop")

@@ -53,7 +53,7 @@ _LARGE, _SMALL = 4.0, 0.02
 _FEWEST_INPUTS = 4
 #: Mean times inputs of a unit: what a layer makes of a constant input. Weights that are drawn around 0 stay below 1.
 _SHIFTED = 8.0
-#: Times the loss of a guess, beside weights that are too large. By judgement: it is evidence, and decides no verdict.
+#: Times the loss of a guess, when weights are too large. By judgement: it is evidence, and decides no verdict.
 _FAR_ABOVE_CHANCE = 3
 
 
@@ -192,7 +192,7 @@ def _shift(parameter: ParameterRecord) -> float:
 
 
 def _scale(parameter: ParameterRecord) -> float:
-    """Spread of the weights against 1/sqrt(inputs); 1 where it cannot be told."""
+    """Spread of the weights relative to 1/sqrt(inputs); 1 where it is unknown."""
     if parameter.std is None or parameter.fan_in is None or parameter.fan_in < _FEWEST_INPUTS:
         return 1.0
     return parameter.std * math.sqrt(parameter.fan_in)

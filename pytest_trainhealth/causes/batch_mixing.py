@@ -18,8 +18,8 @@ What not to do
 
 When this is wrong
     Models that compare samples on purpose. Where that can be seen (graphs, similarities of all pairs, experts,
-    BatchNorm without running statistics) nothing is reported; a set of points that is handed in without a batch
-    dimension looks like a batch.
+    BatchNorm without running statistics) nothing is reported; a set of points without a batch dimension looks like a
+    batch.
 """
 
 from __future__ import annotations

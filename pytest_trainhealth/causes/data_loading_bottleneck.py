@@ -104,8 +104,8 @@ def _why(loading: LoadingRecord | None, computing: float, moving: bool) -> str:
 def _places(loading: LoadingRecord | None) -> tuple[Place, ...]:
     if loading is None:
         return ()
-    dearest = loading.collate_place if _collates(loading) else loading.item_place
-    return () if dearest is None else (dearest,)
+    slowest = loading.collate_place if _collates(loading) else loading.item_place
+    return () if slowest is None else (slowest,)
 
 
 def _fix(loading: LoadingRecord | None, computing: float, moving: bool, cores: int) -> Fix:
@@ -162,7 +162,7 @@ def _needed(loading: LoadingRecord, computing: float) -> int:
 
 
 def _useful_workers(loading: LoadingRecord, cores: int) -> int:
-    """Of those that compute no more than there are processors, but one may always be at work beside another."""
+    """No more than there are processors if they compute, but at least two: one may work while another waits."""
     return min(max(cores, 2), _MOST_WORKERS) if _computes(loading) else _MOST_WORKERS
 
 

@@ -17,7 +17,7 @@ What not to do
     `torch.cuda.synchronize()` to "make timing right" in the training itself: that is one more wait.
 
 When this is wrong
-    One wait per step (the loss is printed) costs next to nothing, and is not counted. Where the device is busy all the
+    One wait per step (the loss is printed) costs almost nothing, and is not counted. Where the device is busy all the
     time despite the waits, they do no harm.
 """
 
@@ -49,10 +49,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     syncs.sort(key=lambda sync: -sync.per_step)
     worst = syncs[0]
-    text = [
-        Evidence(f"{s.name.strip('_')}() {wording.short(s.per_step)} times in a step", s.per_step, s.place)
-        for s in syncs[:3]
-    ]
+    text = [Evidence(f"{s.name.strip('_')}(): {_calls(s.per_step)} in a step", s.per_step, s.place) for s in syncs[:3]]
     return Suspicion(
         statement=f"Python waits for the {worst.device} device {wording.short(total)} times in every step",
         evidence=tuple(text),
@@ -61,3 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix("keep a running sum on the device, and read it now and then:", ("total += loss.detach()",)),
         not_this="a faster device: it would wait for longer",
     )
+
+
+def _calls(number: float) -> str:
+    return "1 call" if number == 1 else f"{wording.short(number)} calls"

@@ -42,7 +42,7 @@ ORDER = 5
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
 #: Of the 257 healthy programs four are above (three of Hugging Face's untrained vision and audio models, up to 39,000,
-#: and one with targets around 50: 114), the next at 59: so this counts only beside a training that fails.
+#: and one with targets around 50: 114), the next at 59: so this counts only when a training fails.
 _LARGE = 100.0
 #: A later gradient against the first, after updates below this share of their weights. By judgement: a gradient that
 #: grows 100 times while the weights hardly change is no matter of a single layer.
@@ -61,7 +61,7 @@ _GROWS_BACKWARDS = 10
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if data_scale.data_off_scale(trace):
-        return None  # the gradient is only as large as the data: that is what has to be mended
+        return None  # the gradient is only as large as the data: that is what has to be fixed
     first = wiring.gradient_norm(trace, 0)
     step = 0 if first > _LARGE or _too_long(trace, symptom, first) else _grown_at(trace, first)
     if step is None:

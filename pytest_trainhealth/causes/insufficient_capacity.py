@@ -87,7 +87,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     narrow = _bottleneck(weights)
     if narrow is not None:
         units = wording.plural(narrow.shape[0], "unit")
-        statement = statement or f"everything after {narrow.module or narrow.name} has to pass through {units}"
+        statement = statement or f"everything goes through {units} in {narrow.module or narrow.name}"
         evidence.append(Evidence(f"{narrow.name} has {units}; the widest layer has {_widest(weights)}"))
         fix = fix or "give that layer more units"
         if narrow is wiring.one_unit_bottleneck(trace):
@@ -127,7 +127,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _bottleneck(weights: list[ParameterRecord]) -> ParameterRecord | None:
-    """A layer of one or two units with another layer, not as narrow, behind it."""
+    """A layer of one or two units followed by a layer that is not as narrow."""
     for position, each in enumerate(weights[:-1]):
         behind = weights[position + 1]
         narrow = each.shape[0] <= _BOTTLENECK and behind.fan_in == each.shape[0]

@@ -38,8 +38,8 @@ GROUP = RATES
 ORDER = 2
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
-#: A tenth of what is usual (the 192 healthy programs: 6.5e-4 and more, by median); and what is usual, beside a loss
-#: that creeps in a straight line.
+#: A tenth of what is usual (the 192 healthy programs: 6.5e-4 and more, by median); and what is usual, for a loss that
+#: creeps in a straight line.
 _SMALL_UPDATE = 1e-4
 #: What is usual. By judgement: the least of the healthy programs, 6.5e-4, rounded to a power of 10.
 _USUAL_UPDATE = 1e-3

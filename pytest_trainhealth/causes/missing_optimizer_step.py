@@ -1,8 +1,8 @@
 """missing-optimizer-step: gradients are computed, but no optimizer steps
 
 What happens
-    `backward()` fills the gradients and nobody uses them. The loss stays where it is, up to the noise of dropout
-    and shuffling.
+    `backward()` fills the gradients and nothing uses them. The loss stays where it is, up to the noise of dropout and
+    shuffling.
 
 How it is recognised
     Backward passes, gradients, no optimizer step, and no parameter that moves. The re-run takes the step at the end

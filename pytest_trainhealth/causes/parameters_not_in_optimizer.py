@@ -38,7 +38,7 @@ from ._groups import WIRING
 GROUP = WIRING
 ORDER = 4
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
-#: Times its first norm: a gradient that nobody clears. By judgement: it adds a line of evidence, and decides no
+#: Times its first norm: a gradient that nothing clears. By judgement: it adds a line of evidence, and decides no
 #: verdict.
 _PILED_UP = 3
 

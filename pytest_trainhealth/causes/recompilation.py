@@ -49,7 +49,7 @@ _OFTEN = 3
 _SHAPE = re.compile(r"\b(size|stride) mismatch|\.(size|stride)\(")
 #: "tensor 'x' rank mismatch", dtype, requires_grad: another kind of tensor, whatever its size.
 _KIND = re.compile(r"\bmismatch\b")
-#: "self.temperature == 0.5". Other values are said in the same way: "len(self.seen) == 8", "self.mode == 'warm'".
+#: "self.temperature == 0.5". Other values are reported the same way: "len(self.seen) == 8", "self.mode == 'warm'".
 _NUMBER = re.compile(r"(self\.\w+) == (-?\d[\w.+-]*)")
 #: Columns, so that a line of the chart stays below 100.
 _LONGEST_CODE = 60

@@ -38,7 +38,7 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 #: Calls of a scheduler for each update. By judgement: a call may be missing at the start or the end, and once an epoch
 #: is far below.
 _AT_EVERY_UPDATE = 0.9
-#: More calls are told as a number. By judgement: it is wording alone.
+#: More calls are shown as a number. By judgement: it only affects the wording.
 _MORE_THAN_ONCE = 1.1
 
 

@@ -109,7 +109,7 @@ def _parts(dropout: bool, decay: bool, penalty: bool) -> str:
 
 
 def _held_up(trace: Trace) -> bool:
-    """A penalty that is meant gives the loss a floor; one that outweighs the loss hardly lets it fall."""
+    """An intended penalty gives the loss a floor; one that outweighs the loss hardly lets it fall."""
     return len(trace.losses) > 1 and loss_curve.level(trace.losses) > _HELD_UP * abs(trace.losses[0])
 
 

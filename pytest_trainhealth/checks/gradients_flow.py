@@ -43,7 +43,7 @@ BLAMES_RATES = False
 TURN = 0
 #: Wiring is the same at every step; two more show gradients of the step before. By judgement.
 STEPS = 4
-#: Zero-initialised branches behind a warm-up from 0, rarely used experts: they show up within a few more steps.
+#: Zero-initialised branches after a warm-up from 0, rarely used experts: they show up within a few more steps.
 _PATIENCE = 32
 #: A loop that accumulates over many calls. By judgement: twice the longest accumulation that is usual, 32.
 _CALLS_WITHOUT_UPDATE = 64

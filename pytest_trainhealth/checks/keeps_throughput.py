@@ -51,8 +51,8 @@ SECOND_OPINION = "one_thread"
 STEPS = 30
 #: Longer than it computes. By judgement: half of the time, taken literally.
 _MOST_WAITING = 0.5
-#: MB a step that are harm where nobody set a limit: a thousand steps make half a GB. Of 258 healthy programs and 220
-#: twins none grows by more than 0.0003. An emptied graph that is kept, `losses.append(loss)` after backward(), is 0.006
+#: MB a step that do harm where no limit was set: a thousand steps make half a GB. Of 258 healthy programs and 220 twins
+#: none grows by more than 0.0003. An emptied graph that is kept, `losses.append(loss)` after backward(), is 0.006
 #: (small perceptron) to 0.16 (transformer of four layers), and a full one 3 MB there.
 _HARM = 0.5
 #: The share of steps with an update from which on graphs are not kept for the next one: most have one in any loop that
@@ -172,7 +172,7 @@ def is_faster(trace: Trace, failed_run: FailedRun) -> bool:
 
 
 def speed_up(trace: Trace, uncured: Trace) -> float:
-    """How many times as many samples go through in the same time. 0 where that cannot be said."""
+    """How many times as many samples are processed in the same time. 0 where that is unknown."""
     now, before = timing.fast_step(trace), timing.fast_step(uncured)
     if now is None or before is None:
         return 0.0

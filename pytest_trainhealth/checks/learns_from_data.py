@@ -189,7 +189,7 @@ def _plainly_wrong(trace: Trace) -> bool:
 
 
 def _learns_on_top(trace: Trace) -> bool:
-    """Layers behind the saturated ones do their part; a loss that does not move may yet leave its plateau."""
+    """Layers after the saturated ones do learn; a loss that does not move may yet leave its plateau."""
     first, last = _start(trace.losses), _end(trace.losses)
     return first - last > _FELL_SOMEWHAT * abs(first)
 

@@ -84,11 +84,11 @@ _ABOVE_NOISE = 1.5
 #: by itself: 0.92 and 0.33 in one healthy program, at most 0.09 in 22 faulty ones.
 _BETTER_THAN_CONTROL = 0.1
 #: How far below the uncured run's level a cured one ends: half, as a rule (six faulty programs with the right cure: at
-#: most 0.29). A diffusion model whose differences broadcast stays at 1.03 and ends at 0.33 without. Two thirds beside a
-#: fault that leaves no doubt: a VAE with a sigmoid too many, or with a KL term summed over the batch, ends at 24.1 and
-#: 18.0, and at 8.9 without, which is 0.37 and 0.49 of them.
+#: most 0.29). A diffusion model whose differences broadcast stays at 1.03 and ends at 0.33 without. Two thirds along
+#: with an obvious fault: a VAE with a sigmoid too many, or with a KL term summed over the batch, ends at 24.1 and 18.0,
+#: and at 8.9 without, which is 0.37 and 0.49 of them.
 _BELOW_A_FAULT = 0.67
-#: Of the first loss. It words a symptom: of 15 healthy programs that are asked none grew, of 48 faulty ones two, by up
+#: Of the first loss. It words a symptom: of 15 healthy programs that get here none grew, of 48 faulty ones two, by up
 #: to 0.22.
 _GREW = 0.1
 #: Times the noise. By judgement: what grows within its own jumps does not grow.

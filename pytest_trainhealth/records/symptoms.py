@@ -1,4 +1,4 @@
-"""The symptom table: what is seen, what kind of trouble that is, and what usually lies behind it."""
+"""The symptom table: what is seen, what kind of trouble that is, and what is usually behind it."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_a_draw_that_only_a_penalty_reaches() -> None:
     trace.wiring.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1])
     assert silently_wrong(trace) is None
     trace.wiring.detached_samples["here"].steps.append(2)
-    assert "a pull to 0" in said(trace)
+    assert "only a pull towards 0" in said(trace)
 
 
 def test_a_batch_that_is_blanked_in_the_data() -> None:

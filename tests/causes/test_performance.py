@@ -272,7 +272,7 @@ def test_waiting_for_the_device() -> None:
     syncs = [SyncRecord("__float__", 1.0, "cuda", LINE), SyncRecord("item", 40.0, "cuda", Place("train.py", 40))]
     suspicion = found("device-sync", made_up(syncs=syncs))
     assert suspicion.statement == "Python waits for the cuda device 41 times in every step"
-    assert told(suspicion) == ["item() 40 x in a step", "float() 1 x in a step"]
+    assert told(suspicion) == ["item(): 40 calls in a step", "float(): 1 call in a step"]
     assert suspicion.places[-1].line == 40
     assert suspicion.certainty == "likely"
     assert not cause("device-sync").curable
