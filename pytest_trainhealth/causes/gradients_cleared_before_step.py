@@ -42,14 +42,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     size = trace.wiring.after_backward[steps[0]]
     return Suspicion(
-        statement="the gradients are cleared after backward(), before the optimizer steps",
+        statement="gradients are cleared between backward() and step()",
         evidence=(
             Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
             Evidence(
                 f"seen at {len(steps)} of {wording.plural(len(trace.wiring.after_backward), 'step')} examined",
             ),
         ),
-        why="zero_grad() comes between backward() and step()",
+        why="zero_grad() is called too late",
         places=() if trace.wiring.cleared_at is None else (trace.wiring.cleared_at,),
         fix=Fix(
             "clear the gradients before the backward pass",

@@ -72,7 +72,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     by = culprit.kind if culprit is not None else "the training"
     place = None if culprit is None else culprit.made_at or culprit.place
     return Suspicion(
-        statement=f"{by} has reduced the learning rate to almost 0 by update {course.at} of {updates}",
+        statement=f"{by} cuts the learning rate to almost 0 by update {course.at} of {updates}",
         evidence=tuple(evidence),
         why="from then on the steps are too small to change anything",
         places=() if place is None else (place,),

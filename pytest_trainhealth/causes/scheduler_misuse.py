@@ -58,8 +58,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     what = {
         "zero": f"{name} sets the learning rate of {record.label} to 0",
         "runaway": f"{name} raises the learning rate of {record.label} without end",
-        "gone": f"{name} is stepped at every batch, and the rate is almost 0 after {course.at} updates",
-        "bounces": f"{name} is stepped at every batch, and the learning rate goes up and down",
+        "gone": f"{name} is stepped every batch, and the rate is almost 0 after {course.at} updates",
+        "bounces": f"{name} is stepped every batch, and the learning rate goes up and down",
     }[course.kind]
     if per_epoch is None and len(schedulers) > 1:
         kinds = wording.names([s.kind for s in schedulers])
