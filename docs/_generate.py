@@ -281,7 +281,7 @@ def _symptom(row) -> str:
         f"# `{row.name}`",
         f"**{_sentence(row.seen)}**",
         f"Severity: {row.severity}.",
-        "## What usually lies behind it",
+        "## What is usually behind it",
         _sentence(row.usual),
         "## What to ask",
         row.ask,

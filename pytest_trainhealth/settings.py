@@ -19,7 +19,7 @@ class Numbers(tuple[float, ...]):
 
 
 class WholeNumbers(tuple[int, ...]):
-    """And of one that takes several whole numbers."""
+    """The kind of a setting that takes several whole numbers."""
 
 
 class Setting(NamedTuple):
@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     kind: type
     default: Any
     help: str
-    #: Where it may be given. Marker keywords belong to the checks listed in `checks`.
+    #: Where it may be set. Marker keywords belong to the checks listed in `checks`.
     option: bool = True
     ini: bool = True
     checks: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Setting(NamedTuple):
     most: float | None = None
     #: The only names that it takes.
     possible: tuple[str, ...] = ()
-    #: The module of `reports/` that writes the verdicts to the file that is given here.
+    #: The module in `reports/` that writes the verdicts to the file named here.
     report: str = ""
 
     @property
@@ -63,7 +63,7 @@ class Setting(NamedTuple):
         if self.least is not None and any(each < self.least for each in several):
             raise WrongSetting(f"{given}: {value!r} is too small, at least {self.least:g} is needed")
         if self.most is not None and any(each > self.most for each in several):
-            raise WrongSetting(f"{given}: {value!r} is too large, {self.most:g} is the most there can be")
+            raise WrongSetting(f"{given}: {value!r} is too large, {self.most:g} is the largest possible value")
         return parsed
 
 
@@ -159,11 +159,11 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
     CheckRow(USES_ITS_INPUT, "outputs depend on the inputs, and samples do not leak into one another"),
     CheckRow(
         LEARNS_FROM_DATA,
-        "over several batches it learns what only the inputs can tell, and neither oscillates nor sticks",
+        "over several batches it learns what only the inputs show, and neither oscillates nor gets stuck",
     ),
     CheckRow(
         KEEPS_THROUGHPUT,
-        "the step does not wait for its data, and is as fast as asked (measured with pytest-benchmark)",
+        "the step does not wait for data, and is as fast as required (measured with pytest-benchmark)",
         in_battery=False,
     ),
 )
@@ -173,7 +173,7 @@ BATTERY: tuple[str, ...] = tuple(row.name for row in CHECK_ROWS if row.in_batter
 MARKERS: frozenset[str] = frozenset({"trainhealth", *CHECKS})
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("enabled", bool, False, "run the training health checks (without it they are skipped, and said to be)"),
+    Setting("enabled", bool, False, "run the training health checks (without it they are skipped with a note)"),
     Setting(
         "training",
         str,
@@ -186,7 +186,7 @@ SETTINGS: tuple[Setting, ...] = (
         "replay", str, None, "replay the failure that this file holds, and nothing else", ini=False, metavar="FILE"
     ),
     Setting("explain", str, None, "print the page of a cause, check or symptom, and stop", ini=False, metavar="NAME"),
-    Setting("checks", tuple, BATTERY, "the checks of the battery", metavar="NAMES"),
+    Setting("checks", tuple, BATTERY, "the checks in the battery", metavar="NAMES"),
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
     Setting("json", str, None, "write every verdict to this file", metavar="FILE", report="json_file"),
@@ -194,7 +194,7 @@ SETTINGS: tuple[Setting, ...] = (
         "budget",
         float,
         300.0,
-        "seconds a check with its diagnosis may take",
+        "seconds that a check and its diagnosis may take",
         metavar="SECONDS",
         least=0.1,
         checks=tuple(CHECKS),
@@ -212,7 +212,7 @@ SETTINGS: tuple[Setting, ...] = (
         "steps",
         int,
         None,
-        "steps a check takes (200 for overfits_one_batch, 50 for trains_without_nan, ...)",
+        "steps that a check takes (200 for overfits_one_batch, 50 for trains_without_nan, ...)",
         metavar="N",
         least=1,
         checks=tuple(CHECKS),
@@ -231,7 +231,7 @@ SETTINGS: tuple[Setting, ...] = (
         "sweep",
         bool,
         True,
-        "try what the data make plausible, too: other random numbers, the last batch, extremes",
+        "also try what the data make plausible: other random numbers, the last batch, extremes",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -250,7 +250,7 @@ SETTINGS: tuple[Setting, ...] = (
         "scales",
         Numbers,
         None,
-        "factors on the inputs, with every power of ten on the way to them",
+        "factors on the inputs, and every power of ten up to them",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -260,7 +260,7 @@ SETTINGS: tuple[Setting, ...] = (
         "batch_sizes",
         WholeNumbers,
         None,
-        "sizes of batches to try",
+        "batch sizes to try",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -280,7 +280,7 @@ SETTINGS: tuple[Setting, ...] = (
         "precisions",
         tuple,
         None,
-        "autocast to these: bfloat16, float16",
+        "precisions to autocast to: bfloat16, float16",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -290,7 +290,7 @@ SETTINGS: tuple[Setting, ...] = (
         "lr_factors",
         Numbers,
         None,
-        "factors on the learning rate, with every power of ten on the way to them",
+        "factors on the learning rate, and every power of ten up to them",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -300,7 +300,7 @@ SETTINGS: tuple[Setting, ...] = (
         "search",
         bool,
         False,
-        "move inputs by gradient towards log(0), x / 0, exp overflow and their like, inside the data's bounds",
+        "move inputs by gradient towards log(0), x / 0, exp overflow and the like, inside the data's bounds",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -318,7 +318,7 @@ SETTINGS: tuple[Setting, ...] = (
         "min_margin",
         float,
         None,
-        "fail where one of these factors is smaller",
+        "fail if one of these factors is smaller",
         option=False,
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
@@ -338,7 +338,7 @@ SETTINGS: tuple[Setting, ...] = (
         "max_memory_growth",
         float,
         None,
-        "MB by which memory may grow with every step",
+        "MB by which memory may grow per step",
         option=False,
         ini=False,
         least=0.0,
@@ -348,7 +348,7 @@ SETTINGS: tuple[Setting, ...] = (
         "max_data_wait",
         float,
         None,
-        "share of a step that may be spent waiting for data; unless given, half of it, or as long as any loader takes",
+        "share of a step that may be spent waiting for data; by default half of it, or as long as any loader takes",
         option=False,
         ini=False,
         least=0.0,
@@ -386,7 +386,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 
-#: The files that verdicts are written to; nobody knows one by its name.
+#: The files that verdicts are written to; no other code refers to one by name.
 OUTLETS: tuple[Setting, ...] = tuple(s for s in SETTINGS if s.report)
 
 
@@ -402,7 +402,7 @@ def keywords(check: str) -> tuple[Setting, ...]:
 
 
 def read_keywords(check: str, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Marker keywords, parsed; an unknown one names the near ones."""
+    """Marker keywords, parsed; the error for an unknown one suggests similar names."""
     known = {s.name: s for s in keywords(check)}
     values = {}
     for name, value in given.items():
@@ -425,7 +425,7 @@ def check_names(names: Iterable[str], where: str) -> tuple[str, ...]:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """'. Did you mean ...' or the whole list: what is possible, after what was given."""
+    """'. Did you mean ...' or the whole list: what is possible, to follow what was written."""
     import difflib  # only for a run that ends here
 
     known = list(known)

@@ -46,7 +46,7 @@ def test_parsed(name: str, given: Any, meant: Any) -> None:
         ("steps", 2.5, "here: 2.5 is not a whole number"),
         ("steps", True, "here: True is not a whole number"),
         ("steps", 0, "here: 0 is too small, at least 1 is needed"),
-        ("max_data_wait", 50, "here: 50 is too large, 1 is the most there can be"),
+        ("max_data_wait", 50, "here: 50 is too large, 1 is the largest possible value"),
         ("budget", "nan", "here: 'nan' is not a number"),
         ("strict", "perhaps", "here: 'perhaps' is not true or false"),
         ("checks", [3], "here: [3] is not a list of names"),

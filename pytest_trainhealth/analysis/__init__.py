@@ -1,1 +1,1 @@
-"""Readings of a trace: pure functions from records to facts, shared by checks, causes and the engine. No torch here."""
+"""What can be read from a trace: pure functions from records to facts, for checks, causes and the engine. No torch."""

@@ -1,7 +1,7 @@
-"""The loss of whoever guesses one and the same answer for every sample: what a first loss is to be held against.
+"""The loss of guessing the same answer for every sample: what a first loss is compared with.
 
-A first loss of 50 among ten classes falls below a tenth by falling to chance, which is no learning. Nor is it when a
-penalty on the weights, many times the loss function's value, falls by itself.
+A first loss of 50 among ten classes falls below a tenth by falling to chance, which is not learning. Neither is a
+penalty on the weights, many times the loss function's value, that falls by itself.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _CLASSES = {*WITH_CLASSES, "log-likelihood"}
 #: A first loss this many times that of a guess: a tenth of it may still be no better than guessing. Healthy: 1.02 by
 #: median, 186 of 194 programs below 3; faulty: 7 of 50 above.
 _FAR_ABOVE = 3.0
-#: A loss that is this many times what its function gives, the rest being a penalty on the parameters. The faulty
-#: program: 25, the healthy one with a penalty: 1.0. By judgement in between.
+#: A loss that is this many times its function's value, the rest being a penalty on the parameters. The faulty program:
+#: 25, the healthy one with a penalty: 1.0. By judgement in between.
 _DROWNED = 5.0
-#: What cannot do better than half of a guess's loss may be noise; what is this many times worse has not begun. Over
+#: A training that stays above half of a guess's loss may only see noise; one this many times worse has not begun. Over
 #: several batches, of programs that start far above: healthy one of 8 (7.1) and faulty 4 of 10, so a cure decides.
 _WORSE = 2.0
 
@@ -49,7 +49,7 @@ def _of(call: LossCall) -> float | None:
 
 
 def no_better(trace: Trace, level: float) -> bool:
-    """The loss started far above that of a guess, and came down to `level`, which is none the better."""
+    """The loss started far above that of a guess, and came down to `level`, which is no better than a guess."""
     drowned = under_a_penalty(trace)
     if drowned is not None:
         return not clearly_below(level, drowned)
@@ -64,7 +64,7 @@ def worse_than_chance(trace: Trace, level: float) -> bool:
 
 
 def under_a_penalty(trace: Trace) -> float | None:
-    """What the loss function gave at first, where a penalty on parameters made many times as much of it."""
+    """The loss function's first value, where a penalty on parameters made the loss many times as large."""
     calls = [call for call in trace.loss.calls if call.step == 0]
     if not trace.numbers.penalties or len(calls) != 1 or not trace.losses:
         return None

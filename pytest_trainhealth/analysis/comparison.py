@@ -1,4 +1,4 @@
-"""A comparison beside what the check found by itself: the symptom, the reason why not, or a note."""
+"""A comparison, along with what the check found by itself: the symptom, the reason why not, or a note."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..records.verdict import Symptom
 
 
 def judge_comparison(comparison: Comparison, passed: Passed) -> Judgement:
-    """Where the check has nothing to object, the comparison decides."""
+    """Where the check has no objection, the comparison decides."""
     known = {**passed.figures, **comparison_figures(comparison)}
     if comparison.outcome == "could not compare":
         return CouldNotJudge(f"not compared with {comparison.revision}: {comparison.reason}", known)
@@ -22,13 +22,13 @@ def judge_comparison(comparison: Comparison, passed: Passed) -> Judgement:
     if comparison.outcome == "slower":
         headline = found(comparison)
         limit = 1 + comparison.tolerance
-        summary = f"{headline}, at most {limit:.2f} x wanted ({times(comparison)})"
+        summary = f"{headline}, at most {limit:.2f} x allowed ({times(comparison)})"
         return Symptom(summary, PERFORMANCE, comparison.ratio, limit, "low", headline)
     return Passed((*passed.notes, found(comparison)), known)
 
 
 def found(comparison: Comparison) -> str:
-    """'1.21 x the time of origin/main [1.17, 1.25]', whether that is too long or not: on one scale."""
+    """'1.21 x the time of origin/main [1.17, 1.25]', whether that is too long or not."""
     return f"{comparison.ratio:.2f} x the time of {comparison.revision} {_interval(comparison)}"
 
 

@@ -1,11 +1,11 @@
-"""Whether the data that a trace shows is of the scale that weights are made for. Read by several causes."""
+"""Whether the data in a trace has the scale that weights are initialised for. Used by several causes."""
 
 from __future__ import annotations
 
 from ..records.data import ScaleRecord
 from ..records.trace import Trace
 
-#: What meets the first weights of the 257 healthy programs: feature means of at most 1.2 and spreads of at most 2.2,
+#: The inputs of the first weights in the 257 healthy programs: feature means of at most 1.2 and spreads of at most 2.2,
 #: on average over the features. Ratings from 1 to 5 stay below, ages and degrees do not.
 _INPUTS = 5.0
 #: One feature of many. By judgement: ten times what the mean over the features may be.

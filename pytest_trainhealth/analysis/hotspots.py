@@ -1,4 +1,4 @@
-"""What stands out of a slow step: one call, one loop or one line of the user's own that takes most of the time."""
+"""What stands out in a slow step: one call, loop or line of the user's own that takes most of the time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..records.verdict import Place
 #: Of the time that the watched steps take, forward pass only: with its backward pass it is the larger part. By
 #: judgement: a backward pass takes about twice the forward one.
 _OF_A_STEP = 0.4
-#: Of the forward pass; that of a step that is mostly something else is no news. By judgement: more than all others
-#: together, clearly.
+#: Of the forward pass; in a step that is mostly something else it does not matter. By judgement: clearly more than all
+#: others together.
 _OF_THE_FORWARD_PASS = 0.6
 #: Fewer rounds than this are hardly worth joining. By judgement: 8 rounds of a Python loop.
 _ROUNDS = 8
@@ -27,14 +27,14 @@ _WHOLE_PHASES = {"run_backward"}
 
 @dataclass(frozen=True)
 class Hotspot:
-    """`told` goes before 'takes 45 % of a step'."""
+    """`text` goes before 'takes 45 % of a step'."""
 
     text: str
     share: float
     of: str
     place: Place
     evidence: str
-    #: What it gave before can be given again.
+    #: Its earlier result can be used again.
     can_be_remembered: bool = False
     is_loop: bool = False
 

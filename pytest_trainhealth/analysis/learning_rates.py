@@ -1,4 +1,4 @@
-"""What becomes of a learning rate from update to update, and optimizer settings beyond sense. Checks and causes ask."""
+"""How a learning rate changes from update to update, and optimizer settings that make no sense."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..records.trace import Trace
 from ..records.wiring import OptimizerRecord, SchedulerRecord
 from . import loss_curve, wiring
 
-#: Fewer updates show no course. By judgement: the shortest healthy course that was asked about has 40.
+#: Fewer updates show no course. By judgement: the shortest healthy course that was judged has 40.
 _FEWEST = 20
 #: A rate below this share of its peak is as good as none: in the rest of the run it does what a fiftieth of the steps
 #: would. A cosine over the whole run gets there in its last 9 %, a linear decay in its last 2 %.
@@ -32,7 +32,7 @@ _NEARLY_GONE = 0.1
 #: Of the peak, from where it fell and where it is back. By judgement: the one of 457 programs that came back did so
 #: once, by a restart that was meant.
 _BACK_AGAIN = 0.5
-#: Times. By judgement: one warm restart is meant, and none of 457 programs had more.
+#: Times. By judgement: one warm restart is intended, and none of 457 programs had more.
 _BOUNCES = 2
 #: Of the peak. Of 298 healthy programs two end below (from 0.23 on), of 109 faulty ones the two that decay too early (0
 #: and 0.01).
@@ -45,15 +45,15 @@ _MOST_MOMENTUM = 0.99
 #: Healthy: at least 0.9 (298 programs). By judgement, since no program measured has a fault like it: an average over
 #: two steps is none.
 _LEAST_SECOND_BETA = 0.5
-#: Healthy: at most 1e-6 (298 programs). By judgement, since no program measured has a fault like it: beyond 1e-3 nobody
-#: goes.
+#: Healthy: at most 1e-6 (298 programs). By judgement, since no program measured has a fault like it: nobody goes beyond
+#: 1e-3.
 _MOST_EPS = 0.01
 #: Healthy: 0 (298 programs). By judgement, since no program measured has a fault like it: 1 leaves nothing of the
 #: gradient.
 _MOST_DAMPENING = 0.99
 #: At the rate: the last, the one half way and one before, 3.
 _FEWEST_LOOKS = 3
-#: They set a peak of their own, far above the rate that they start from.
+#: They set their own peak, far above the rate that they start from.
 _WITH_A_PEAK = ("OneCycleLR", "CyclicLR")
 
 
@@ -117,7 +117,7 @@ def _returns(rates: list[float], peak: float) -> int:
 
 
 def cannot_settle(trace: Trace) -> bool:
-    """The loss fell and stays, and the steps are as large as ever: each changes the weights by a good part."""
+    """The loss fell and stays, and the steps are as large as ever: each changes the weights considerably."""
     optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
     if optimizer is None or not optimizer.rates or optimizer.rates[-1] < _AS_LARGE_AS_EVER * max(optimizer.rates):
         return False
@@ -131,7 +131,7 @@ def schedulers_of(trace: Trace, record: OptimizerRecord) -> list[SchedulerRecord
 
 @dataclass(frozen=True)
 class OddSetting:
-    """A setting of an optimizer beyond sense, and a usual one."""
+    """An optimizer setting that makes no sense, and a usual one."""
 
     optimizer: OptimizerRecord
     name: str
@@ -142,7 +142,7 @@ class OddSetting:
 
 
 def odd_setting(trace: Trace) -> OddSetting | None:
-    """Usual are momentum 0 to 0.95, betas from (0, 0.9) to (0.95, 0.9999), eps 1e-10 to 1e-3."""
+    """The usual values are momentum 0 to 0.95, betas from (0, 0.9) to (0.95, 0.9999), eps 1e-10 to 1e-3."""
     for record in trace.wiring.optimizers.values():
         given = record.settings
         if given.get("momentum", 0.0) >= _MOST_MOMENTUM:

@@ -1,4 +1,4 @@
-"""What the calls of loss functions say: signs, shapes and values that do not fit. Read by checks and causes."""
+"""What the calls of loss functions show: signs, shapes and values that do not fit. Used by checks and causes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..records.losses import GeneratorRange, LossCall
 from ..records.trace import Trace
 from ..records.verdict import Place
 
-#: Whatever they are rightly given, their value is at least 0.
+#: With valid inputs, their value is at least 0.
 NEVER_NEGATIVE = {*WITH_CLASSES, *BINARY}
 REGRESSIONS = {*DIFFERENCES, "squared difference", "absolute difference"}
-#: Share of the data far outside of what a generator can give: 38 % of a circle for a sigmoid, 0 for a tanh.
+#: Share of the data far outside a generator's range: 38 % of a circle for a sigmoid, 0 for a tanh.
 _FAR_FROM_THE_DATA = 0.1
 #: Measured noise (audio that clips, a rounded 1.0001) lies outside too: one target in fifty is no accident.
 OUT_OF_REACH = 0.02
-#: To be made small, all of them. (A likelihood of density may be on either side of 0.)
+#: All of them should become small. (A log-likelihood of a density may be on either side of 0.)
 _TO_BE_SMALL = {*NEVER_NEGATIVE, *REGRESSIONS, "log-likelihood"}
 DIVERGENCE = "KL divergence"
 #: With fewer samples a sum is not far from a mean. By judgement: the same 8 as in loss-reduction.
@@ -32,7 +32,7 @@ _ROUNDING = 1e-5
 #: Targets this far outside of 0 to 1. By judgement: bicubic resizing of a straight edge overshoots by 0.09 (1.5 times
 #: the size) to 0.11 (4 times).
 _BEYOND_BINARY = 0.1
-#: Shorter curves do not show whether they get faster. By judgement: two halves of ten losses.
+#: Shorter curves do not show whether they accelerate. By judgement: two halves of ten losses.
 _FEWEST_LOSSES = 20
 #: Of the loss of a guess. By judgement: half of it takes knowledge, as in analysis/chance.py.
 _FAR_BELOW_CHANCE = 0.5
@@ -41,7 +41,7 @@ _SAME = 1e-3
 
 
 def impossible(trace: Trace) -> LossCall | None:
-    """A value that the function cannot have with what it is meant for."""
+    """A value that the function cannot have with valid inputs."""
     for call in trace.loss.calls:
         value = call.value if call.value is not None else 0.0
         never = call.function in NEVER_NEGATIVE or (call.function == "kl_div" and not_logarithms(call))
@@ -51,26 +51,26 @@ def impossible(trace: Trace) -> LossCall | None:
 
 
 def oddities(trace: Trace) -> str:
-    """What is odd about what the loss was given, though it may fall as it should; '' where nothing is."""
+    """What is odd about the loss's inputs, though it may fall as it should; '' where nothing is."""
     if trace.applied.to_the_loss:
         return ""
     if flipped(trace) is not None:
         return "backward() follows the negative of a loss"
     if climbed(trace) is not None:
-        return "the optimizer climbs what should fall"
+        return "the optimizer maximises what should fall"
     if rewarded_divergence(trace) is not None:
-        return "it is lower the larger the KL divergence is"
+        return "it gets lower as the KL divergence grows"
     if punished(trace) is not None:
-        return "it is lower the less likely is what was rewarded"
+        return "it gets lower as rewarded actions become less likely"
     if runs_away(trace):
         return "it falls without bound"
     for call in trace.loss.calls:
         if broadcasts(call):
             return f"{call.function} compares {call.input.shape} with {call.target.shape}"
         if call.function == "nll_loss" and not_logarithms(call):
-            return f"nll_loss is given values up to {wording.short(call.input.high)}, which are no log-probabilities"
+            return f"nll_loss is given values up to {wording.short(call.input.high)}, which are not log-probabilities"
         if call.function in NEVER_NEGATIVE and call.classes is None and _far_from_binary(call):
-            return f"{call.function} is given targets outside of 0 to 1"
+            return f"{call.function} is given targets outside 0 to 1"
     return ""
 
 
@@ -80,7 +80,7 @@ def _far_from_binary(call: LossCall) -> bool:
 
 
 def bounded(trace: Trace) -> bool:
-    """What a loss was given has a floor of its own: scores out of a bounded function, targets out of reach."""
+    """A loss's inputs give it a floor: scores from a bounded function, targets out of reach."""
     return any(
         (call.function in REGRESSIONS and call.unreachable > OUT_OF_REACH)
         or (call.function in APPLIES and call.activation in BOUNDED)
@@ -91,7 +91,7 @@ def bounded(trace: Trace) -> bool:
 
 
 def shares_one(call: LossCall) -> bool:
-    """A softmax shares 1 among labels of which each row has any number."""
+    """A softmax shares 1 among labels although a row may have any number of them."""
     return (
         call.function == "binary_cross_entropy"
         and call.activation == "softmax"
@@ -116,7 +116,7 @@ def several_labels(call: LossCall) -> bool:
 
 
 def any_number_of_labels(trace: Trace) -> int | None:
-    """The most labels that a row has, where others have none: of those `cross_entropy` learns nothing.
+    """The most labels in a row, where other rows have none: from those `cross_entropy` learns nothing.
 
     Without such rows, zeros and ones may be the choices of a customer, who has at least one (a multinomial likelihood).
     """
@@ -137,7 +137,7 @@ def not_logarithms(call: LossCall) -> bool:
 
 
 def broadcasts(call: LossCall) -> bool:
-    """(N, 1) against (N,): each of one side is compared with every one of the other."""
+    """(N, 1) against (N,): each value of one side is compared with every value of the other."""
     return (
         call.function in (*REGRESSIONS, "product")
         and call.input.shape != call.target.shape
@@ -153,7 +153,7 @@ def flipped(trace: Trace) -> LossCall | None:
 
 
 def climbed(trace: Trace) -> LossCall | None:
-    """The one loss of a plain training is followed upwards."""
+    """The only loss of a plain training is maximised."""
     return next((c for c in _sole(trace) if c.weight is not None and c.weight > 0), None) if climbs(trace) else None
 
 
@@ -201,7 +201,8 @@ def _learnt(call: LossCall) -> bool:
 
 
 def scale(call: LossCall) -> float | None:
-    """How many times the mean over all terms backward() was called on: 1 for a mean, the number of terms for a sum."""
+    """Which multiple of the mean over all terms backward() was called on: 1 for a mean, the number of terms for a
+    sum."""
     if call.weight is None:
         return None
     return call.weight * (call.terms if call.reduction == "sum" else 1)
@@ -215,7 +216,7 @@ def squashed_twice(call: LossCall) -> bool:
 
 
 def cannot_imitate(trace: Trace) -> GeneratorRange | None:
-    """What a generator makes cannot lie where a good part of the data lies that its adversary sees, at two steps."""
+    """A generator's output cannot reach much of the data that its adversary sees, at two steps."""
     found = [i for i in trace.loss.generator_ranges if i.outside > _FAR_FROM_THE_DATA]
     return next((i for i in found if any(o.step != i.step and o.layer == i.layer for o in found)), None)
 
@@ -238,7 +239,7 @@ def summed_divergence(trace: Trace) -> tuple[LossCall, LossCall] | None:
 
 
 def _elbo(trace: Trace) -> Iterator[tuple[LossCall, LossCall]]:
-    """KL terms, each with the one error beside it, where the loss is made of these two and of nothing else."""
+    """KL terms, each with the one error term next to it, where the loss consists of these two alone."""
     for step in (0, 1) if _plain(trace) else ():
         calls = [c for c in trace.loss.calls if c.step == step and c.complete]
         kl = [c for c in calls if c.function == DIVERGENCE]

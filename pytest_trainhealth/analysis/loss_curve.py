@@ -8,8 +8,8 @@ from math import isfinite
 from statistics import median
 
 # Measured on the first runs of 299 healthy and 158 faulty programs of the corpus (5 of the 66 of Hugging Face, which
-# are slow); so are the figures in rates.py and in the checks. No shape below is an alarm by itself: healthy and
-# faulty curves overlap, and what a shape only suspects, a control or a cure has to show.
+# are slow); so are the figures in learning_rates.py and in the checks. No shape below is an alarm by itself: healthy
+# and faulty curves overlap, and a control or a cure has to prove what a shape only suggests.
 
 #: Of the curve. By judgement: of the 200 steps of overfits_one_batch the last 20, enough for a median and too few for a
 #: trend.
@@ -18,14 +18,14 @@ _END = 0.1
 _FEWEST_AT_THE_END = 5
 #: Losses, or the curve is too short to tell. By judgement: of 3 one may be odd.
 _FEWEST_IN_AN_EIGHTH = 3
-#: A sixth of the pace of a straight line. Asked where 200 steps were not enough: 20 of 35 healthy and 22 of 57 faulty
+#: A sixth of the pace of a straight line. Used where 200 steps were not enough: 20 of 35 healthy and 22 of 57 faulty
 #: programs fell on and got more; of three with a rate that is too low two were at 0.13.
 _FALLS_ON = 0.02
 #: Steps. By judgement: with fewer the medians of 3 and 5 losses share some.
 _FEWEST_IN_A_HALF = 5
-#: Two of two that creep because of a low rate: 0.87 and 0.89. Where it is asked, beside a fall of less than 0.2, the
-#: others have at most 0.14 (1 healthy, 7 faulty); healthy curves that fell to a tenth are above in 59 of 271 cases, and
-#: nobody asks.
+#: Two of two that creep because of a low rate: 0.87 and 0.89. Where it is used, along with a fall of less than 0.2, the
+#: others have at most 0.14 (1 healthy, 7 faulty); healthy curves that fell to a tenth are above in 59 of 271 cases,
+#: where it is not used.
 _NEARLY_AS_STEEP = 0.67
 #: Losses of the last half. By judgement: 7 jumps, of which 3 have to turn.
 _FEWEST_TO_OSCILLATE = 8
@@ -60,7 +60,7 @@ def level(losses: Sequence[float], share: float = _END) -> float:
 
 
 def clearly_below(level: float, other: float, *, share: float = 0.5) -> bool:
-    """Half of the other or less, such as of the level without a cure: to bring 31 % down to 29 % proves nothing."""
+    """Half of the other or less, such as the level without a cure: bringing 31 % down to 29 % proves nothing."""
     return level <= share * other
 
 
@@ -104,7 +104,7 @@ def oscillates(losses: Sequence[float]) -> bool:
 
 
 def stays(losses: Sequence[float]) -> bool:
-    """It fell to less than half, and has hardly got lower for half of the time."""
+    """It fell to less than half, and has hardly fallen further for half of the time."""
     quarter = len(losses) // 4
     if quarter < _FEWEST_IN_A_QUARTER or losses[0] <= 0 or not all(map(isfinite, losses)):
         return False

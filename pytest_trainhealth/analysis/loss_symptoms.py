@@ -1,4 +1,4 @@
-"""What is wrong with what the losses are given, told by their calls alone: symptoms, whatever the curve does."""
+"""What is wrong with the losses' inputs, shown by their calls alone: symptoms, whatever the curve does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import loss_calls
 
 
 def given_to_adversaries(trace: Trace) -> Symptom | None:
-    """Their losses need not fall, so they are judged by what these are given."""
+    """Their losses need not fall, so they are judged by the inputs of these losses."""
     unlike = loss_calls.cannot_imitate(trace)
     if unlike is not None:
         return _cannot_imitate(unlike)
@@ -22,20 +22,20 @@ def given_to_adversaries(trace: Trace) -> Symptom | None:
 
 def _squashed_twice(trace: Trace) -> Symptom:
     call = next(filter(loss_calls.squashed_twice, trace.loss.calls))
-    sentence = f"{call.function} is given what {call.activation} made, and applies {APPLIES[call.function]} itself"
+    sentence = f"{call.function} is given the output of {call.activation}, and applies {APPLIES[call.function]} itself"
     return Symptom(sentence, SILENT, 2.0, 1.0, "high", sentence)
 
 
 def _cannot_imitate(unlike: GeneratorRange) -> Symptom:
-    sentence = f"{wording.share(unlike.outside)} of the data lie outside of what {unlike.activation} can imitate"
+    sentence = f"{wording.share(unlike.outside)} of the data lie outside the range of {unlike.activation}"
     where = loss_calls.between(unlike.low, unlike.high)
-    summary = f"{sentence}: {unlike.layer} is given data {where}, and what {unlike.activation} made"
+    summary = f"{sentence}: {unlike.layer} is given data {where}, and the output of {unlike.activation}"
     return Symptom(summary, SILENT, unlike.outside, 0.0, "high", sentence)
 
 
 def below_zero(call: LossCall) -> Symptom:
     value = wording.loss(call.value or 0.0)
-    summary = f"{call.function} is {value} at step {call.step}: with what it is meant for it is never below 0"
+    summary = f"{call.function} is {value} at step {call.step}: with valid inputs it is never below 0"
     return Symptom(summary, SILENT, call.value or 0.0, 0.0, "high", f"{call.function} is {value}, below 0")
 
 
@@ -44,4 +44,4 @@ def any_number_of_labels(trace: Trace) -> Symptom | None:
     if most is None:
         return None
     sentence = f"cross_entropy is given rows of 0 to {most} labels"
-    return Symptom(f"{sentence} (one each is meant)", SILENT, float(most), 1.0, "high", sentence)
+    return Symptom(f"{sentence} (expected one each)", SILENT, float(most), 1.0, "high", sentence)

@@ -1,4 +1,4 @@
-"""What ends any run, whatever a check looks for: a loss that reaches nothing, and one that is not finite."""
+"""What ends any run, whatever a check looks for: a loss that reaches no parameter, and one that is not finite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a training although its loss looks fine: symptoms that any check may meet."""
+"""What is wrong with a training although its loss looks fine: symptoms that any check may find."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def wrong_mode(trace: Trace, before: float = inf) -> Symptom | None:
         return None
     updates = wording.plural(len(record.evaluated), "update")
     since = f", from step {record.evaluated[0]} on" if record.trained else ""
-    summary = f"{updates} followed a forward pass of {record.model} in eval mode{since} (none may)"
+    summary = f"{updates} followed a forward pass of {record.model} in eval mode{since} (expected 0)"
     return Symptom(
         summary, SILENT, float(len(record.evaluated)), 0.0, "high", f"{record.model} is trained in eval mode"
     )
@@ -50,7 +50,7 @@ def _updated_twice(trace: Trace) -> Symptom | None:
         return None
     names = wording.names([record.parameter for record in twice])
     steps = wording.plural(len(twice[0].steps), "step")
-    summary = f"{names} {wording.was_or_were(len(twice))} updated twice with one gradient at {steps} (once is meant)"
+    summary = f"{names} {wording.was_or_were(len(twice))} updated twice with one gradient at {steps} (expected once)"
     return Symptom(summary, SILENT, 2.0, 1.0, "high", f"{names} {wording.is_or_are(len(twice))} updated twice per step")
 
 
@@ -62,7 +62,7 @@ def _frozen_moved(trace: Trace) -> Symptom | None:
     what = ("its statistics" if many == 1 else "their statistics") if moved[0].by == "statistics" else ""
     steps = wording.plural(len(moved[0].steps), "step")
     summary = f"{names} {wording.is_or_are(many)} frozen, but {what}{' ' * bool(what)}moved"
-    return Symptom(f"{summary} at {steps} (never wanted)", SILENT, float(many), 0.0, "high", summary)
+    return Symptom(f"{summary} at {steps} (expected 0)", SILENT, float(many), 0.0, "high", summary)
 
 
 def zeroed_moved(trace: Trace) -> Symptom | None:
@@ -72,7 +72,7 @@ def zeroed_moved(trace: Trace) -> Symptom | None:
     names, many = wording.names([record.name for record in moved]), len(moved)
     summary = f"{names} {'gets a gradient' if many == 1 else 'get gradients'} of 0, set by hand, but moved"
     steps = wording.plural(len(moved[0].steps), "step")
-    return Symptom(f"{summary} at {steps} (never wanted)", SILENT, float(many), 0.0, "high", summary)
+    return Symptom(f"{summary} at {steps} (expected 0)", SILENT, float(many), 0.0, "high", summary)
 
 
 def _broken_tie(trace: Trace) -> Symptom | None:
@@ -81,10 +81,11 @@ def _broken_tie(trace: Trace) -> Symptom | None:
         return None
     pair = pairs[0]
     if pair.how == "memory":
-        summary = f"{pair.first} and {pair.second} share their memory, but are two parameters (one is meant)"
+        summary = f"{pair.first} and {pair.second} share their memory, but are two parameters (expected 1)"
     else:
         how = "transposed values" if pair.how == "transposed" else "values"
-        summary = f"{pair.first} and {pair.second} started with the same {how} and drifted apart (one is meant)"
+        both = f"{pair.first} and {pair.second}"
+        summary = f"{both} started with the same {how} and drifted apart (expected 1 shared parameter)"
     return Symptom(summary, SILENT, 2.0, 1.0, "high", f"{pair.first} and {pair.second} are not tied")
 
 
@@ -92,28 +93,28 @@ def _drawn_without_gradient(trace: Trace) -> Symptom | None:
     draw = wiring.drawn_without_gradient(trace)
     if draw is None:
         return None
-    summary = "nothing but a pull to 0 reaches the mean that sample() draws from"
+    summary = "only a pull towards 0 reaches the mean that sample() draws from"
     steps = wording.plural(len(draw.steps), "step")
-    return Symptom(f"{summary}, at {steps} (the loss of what is drawn has to)", SILENT, 0.0, 1.0, "high", summary)
+    return Symptom(f"{summary}, at {steps} (expected the gradient of the loss)", SILENT, 0.0, 1.0, "high", summary)
 
 
 def _allied(trace: Trace) -> Symptom | None:
     alliance = wiring.alliance(trace)
     if alliance is None:
         return None
-    summary = f"{alliance.maker} helps {alliance.critic}: both pull its scores of what was made the same way"
+    summary = f"{alliance.maker} helps {alliance.critic}: both pull its scores for generated samples the same way"
     steps = wording.plural(len(alliance.steps), "step")
-    return Symptom(f"{summary}, at {steps} (against each other is meant)", SILENT, 1.0, -1.0, "high", summary)
+    return Symptom(f"{summary}, at {steps} (expected opposite ways)", SILENT, 1.0, -1.0, "high", summary)
 
 
 def _clipped_too_late(trace: Trace) -> Symptom | None:
-    """Only by a line that says so: gradients that are decayed by hand after a step may be meant to live on."""
+    """Only by a line that says so: gradients that are decayed by hand after a step may be kept on purpose."""
     late = [p for p in wiring.clipped_too_late(trace) if p.changed_later_at and "clip" in p.changed_later_at.code]
     if not late:
         return None
     summary = f"gradients are clipped after {late[0].optimizer} has stepped with them"
     steps = wording.plural(len(late), "step")
-    return Symptom(f"{summary}, at {steps} (never of use)", SILENT, float(len(late)), 0.0, "high", summary)
+    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(late)), 0.0, "high", summary)
 
 
 def _samples_change(trace: Trace) -> Symptom | None:
@@ -121,23 +122,20 @@ def _samples_change(trace: Trace) -> Symptom | None:
     if change is None:
         return None
     if change.by_step:
-        summary = (
-            f"batch {change.index} of {change.dataset} is another one at each visit, because the step writes into it"
-        )
+        summary = f"batch {change.index} of {change.dataset} changes at each visit, because the step writes into it"
     else:
-        summary = f"sample {change.index} of {change.dataset} is another one each time that it is read"
+        summary = f"sample {change.index} of {change.dataset} changes each time it is read"
     means = " -> ".join(map(wording.short, change.means))
-    return Symptom(
-        f"{summary}: its mean goes {means} (has to stay)", SILENT, change.means[-1], change.means[0], "high", summary
-    )
+    sentence = f"{summary}: its mean goes {means} (expected no change)"
+    return Symptom(sentence, SILENT, change.means[-1], change.means[0], "high", summary)
 
 
 def _batch_spoilt(trace: Trace) -> Symptom | None:
     spoilt = trace.data.blanked_batch
     if spoilt is None:
         return None
-    summary = f"the step blanks values of batch{spoilt.name} in the data themselves"
+    summary = f"the step blanks values of batch{spoilt.name} in the data itself"
     shares = " and ".join(f"{share:.0%}" for share in spoilt.shares)
     return Symptom(
-        f"{summary}: {shares} at its first two visits (none may)", SILENT, spoilt.shares[-1], 0.0, "high", summary
+        f"{summary}: {shares} at its first two visits (expected 0)", SILENT, spoilt.shares[-1], 0.0, "high", summary
     )

@@ -1,4 +1,4 @@
-"""From the times of the steps to figures: what was warm-up, how fast it was after, and what a step consists of."""
+"""From the times of the steps to figures: what was warm-up, how fast it was afterwards, and what a step consists of."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LOOK, _STILL_FALLS = 3, 0.9
 #: Steps, whatever their times. By judgement: half of the 30 of keeps_throughput are left at least.
 LEAST_WARM_UP, MOST_WARM_UP = 5, 15
 
-#: Seconds that any loader takes, and that are no fault of it: at least these for a batch, and these for each sample.
+#: Seconds that any loader takes, through no fault of its own: at least these for a batch, and these for each sample.
 #: Measured: datasets in memory 3 to 20 microseconds a sample, small images cropped and flipped 60 to 85; from worker
-#: processes 0.7 to 1.2 ms a batch, however small. Twice as much beside other work.
+#: processes 0.7 to 1.2 ms a batch, however small. Twice as much alongside other work.
 _ORDINARY_BATCH, _ORDINARY_SAMPLE = 2e-3, 2e-4
 
 #: Of the memory. By judgement: a slope of all pairs of 200 points is quick, and more would not make it steadier.
@@ -69,14 +69,14 @@ def measured(trace: Trace) -> dict[str, float | None]:
 
 
 def operations(trace: Trace) -> dict[str, float | None]:
-    """Floating point operations, of which a run that is timed knows nothing yet."""
+    """Floating point operations, which a timed run does not know yet."""
     flops, warm = trace.speed.flops, warm_up(step_times(trace))
     step = _typical(trace, step_times(trace), warm) if warm is not None and timed_steps(trace) >= 1 else None
     return {"flops_per_step": flops, "flops_per_second": None if flops is None or step is None else flops / step}
 
 
 def samples_a_step(trace: Trace) -> float | None:
-    """The mean: batches may be of different sizes. Where no loader tells, what the model was given first does."""
+    """The mean: batches may be of different sizes. Without a loader, the model's first input decides."""
     sizes = trace.speed.samples
     return sum(sizes) / len(sizes) if any(sizes) else trace.batch_size
 
@@ -91,8 +91,8 @@ def waiting(trace: Trace, warm: int) -> tuple[float | None, float]:
     """The share of the time, and seconds a step. Sums, for with prefetching only every n-th batch is waited for.
 
     The first batch of an epoch has to wait until worker processes have started (20 ms and more each time). A test's
-    epochs are a few batches, those of a real training are not, so such steps do not count; None where all are such.
-    None also where a watched test makes its batches without a loader: nobody knows which time that is.
+    epochs are a few batches, those of a real training are not, so such steps do not count; None where all steps are
+    like that. Also None where a watched test makes its batches without a loader: that time cannot be told apart.
     """
     if makes_its_own_batches(trace):
         return None, 0.0
@@ -110,14 +110,14 @@ def makes_its_own_batches(trace: Trace) -> bool:
 
 
 def is_ordinary(trace: Trace) -> bool:
-    """Any loader takes as long, and only a small model makes it look slow."""
+    """Any loader takes that long, and only a small model makes it look slow."""
     warm = warm_up(step_times(trace)) or 0
     return waiting(trace, warm)[1] <= max(_ORDINARY_BATCH, _ORDINARY_SAMPLE * (samples_a_step(trace) or 0))
 
 
 def split(trace: Trace, warm: int) -> dict[str, float]:
-    """Seconds of each phase: its share of the steps that were split, of what a step takes. So the parts add up, also
-    where not every step does the same. Without any step that was split all is rest."""
+    """Seconds of each phase: its share of the steps that were split, times the time of a step. So the parts add up,
+    even where steps differ. If no step was split, everything is rest."""
     found = {step: phases for step, phases in trace.speed.phases.items() if warm <= step < len(trace.speed.computes)}
     whole = sum(trace.speed.computes[step] for step in found)
     shares = {
@@ -130,12 +130,12 @@ def split(trace: Trace, warm: int) -> dict[str, float]:
 
 
 def fast_step(trace: Trace) -> float | None:
-    """Seconds of a step while nobody else wanted the processor, to hold one run against another: the lower decile.
+    """Seconds of a step while nothing else used the processor, to compare one run with another: the lower decile.
 
-    Beside two busy loops on two cores, medians of the same 30 steps were up to 8.4 times apart, and lower deciles 3.9
-    times. Where two runs each way were held against each other (A B A B, the faster of these against the slower of
-    those), means of the quietest neighbours came to 2.6 and lower deciles to 1.21 at most, in 520 cases. Workers make
-    one wait in bursts, which count as they are, and so does compiling.
+    Next to two busy loops on two cores, medians of the same 30 steps were up to 8.4 times apart, and lower deciles 3.9
+    times. Where two runs each were compared (A B A B, the faster of one against the slower of the other), means of the
+    quietest neighbours came to 2.6 and lower deciles to 1.21 at most, in 520 cases. Workers make steps wait in bursts,
+    which count as they are, and so does compiling.
     """
     warm = warm_up(step_times(trace))
     if warm is None or timed_steps(trace) < 1:
@@ -151,7 +151,7 @@ def _lower_decile(seconds: Sequence[float]) -> float:
 
 
 def too_few_samples(symptom: Symptom) -> bool:
-    """The gate that failed asks for more samples per second; others ask for less of something."""
+    """The gate that failed requires more samples per second; others require less of something."""
     return symptom.measured < symptom.limit
 
 
@@ -161,7 +161,7 @@ def compares_no_revision(trace: Trace) -> bool:
 
 
 def _typical(trace: Trace, seconds: Sequence[float], warm: int) -> float:
-    """The median, for other work on the machine is none of the training's. Compiling again and again is."""
+    """The median, because other work on the machine is not part of the training. Repeated compiling is."""
     timed = seconds[warm:]
     return sum(timed) / len(timed) if _compiles(trace, warm) else median(timed)
 
@@ -194,6 +194,6 @@ def _growth(trace: Trace, warm: int) -> float | None:
 
 def _slope(values: Sequence[int]) -> float:
     """The median of the slopes between any two: memory comes in pieces, and steps differ."""
-    # all pairs of a long run would take seconds and a GB; so many readings from end to end tell the same
+    # all pairs of a long run would take seconds and a GB; this many readings from end to end show the same
     some = list(enumerate(values))[:: -(-len(values) // _MOST_READINGS)]
     return median((b - a) / (j - i) for (i, a), (j, b) in combinations(some, 2))

@@ -1,4 +1,4 @@
-"""What a trace says about the wiring: who gets gradients, who is held, who moves. Read by checks and causes alike."""
+"""What a trace says about the wiring: which parameters get gradients, are held by an optimizer, and move."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ..records.wiring import (
     vanished_first,
 )
 
-#: An optimizer that stepped twice on gradients of the step before does so always. By judgement.
+#: An optimizer that stepped twice on the previous step's gradients always does. By judgement.
 STALE_STEPS = 2
 #: Optimizers that step at fewer of the updates than this take turns. By judgement: two in turns are at 0.5 each, one
 #: that joins at every update at 1.
 _IN_TURNS = 0.75
-#: What was seen at two steps of the first four happens always; what begins later has to last. By judgement.
+#: What was seen at two of the first four steps always happens; what begins later has to last. By judgement.
 _STEPS = 2
 #: That long. By judgement: an evaluation in between takes one step at most.
 _STEPS_LATER = 3
@@ -36,14 +36,14 @@ _CUT_DOWN = 0.5
 
 
 def orphaned(trace: Trace) -> list[ParameterRecord]:
-    """Trainable, reached by gradients, in no optimizer, and nobody moves them by hand."""
+    """Trainable, reached by gradients, in no optimizer, and not moved by hand."""
     if not trace.wiring.optimizers:
         return []
     return [p for p in trace.trainable if p.has_gradient and not p.held_by and not p.moved]
 
 
 def piling_up(trace: Trace) -> dict[str, list[int]]:
-    """Optimizers that keep using gradients of the step before, with the steps at which they did."""
+    """Optimizers that keep using the previous step's gradients, with the steps at which they did."""
     return {label: steps for label, steps in trace.wiring.stale_gradients.items() if len(steps) >= STALE_STEPS}
 
 
@@ -63,7 +63,7 @@ def updated_twice(trace: Trace) -> list[DoubleUpdate]:
 def left_in_eval(trace: Trace) -> ModeRecord | None:
     """A model that is trained in eval mode: from the start on, or from some step on for good.
 
-    One that has nothing but BatchNorms with statistics of their own may be meant to keep them.
+    One that has only BatchNorms with their own statistics may be meant to keep them.
     """
     for record in trace.wiring.modes.values():
         late = record.evaluated and record.trained
@@ -97,7 +97,7 @@ def alliance(trace: Trace) -> HelpedCritic | None:
 
 
 def broken_ties(trace: Trace) -> list[TiedPair]:
-    """Of the user's own making: a package may offer models whose weights start alike and are not tied."""
+    """Only the user's own: a package may offer models whose weights start alike and are not tied."""
     found = []
     for pair in trace.wiring.tied_pairs:
         both = [trace.wiring.parameters.get(name) for name in (pair.first, pair.second)]
@@ -107,7 +107,7 @@ def broken_ties(trace: Trace) -> list[TiedPair]:
 
 
 def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:
-    """Those that never step, beside others that do, although gradients reach what only they hold."""
+    """Those that never step while others do, although gradients reach what only they hold."""
     if not trace.update_count:
         return []
     waiting = {p.held_by for p in trace.trainable if p.has_gradient and not p.moved}
@@ -124,7 +124,7 @@ def nothing_moves(trace: Trace) -> bool:
 
 
 def without_gradient(trace: Trace) -> list[ParameterRecord]:
-    """Those of the user's own making that no gradient other than 0 ever reached, and that are meant to learn."""
+    """The user's own that no gradient other than 0 ever reached, and that are meant to learn."""
     silent = [p for p in trace.trainable if _is_silent(p) and p.made_by == "user"]
     if len(silent) == len(trace.trainable):
         return [p for p in silent if p.never_reached]  # all exactly 0: the loss may simply be at its minimum
@@ -134,7 +134,7 @@ def without_gradient(trace: Trace) -> list[ParameterRecord]:
 def _is_silent(parameter: ParameterRecord) -> bool:
     """Moved without a gradient: by hand. Moved with one of exactly 0: by weight decay, which is no learning.
 
-    A gradient of exactly 0 counts for weights only: the last bias of a Wasserstein critic cancels out by design.
+    A gradient of exactly 0 counts only for weights: the last bias of a Wasserstein critic cancels out by design.
     """
     if not parameter.gradients or parameter.has_gradient:
         return False
@@ -153,7 +153,7 @@ def _kept_out(parameter: ParameterRecord, trace: Trace) -> bool:
 
 
 def _beside_others(parameter: ParameterRecord, trace: Trace) -> bool:
-    """An expert or a dropped layer: it did not run, but others alike (`experts.3`, `experts.5`) did."""
+    """An expert or a dropped layer: it did not run, but others like it (`experts.3`, `experts.5`) did."""
     if not did_not_run(parameter, trace):
         return False
     parts = parameter.name.split(".")
@@ -182,7 +182,7 @@ def weights(trace: Trace) -> list[ParameterRecord]:
 def one_unit_bottleneck(trace: Trace) -> ParameterRecord | None:
     """The weights of a single unit that stands between a model and its outputs, three or more.
 
-    Not where the outputs are as many as the inputs: an autoencoder squeezes by intention. Two units are what one draws.
+    Not where there are as many outputs as inputs: an autoencoder squeezes on purpose. Two units are what people plot.
     """
     layers = weights(trace)
     if len(layers) < 3 or any(p.module_class != "Linear" for p in layers):
@@ -198,7 +198,7 @@ def strength(trace: Trace) -> float:
 
 
 def vanished(trace: Trace, share: float = VANISHED) -> list[ParameterRecord]:
-    """The first weights, as far as their gradient is next to nothing beside the largest, at every look."""
+    """The first weights, as long as their gradient is almost nothing compared with the largest, at every look."""
     return vanished_first(weights(trace), share)
 
 
@@ -212,21 +212,21 @@ def update_ratios(trace: Trace) -> list[float]:
     return [ratio for p in weights(trace) for ratio in p.updates.values()]
 
 
-#: Of so few values their mean and spread leave nothing but the sign. Two values become -1 and 1, whatever they were.
+#: The mean and spread of so few values leave nothing but the sign. Two values become -1 and 1, whatever they were.
 FEW_VALUES = 2
 
 
 def batch_norms_starved(trace: Trace) -> bool:
     """Most BatchNorm layers get two values per channel or fewer, and not in the last batch of an epoch alone.
 
-    A single one behind a global pooling, beside many that see all positions, does little harm.
+    A single one after a global pooling, among many that see all positions, does little harm.
     """
     counts = trace.numbers.values_per_channel.values()
     return bool(counts) and median(counts) <= FEW_VALUES and (trace.batch_size or 0) <= FEW_VALUES
 
 
 def adversarial(trace: Trace) -> bool:
-    """Several optimizers, and as many backward passes in a step: a GAN and its like.
+    """Several optimizers, and as many backward passes in a step: a GAN and the like.
 
     Or none of them at most steps: in a watched loop each one's turn is a step of its own.
     """

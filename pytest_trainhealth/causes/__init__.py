@@ -4,11 +4,11 @@ A cause's module docstring is its page (``pytest --trainhealth-explain NAME`` an
 line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It defines
 
 ``GROUP``     what it is about, one of `_groups`; says also in which stage of a diagnosis it is considered
-``STAGE``     that stage, only where it is another than the group's, with the reason beside it
+``STAGE``     that stage, only where it differs from the group's, with the reason next to it
 ``ORDER``     its place within the stage, from 0; of two that share one, the alphabet decides
 ``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.records.symptoms`)
 ``look``      ``(trace, symptom) -> Suspicion | None``: evidence first; a cure alone names nothing
-``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the most there can be
+``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the best it can be
 
 and imports no torch: it reads records only, and prescribes cures as records.
 """

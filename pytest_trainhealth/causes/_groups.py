@@ -13,9 +13,9 @@ from enum import Enum, auto
 class Stage(Enum):
     """When a cause is considered: structure first, then numbers, learning rates last.
 
-    Another learning rate "cures" half of all faults a little, so rates are asked only after everything else, and only
-    by checks that are about them. Structure (wiring, losses, data) is either right or wrong and shows it plainly: a
-    structural cause that is merely likely is reason enough not to blame a rate. Numbers lie between the two: they are
+    Another learning rate "cures" half of all faults a little, so rates are considered only after everything else, and
+    only by checks that are about them. Structure (wiring, losses, data) is either right or wrong and shows it plainly:
+    a structural cause that is merely likely is reason enough not to blame a rate. Numbers lie between the two: they are
     considered before rates, but one that is merely likely acquits no rate.
     """
 
@@ -31,7 +31,7 @@ class Stage(Enum):
         return _FIRST_RANKS[self]
 
 
-#: Room for twenty causes each; who comes first among those of speed concerns nobody else.
+#: Room for twenty causes each; the order of those about speed does not affect the others.
 _FIRST_RANKS = {Stage.STRUCTURE: 0, Stage.NUMBERS: 20, Stage.RATES: 40, Stage.KEEPS_THROUGHPUT: 0}
 
 

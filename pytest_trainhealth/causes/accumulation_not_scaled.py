@@ -1,23 +1,23 @@
 """accumulation-not-scaled: gradients of several backward passes add up to a step that is several times too large
 
 What happens
-    Gradients are accumulated over k small batches before each step, to stand for one large batch. Each loss is a mean,
-    so their sum is k times that of the large batch: the learning rate is k times what it says.
+    Gradients are accumulated over k small batches before each step, to stand in for one large batch. Each loss is a
+    mean, so their sum is k times that of the large batch: the effective learning rate is k times the one you set.
 
 How it is recognised
     k backward passes from one and the same line before each update, and none of their losses was divided by k. The
     re-run divides the gradients by k before the step.
 
 How to fix it
-    `(loss / k).backward()`, with the k of this very update: the last one of an epoch may be shorter.
+    `(loss / k).backward()`, with the k of this update: the last one of an epoch may be shorter.
 
 What not to do
     Clipping, or fewer batches per step: both hide the factor.
 
 When this is wrong
-    Losses of different kinds with a backward pass each (a critic's on real and on made-up samples) are to add up; they
-    come from different lines and are not meant. Adam and its like divide the factor out again. It is looked for beside
-    a training that fails, never by itself.
+    Losses of different kinds with a backward pass each (a critic's on real and on made-up samples) are meant to add up;
+    they come from different lines and are not reported. Adam and similar optimizers divide the factor out again. It is
+    reported only when a training fails, never by itself.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 float(passes),
                 first.place,
             ),
-            Evidence(f"so at {len(sums)} of {wording.plural(len(updates), 'update')} that were looked at"),
+            Evidence(f"this was seen at {len(sums)} of {wording.plural(len(updates), 'update')} examined"),
         ),
-        why=f"gradients add up, so the learning rate is {passes} times what it says",
+        why=f"gradients add up, so the effective learning rate is {passes} times the one set",
         places=() if first.place is None else (first.place,),
         fix=Fix("divide each loss by the number of backward passes per step:", (f"(loss / {passes}).backward()",)),
         not_this="clipping, or another learning rate: both hide the factor, which changes with the number of passes",

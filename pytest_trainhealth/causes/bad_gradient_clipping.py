@@ -1,13 +1,13 @@
-"""bad-gradient-clipping: clipping leaves next to nothing of the gradients, or comes too late
+"""bad-gradient-clipping: clipping leaves almost nothing of the gradients, or comes too late
 
 What happens
-    Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler takes its
-    factor out again, the scaled gradients are cut to the norm and then divided by the factor: next to nothing is
-    left. Clipped after the step, nothing is clipped at all: the optimizer has already used the gradients.
+    Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler removes its
+    factor, the scaled gradients are cut to the norm and then divided by the factor: almost nothing is left. Clipped
+    after the step, nothing is clipped at all: the optimizer has already used the gradients.
 
 How it is recognised
     The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
-    what is left when they are cleared. Whoever writes into them is named. The re-run steps with the gradients as
+    what is left when they are cleared. The line that writes into them is named. The re-run steps with the gradients as
     `backward()` gave them, or clips them before the step where clipping came too late.
 
 How to fix it
@@ -18,8 +18,8 @@ What not to do
     A higher learning rate to make up for tiny gradients: the first batch that is not clipped blows the training up.
 
 When this is wrong
-    Adam and its like divide by the size of the gradients: clipping hardly matters to them. Clipping too much is looked
-    for beside a training that fails, never by itself; clipping too late is wrong whatever the loss does.
+    Adam and similar optimizers divide by the size of the gradients: clipping hardly matters to them. Clipping too much
+    is reported only when a training fails, never by itself; clipping too late is wrong whatever the loss does.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, SILENT)
 
 #: What clipping leaves, at most: a tenth of the gradient, and a norm of 0.1. Usual clipping is at norms of 0.1 to 10.
 _SHARE = 0.1
-#: The norm. By judgement: below it begins what nobody means.
+#: The norm. By judgement: nobody clips below it on purpose.
 _NORM = 0.1
 #: Those that divide by the size of the gradients do not mind until it is near their eps.
 _SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "RMSprop", "Lion", "Rprop")
@@ -71,7 +71,7 @@ def _too_much(trace: Trace) -> Suspicion | None:
             first.at_update,
             first.changed_at,
         ),
-        Evidence(f"so at {len(cut)} of {wording.plural(len(paths), 'step')} that were looked at", float(len(cut))),
+        Evidence(f"this was seen at {len(cut)} of {wording.plural(len(paths), 'step')} examined", float(len(cut))),
     ]
     if scaled:
         evidence.append(Evidence("the loss scaler divides the gradients by its factor after they were clipped"))
@@ -80,11 +80,11 @@ def _too_much(trace: Trace) -> Suspicion | None:
         statement=f"clipping leaves {left} of the gradients"
         + (", because it comes before unscaling" if scaled else f", a norm of {wording.short(first.at_update)}"),
         evidence=tuple(evidence),
-        why="what is clipped is still multiplied by the loss scale"
+        why="the clipped gradients are still multiplied by the loss scale"
         if scaled
-        else "the limit lies far below the size that gradients have here",
+        else "the limit is far below the size of the gradients here",
         places=() if first.changed_at is None else (first.changed_at,),
-        fix=Fix("take the scale out first, then clip:", ("scaler.unscale_(optimizer)", *_ORDER[1:2]))
+        fix=Fix("remove the scale first, then clip:", ("scaler.unscale_(optimizer)", *_ORDER[1:2]))
         if scaled
         else Fix("clip at a norm that only outliers reach:", _ORDER[1:2]),
         not_this="a higher learning rate: the first gradient that is not clipped would blow the training up",
@@ -114,7 +114,7 @@ def _too_late(trace: Trace) -> Suspicion | None:
                 first.changed_later_at,
             ),
             Evidence(
-                f"so at {len(late)} of {wording.plural(len(trace.wiring.gradient_paths), 'step')} that were looked at",
+                f"this was seen at {len(late)} of {wording.plural(len(trace.wiring.gradient_paths), 'step')} examined",
                 float(len(late)),
             ),
         ),

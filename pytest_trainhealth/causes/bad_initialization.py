@@ -1,27 +1,27 @@
 """bad-initialization: weights start where training cannot begin
 
 What happens
-    Units of a layer that start equal get equal gradients and stay equal: a layer of a hundred is a layer of one. With
-    zeros everywhere there is no gradient at all. Weights far too large saturate or blow up what comes behind them,
-    weights far too small leave nothing of the input.
+    Units of a layer that start equal get equal gradients and stay equal: a layer of a hundred units acts like a layer
+    of one. With zeros everywhere there is no gradient at all. Weights far too large saturate or blow up the layers
+    after them, weights far too small leave nothing of the input.
 
 How it is recognised
     The weights are looked at before the first step and again later. Units that were equal at the start *and still are*,
-    after steps that should have told them apart, are the surest sign; the spread of the weights against
-    1/sqrt(inputs of the unit) is the other. The re-run draws the weights anew, scaled layer by layer so that each
-    layer gives outputs of unit variance.
+    after steps that should have told them apart, are the surest sign; the spread of the weights compared with
+    1/sqrt(inputs of the unit) is the other. The re-run draws new weights, scaled layer by layer so that each layer's
+    outputs have unit variance.
 
 How to fix it
-    Leave the initialisation to the layers, which bring one, or use `nn.init.kaiming_normal_` (ReLU) or
+    Leave the initialisation to the layers, which have their own, or use `nn.init.kaiming_normal_` (ReLU) or
     `nn.init.xavier_uniform_` (tanh) for weights; constants are for biases and normalisation layers only. Parameters of
-    your own: `torch.randn(inputs, outputs) / inputs ** 0.5`. `torch.empty` and `torch.Tensor(n)` hold whatever lay
-    in memory.
+    your own: `torch.randn(inputs, outputs) / inputs ** 0.5`. `torch.empty` and `torch.Tensor(n)` hold whatever was in
+    memory.
 
 What not to do
     Another learning rate or more units: equal units stay equal at any rate and in any number.
 
 When this is wrong
-    A last layer, a residual branch or an adapter that starts at 0 is healthy: its units part with the first step. Only
+    A last layer, a residual branch or an adapter that starts at 0 is healthy: its units diverge at the first step. Only
     units that stay equal count.
 """
 
@@ -53,7 +53,7 @@ _LARGE, _SMALL = 4.0, 0.02
 _FEWEST_INPUTS = 4
 #: Mean times inputs of a unit: what a layer makes of a constant input. Weights that are drawn around 0 stay below 1.
 _SHIFTED = 8.0
-#: Times the loss of a guess, beside weights that are too large. By judgement: it is evidence, and decides no verdict.
+#: Times the loss of a guess, when weights are too large. By judgement: it is evidence, and decides no verdict.
 _FAR_ABOVE_CHANCE = 3
 
 
@@ -86,9 +86,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             *_first_loss(trace),
         ),
         why=(
-            "what comes out of such layers is far too large, and so is the gradient"
+            "the outputs of such layers are far too large, and so is the gradient"
             if large
-            else "hardly anything of the input gets through such layers, nor of the gradient"
+            else "hardly any of the input gets through such layers, or of the gradient"
         ),
         fix=Fix(_FIX, ("nn.init.kaiming_normal_(layer.weight)",)),
         not_this="another learning rate: it would have to fit each layer",
@@ -109,7 +109,7 @@ def _all_of_one_sign(shifted: list[ParameterRecord], weights: list[ParameterReco
             ),
             *_others(shifted, weights, "far from 0 on average"),
         ),
-        why="each such layer makes what it is given many times as large",
+        why="each such layer makes its input many times larger",
         fix=Fix(_FIX, ("nn.init.kaiming_normal_(layer.weight)",)),
         not_this="another learning rate: the values are too large before the first step",
         cures=(_cure(shifted),),
@@ -133,12 +133,14 @@ def _units_equal(equal: list[ParameterRecord], weights: list[ParameterRecord], t
     return Suspicion(
         statement=f"all {units} of {first.name} start {start} and stay equal",
         evidence=(
-            Evidence(f"{first.name}: {units} equal at the start, and still after {wording.plural(last, 'step')}", 0.0),
+            Evidence(
+                f"{first.name}: {units} equal at the start, still equal after {wording.plural(last, 'step')}", 0.0
+            ),
             *_others(equal, weights, f"{'0' if zero else 'constant'} from the start"),
             *_first_loss(trace),
         ),
         why=(
-            "with weights of 0 in front and behind, no gradient reaches a layer"
+            "with weights of 0 before and after it, a layer gets no gradient"
             if zero
             else "equal units get equal gradients, so they work as one"
         ),
@@ -149,7 +151,7 @@ def _units_equal(equal: list[ParameterRecord], weights: list[ParameterRecord], t
 
 
 def _cure(odd: list[ParameterRecord]) -> Cure:
-    return Cure("reinitialise", "weights drawn anew", {"names": [p.name for p in odd]})
+    return Cure("reinitialise", "weights re-initialised", {"names": [p.name for p in odd]})
 
 
 def _others(odd: list[ParameterRecord], weights: list[ParameterRecord], how: str) -> list[Evidence]:
@@ -190,7 +192,7 @@ def _shift(parameter: ParameterRecord) -> float:
 
 
 def _scale(parameter: ParameterRecord) -> float:
-    """Spread of the weights against 1/sqrt(inputs); 1 where it cannot be told."""
+    """Spread of the weights relative to 1/sqrt(inputs); 1 where it is unknown."""
     if parameter.std is None or parameter.fan_in is None or parameter.fan_in < _FEWEST_INPUTS:
         return 1.0
     return parameter.std * math.sqrt(parameter.fan_in)

@@ -1,23 +1,23 @@
-"""bad-momentum: momentum, betas or eps of the optimizer are beyond sense
+"""bad-momentum: momentum, betas or eps of the optimizer make no sense
 
 What happens
     Momentum m makes each gradient count for 1 / (1 - m) steps: 10 at 0.9, 1,000 at 0.999. A training with momentum
-    0.999 flies past its valley again and again. The other way round, a second beta of 0.1 makes Adam follow every
-    noise, and a large eps takes its sense of scale away, so that it hardly moves.
+    0.999 flies past its valley again and again. The other way round, a second beta of 0.1 makes Adam follow all the
+    noise, and a large eps takes away its sense of scale, so that it hardly moves.
 
 How it is recognised
-    The settings of the optimizer: momentum or the first beta of 0.99 and more, a second beta below 0.5, eps of 0.01
-    and more. Usual are 0.9, (0.9, 0.999) and 1e-8. The re-run uses these.
+    The settings of the optimizer: momentum or a first beta of 0.99 or more, a second beta below 0.5, eps of 0.01 or
+    more. The usual values are 0.9, (0.9, 0.999) and 1e-8. The re-run uses these.
 
 How to fix it
-    Go back to the defaults. If both betas are far off, look whether they were given in the wrong order.
+    Go back to the defaults. If both betas are far off, check whether they are in the wrong order.
 
 What not to do
     A lower learning rate: it would have to be lower by the same factor of a hundred, and then it crawls.
 
 When this is wrong
-    Large batches and long trainings are sometimes run with 0.99; with a re-run at the usual value no better, nothing
-    is said.
+    Large batches and long trainings are sometimes run with 0.99; where a re-run with the usual value is no better,
+    nothing is reported.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _why(name: str) -> str:
     if name == "eps":
-        return "eps is added to the size of the gradient, and is far larger than it"
+        return "eps is added to the size of the gradient, and is far larger"
     if name == "betas[1]":
-        return "the size of the gradient is taken from a step or two, and follows their noise"
+        return "the size of the gradient is estimated from a step or two, and follows their noise"
     if name == "dampening":
         return "the gradient hardly gets into the momentum"
-    return "the steps of long ago go on when the valley has been passed"
+    return "old steps keep pushing long after the valley has been passed"

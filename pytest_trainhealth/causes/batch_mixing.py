@@ -1,26 +1,25 @@
 """batch-mixing: a sample's output depends on the other samples of its batch
 
 What happens
-    A dimension is taken for another: an LSTM without `batch_first=True` reads samples as time steps, a softmax or a
-    mean runs over dimension 0, a `view()` after a `permute()` puts values of one sample into the row of another.
-    Training looks fine; the same sample gets another answer in another batch, and alone a third one.
+    One dimension is mistaken for another: an LSTM without `batch_first=True` reads samples as time steps, a softmax or
+    a mean runs over dimension 0, a `view()` after a `permute()` puts values of one sample into the row of another.
+    Training looks fine; the same sample gets a different answer in another batch, and yet another on its own.
 
 How it is recognised
     One sample is replaced by another, in eval mode and with the same random numbers, and outputs of other samples
-    change. Both calls are compared operation by operation: the first behind which samples mix is named with your
-    line.
+    change. Both calls are compared operation by operation: the first one that mixes samples is named with your line.
 
 How to fix it
-    `batch_first=True` for data of shape (samples, time, features); `dim=-1` or `dim=1` instead of `dim=0`;
-    `flatten(1)` or `reshape()` before the `permute()`, not `view()` behind it.
+    `batch_first=True` for data of shape (samples, time, features); `dim=-1` or `dim=1` instead of `dim=0`; `flatten(1)`
+    or `reshape()` before the `permute()`, not `view()` after it.
 
 What not to do
     Shuffling, another batch size, more data: they change which samples are mixed.
 
 When this is wrong
     Models that compare samples on purpose. Where that can be seen (graphs, similarities of all pairs, experts,
-    BatchNorm without running statistics) nothing is reported; a set of points that is handed in without a batch
-    dimension looks like a batch.
+    BatchNorm without running statistics) nothing is reported; a set of points without a batch dimension looks like a
+    batch.
 """
 
 from __future__ import annotations
@@ -49,17 +48,19 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     record = found[0]
     evidence = [
         Evidence(
-            f"with another sample in place {record.sample} of {record.samples} the outputs of {record.others} others "
-            f"change, by up to {wording.share(record.share)} of its own change (eval mode, same random numbers)",
+            f"with sample {record.sample} of {record.samples} replaced, the outputs of {record.others} others change, "
+            f"by up to {wording.share(record.share)} of its own change (eval mode, same random numbers)",
             record.share,
         )
     ]
     if record.operation:
-        evidence.append(Evidence(f"samples are apart up to {_where(record)}, and mixed behind it", place=record.place))
+        evidence.append(
+            Evidence(f"samples are separate before {_where(record)}, and mixed after it", place=record.place)
+        )
     return Suspicion(
         statement="samples of a batch change each other's outputs",
         evidence=tuple(evidence),
-        why=f"{_where(record)} mixes samples" if record.operation else "samples are mixed inside of forward()",
+        why=f"{_where(record)} mixes samples" if record.operation else "samples are mixed inside forward()",
         places=(record.place,) if record.place is not None else (),
         fix=_fix(record),
         not_this="shuffling or another batch size: they only change which samples are mixed",
@@ -78,11 +79,13 @@ def _is_layer(record: MixingRecord) -> bool:
 def _fix(record: MixingRecord) -> Fix:
     if "batch_first=False" in record.module_class:
         return Fix(
-            f"{record.module} takes dimension 0 for time: make it with batch_first=True, or hand it (time, samples, "
+            f"{record.module} takes dimension 0 for time: make it with batch_first=True, or give it (time, samples, "
             "features)",
         )
     if record.operation in _RESHAPES:
-        return Fix(f"keep dimension 0 for samples: {record.operation}() puts values of one into the row of another")
+        return Fix(
+            f"keep dimension 0 for samples: {record.operation}() puts values of one sample into the row of another"
+        )
     if record.operation in _OVER_A_DIMENSION:
         return Fix(f"let {record.operation}() run over another dimension: 0 counts the samples")
-    return Fix("keep the samples apart in this line: dimension 0 counts them, and nothing may be taken over it")
+    return Fix("keep the samples apart in this line: dimension 0 counts them, and nothing may be computed across it")

@@ -1,9 +1,9 @@
 """batch-too-small: BatchNorm takes its statistics from one or two samples
 
 What happens
-    BatchNorm subtracts the mean of the batch and divides by its spread. Of one value per channel nothing is left, and
-    torch raises an error; of two values +1 and -1 are left, whatever they were. The samples of a batch decide about
-    one another, and the running statistics are noise.
+    BatchNorm subtracts the mean of the batch and divides by its spread. With one value per channel nothing is left, and
+    torch raises an error; with two values +1 and -1 are left, whatever they were. The samples of a batch decide each
+    other's outputs, and the running statistics are noise.
 
 How it is recognised
     A BatchNorm layer in training mode that is given one or two values per channel (samples times positions); the
@@ -17,8 +17,8 @@ What not to do
     Another learning rate. Accumulated gradients: BatchNorm still sees the small batch.
 
 When this is wrong
-    Convolutions have many positions per sample, so that a batch of two images is enough; those are counted, and no
-    alarm is raised.
+    Convolutions have many positions per sample, so a batch of two images is enough; positions are counted, and no alarm
+    is raised.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence.append(Evidence(f"a batch holds {wording.plural(size, 'sample')}", float(size)))
     if record is not None and record.place is not None:
         places = (record.place,)
-    fix = Fix("leave the incomplete batch at the end of an epoch out:", ("DataLoader(..., drop_last=True)",))
+    fix = Fix("leave out the incomplete batch at the end of an epoch:", ("DataLoader(..., drop_last=True)",))
     if not last:
         fix = Fix("make batches larger, or use a norm that does not look at other samples:",
                   ("GroupNorm(num_groups, num_channels)  # or LayerNorm",))  # fmt: skip
     return Suspicion(
         statement=f"{name} takes its statistics from {wording.plural(count, 'value')} per channel",
         evidence=tuple(evidence),
-        why="of so few values their mean and spread leave nothing but the sign"
+        why="the mean and spread of so few values leave nothing but the sign"
         if count > 1
         else "one value is its own mean, and nothing is left of it",
         places=places,

@@ -1,27 +1,27 @@
 """data-loading-bottleneck: steps wait for their data longer than they compute
 
 What happens
-    The model is done and waits for the next batch. Whatever you pay for the accelerator, most of it goes into waiting.
+    The model is done and waits for the next batch. Whatever you pay for the accelerator, most of it is spent waiting.
 
 How it is recognised
     Each step is split into waiting for the batch and everything else. A few samples are read on their own to see
-    whether the time goes into `__getitem__` (or `__iter__`) or into putting the batch together, and in which line; what
-    one process takes for a batch, against what a step computes, tells how many workers it needs. The re-run reads the
-    same batches before the clock starts, and says how many times faster that is.
+    whether the time goes into `__getitem__` (or `__iter__`) or into putting the batch together, and in which line; the
+    time that one process takes for a batch, compared with the time that a step computes, shows how many workers are
+    needed. The re-run reads the same batches before the clock starts, and shows how many times faster that is.
 
 How to fix it
-    More workers (`num_workers=`), `persistent_workers=True`, prefetching and pinned memory; decode and resize once
-    and store the result; do less per sample in `__getitem__` (whole-batch operations belong into the collate
-    function or onto the device). Workers that compute want a processor each; workers that wait for a disk or a network
-    do not. With an IterableDataset every worker iterates all of it, so each sample comes once per worker, unless
-    `__iter__` takes its share by `get_worker_info()`.
+    More workers (`num_workers=`), `persistent_workers=True`, prefetching and pinned memory; decode and resize once and
+    store the result; do less per sample in `__getitem__` (whole-batch operations belong in the collate function or on
+    the device). Workers that compute need a processor each; workers that wait for a disk or a network do not. With an
+    IterableDataset every worker iterates all of it, so each sample comes once per worker, unless `__iter__` takes its
+    share by `get_worker_info()`.
 
 What not to do
     A faster accelerator or mixed precision: the wait stays the same.
 
 When this is wrong
-    A toy model computes for less than a millisecond; any loader looks slow beside it. So a wait counts by itself only
-    beyond 2 ms a batch and 0.2 ms a sample. Allow another share with `max_data_wait=`.
+    A toy model computes for less than a millisecond; any loader looks slow compared with it. So a wait counts by itself
+    only beyond 2 ms a batch and 0.2 ms a sample. Allow a different share with `max_data_wait=`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _where(loading: LoadingRecord, computing: float) -> list[Evidence]:
     there = "there are no workers" if not loading.workers else f"{wording.plural(loading.workers, 'worker')} for that"
     needed = _needed(loading, computing)
     if needed > loading.workers:
-        found.append(Evidence(f"{there}; to keep up with the steps takes {needed:,}", float(loading.workers)))
+        found.append(Evidence(f"{there}; keeping up with the steps takes {needed:,}", float(loading.workers)))
     return found
 
 
@@ -95,10 +95,10 @@ def _why(loading: LoadingRecord | None, computing: float, moving: bool) -> str:
     if moving:
         return "moving a batch to the device takes longer than learning from it"
     if loading is None or loading.batch <= computing:
-        return "the next batch is not there when a step is done"
+        return "the next batch is not ready when a step is done"
     if _collates(loading):
         return "putting the samples of a batch together takes longer than learning from them"
-    return f"{loading.dataset}.{loading.reader} takes longer to make a batch than learning from it does"
+    return f"{loading.dataset}.{loading.reader} takes longer to make a batch than a step takes to learn from it"
 
 
 def _places(loading: LoadingRecord | None) -> tuple[Place, ...]:
@@ -124,7 +124,7 @@ def _fix(loading: LoadingRecord | None, computing: float, moving: bool, cores: i
         return Fix(f"load in parallel, and {work}:", (_with_workers(max(needed, 2)),))
     if useful <= loading.workers:
         stored = () if _collates(loading) else ("samples = [dataset[i] for i in range(len(dataset))]  # once",)
-        enough = "more workers want more processors" if _computes(loading) else f"to keep up takes {needed:,} workers"
+        enough = "more workers need more processors" if _computes(loading) else f"keeping up takes {needed:,} workers"
         return Fix(f"{work}; {enough}{':' if stored else ''}", stored)
     if _computes(loading):
         processors = wording.plural(cores, "processor")
@@ -133,7 +133,7 @@ def _fix(loading: LoadingRecord | None, computing: float, moving: bool, cores: i
 
 
 def _iterable_fix(loading: LoadingRecord) -> Fix:
-    """A number of workers alone would do harm: each of them iterates the whole dataset."""
+    """More workers alone would do harm: each of them iterates over the whole dataset."""
     work = "do less in the collate function" if _collates(loading) else "do the work once or in a map-style dataset"
     return Fix(
         f"{work}; each worker needs its own share:",
@@ -162,7 +162,7 @@ def _needed(loading: LoadingRecord, computing: float) -> int:
 
 
 def _useful_workers(loading: LoadingRecord, cores: int) -> int:
-    """Of those that compute no more than there are processors, but one may always be at work beside another."""
+    """No more than there are processors if they compute, but at least two: one may work while another waits."""
     return min(max(cores, 2), _MOST_WORKERS) if _computes(loading) else _MOST_WORKERS
 
 

@@ -2,18 +2,18 @@
 
 What happens
     A rectifier whose input is negative for every sample outputs 0 and passes back no gradient, so nothing before it
-    ever changes again. A layer of such units cuts the model in two; only biases behind it still learn.
+    ever changes again. A layer of such units cuts the model in two; only biases after it still learn.
 
 How it is recognised
-    At the first step, nearly all units of an activation are 0 for every sample of the batch. The re-run draws the
-    weights of the layers anew, with zero biases and a scale measured on the batch; then it lets the rectifiers leak.
+    At the first step, nearly all units of an activation are 0 for every sample of the batch. The re-run draws new
+    weights for the layers, with zero biases and a scale measured on the batch; then it lets the rectifiers leak.
 
 How to fix it
     Look at the initialisation (a large negative bias, weights far too large), at inputs far from zero, and at a
     rectifier where none belongs (on the output, or two in a row). `LeakyReLU` or `GELU` keep a gradient alive.
 
 What not to do
-    More units or more epochs: a dead unit gets no gradient to come back with.
+    More units or more epochs: a dead unit gets no gradient to recover with.
 
 When this is wrong
     Sparse activations are healthy: half of all units at 0 for one sample is usual. Only units that are 0 for *every*
@@ -37,7 +37,7 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
 #: At the first step of the 192 healthy programs: at most 38 % of a layer, and 53 % where the batch is one sample.
 _NEARLY_ALL = 0.9
 #: New weights do not help: what goes in is below 0 by its nature (logarithms of probabilities, distances).
-_NO_RECTIFIER = Fix("take the rectifier away where what goes in is never above 0, or use nn.LeakyReLU")
+_NO_RECTIFIER = Fix("remove the rectifier where its input is never above 0, or use nn.LeakyReLU")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -58,16 +58,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     ]
     silent = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
     if silent:
-        evidence.append(Evidence(f"{wording.names(silent)} got a gradient of exactly 0 or none"))
+        evidence.append(Evidence(f"{wording.names(silent)} got no gradient or one of exactly 0"))
     return Suspicion(
         statement=f"{worst.function} in {where} is 0 for every sample",
         evidence=tuple(evidence),
         why="its inputs are negative for every sample, so it passes no gradient back",
         places=() if worst.place is None else (worst.place,),
         fix=Fix("look at the initialisation of the layer before it (bias, scale), or use nn.LeakyReLU"),
-        not_this="more units or more epochs: a dead unit gets no gradient to come back with",
+        not_this="more units or more epochs: a dead unit gets no gradient to recover with",
         cures=(
-            Cure("reinitialise", "layers initialised anew"),
+            Cure("reinitialise", "layers re-initialised"),
             Cure("leaky_rectifiers", "rectifiers that leak", fix=_NO_RECTIFIER),
         ),
     )

@@ -7,7 +7,7 @@ What happens
 
 How it is recognised
     A gate has failed, the tensors are on an accelerator, and one step makes Python wait more than a few times. Lines
-    and counts are told. On a CPU there is nothing to wait for, and this is never named.
+    and counts are shown. On a CPU there is nothing to wait for, and this is never named.
 
 How to fix it
     Keep running sums on the device (`total += loss.detach()`) and read them every hundredth step; use `torch.where`
@@ -17,8 +17,8 @@ What not to do
     `torch.cuda.synchronize()` to "make timing right" in the training itself: that is one more wait.
 
 When this is wrong
-    One wait per step (the loss is printed) costs next to nothing, and is not counted. Where the device is busy all the
-    time in spite of the waits, they do no harm.
+    One wait per step (the loss is printed) costs almost nothing, and is not counted. Where the device is busy all the
+    time despite the waits, they do no harm.
 """
 
 from __future__ import annotations
@@ -49,15 +49,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     syncs.sort(key=lambda sync: -sync.per_step)
     worst = syncs[0]
-    text = [
-        Evidence(f"{s.name.strip('_')}() {wording.short(s.per_step)} x in a step", s.per_step, s.place)
-        for s in syncs[:3]
-    ]
+    text = [Evidence(f"{s.name.strip('_')}(): {_calls(s.per_step)} in a step", s.per_step, s.place) for s in syncs[:3]]
     return Suspicion(
         statement=f"Python waits for the {worst.device} device {wording.short(total)} times in every step",
         evidence=tuple(text),
-        why="the device is idle while Python prepares what comes after each of these",
+        why="the device is idle while Python prepares what comes after each wait",
         places=tuple(s.place for s in reversed(syncs[:3]) if s.place is not None),
-        fix=Fix("add up on the device, and read the sum now and then:", ("total += loss.detach()",)),
+        fix=Fix("keep a running sum on the device, and read it now and then:", ("total += loss.detach()",)),
         not_this="a faster device: it would wait for longer",
     )
+
+
+def _calls(number: float) -> str:
+    return "1 call" if number == 1 else f"{wording.short(number)} calls"

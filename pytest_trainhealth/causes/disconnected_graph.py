@@ -6,11 +6,11 @@ What happens
 
 How it is recognised
     The module ran, its parameters need gradients, and none ever arrives. One step is replayed and each operation that
-    ends a graph is noted with your line. For `Normal.sample()`: the gradient that comes to the mean points along the
-    mean itself, so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`.
+    ends a graph is noted with your line. For `Normal.sample()`: the gradient of the mean points along the mean itself,
+    so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`.
 
 How to fix it
-    Take the operation out, or move it behind the loss. Where a hard choice is needed (`argmax`, rounding), use a
+    Remove the operation, or move it after the loss. Where a hard choice is needed (`argmax`, rounding), use a
     differentiable stand-in: softmax, Gumbel-softmax, a straight-through estimator.
 
 What not to do
@@ -62,7 +62,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         )
     ]
     if blind:
-        evidence.append(Evidence(f"{wording.names(blind)} ran while torch records no graph (no_grad)"))
+        evidence.append(Evidence(f"{wording.names(blind)} ran while torch recorded no graph (no_grad)"))
     if end is not None:
         where = f" in {end.module}" if end.module else ""
         evidence.append(Evidence(f"the graph ends at {end.operation}{where}", place=end.place))
@@ -78,7 +78,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence=tuple(evidence),
         why=why,
         places=(end.place,) if end is not None and end.place is not None else (),
-        fix=Fix(f"take {end.operation} out of the way from the parameters to the loss" if end is not None
+        fix=Fix(f"remove {end.operation} from the path between the parameters and the loss" if end is not None
                 else "let everything from these parameters to the loss run with gradients"),
         not_this="more steps or another optimizer: the gradient has no way back",
     )  # fmt: skip
@@ -89,16 +89,16 @@ def _drawn(draw: DetachedSample) -> Suspicion:
         statement="no gradient comes back through sample()",
         evidence=(
             Evidence(
-                "the gradient of the mean is a multiple of the mean itself: a penalty reaches it, and nothing else",
+                "the gradient of the mean is a multiple of the mean itself: only a penalty reaches it",
                 float(len(draw.steps)),
                 draw.place,
             ),
-            Evidence(f"so at steps {', '.join(map(str, draw.steps[:4]))}, and no rsample() was called"),
+            Evidence(f"this was seen at steps {', '.join(map(str, draw.steps[:4]))}, and no rsample() was called"),
         ),
-        why="sample() draws without a graph, and what is made of the sample teaches nothing to what it was drawn from",
+        why="sample() draws without a graph, so the loss of the sample teaches its distribution nothing",
         places=() if draw.place is None else (draw.place,),
         fix=Fix("draw with the graph:", ("z = distribution.rsample()",)),
-        not_this="another weight of the penalty, or more steps: the gradient has no way back",
+        not_this="another weight for the penalty, or more steps: the gradient has no way back",
         cures=(Cure("draw_with_graph", "rsample() instead of sample()"),),
     )
 

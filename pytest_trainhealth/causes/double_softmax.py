@@ -1,16 +1,16 @@
 """double-softmax: a loss that applies softmax or sigmoid itself gets probabilities
 
 What happens
-    `cross_entropy` and `binary_cross_entropy_with_logits` want raw scores and turn them into probabilities
-    themselves. Given probabilities they do it again: all scores lie between 0 and 1, the best that can come out is a
-    flat distribution, and the gradient is small. The loss falls a little and stops.
+    `cross_entropy` and `binary_cross_entropy_with_logits` take raw scores and turn them into probabilities themselves.
+    Given probabilities they do it again: all scores lie between 0 and 1, the best possible result is a flat
+    distribution, and the gradient is small. The loss falls a little and stops.
 
 How it is recognised
-    At the first steps the input of each loss function is followed back to the activation function that made it. The
-    re-run hands the loss what went into that activation.
+    At the first steps the input of each loss function is traced back to the activation function that produced it. The
+    re-run gives the loss the input of that activation.
 
 How to fix it
-    Take the last activation out of the model, and apply it only where probabilities are read.
+    Remove the last activation from the model, and apply it only where probabilities are read.
 
 What not to do
     A higher learning rate or more epochs: the loss cannot get below its floor.
@@ -44,9 +44,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     where = f" in {call.activation_module}" if call.activation_module else ""
     again = f"a {applied} of a {call.activation}"
     return Suspicion(
-        statement=f"{call.function} applies {applied} to what {call.activation} made",
+        statement=f"{call.function} applies {applied} to the output of {call.activation}",
         evidence=(
-            Evidence(f"the input of {call.function} comes out of {call.activation}{where}", place=made),
+            Evidence(f"the input of {call.function} is the output of {call.activation}{where}", place=made),
             Evidence(
                 f"its values lie {loss_calls.between(call.input.low, call.input.high)}; raw scores have no such bounds",
                 call.input.high,
@@ -55,7 +55,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         ),
         why=f"{again} is nearly flat: the loss has a floor far above 0",
         places=loss_calls.places(call.place, made),
-        fix=Fix(f"give it the raw scores: take out the {call.activation}{where}"),
+        fix=Fix(f"give it the raw scores: remove the {call.activation}{where}"),
         not_this="a higher learning rate or more epochs: the floor stays",
         cures=(_cure(call),),
     )

@@ -10,15 +10,15 @@ How it is recognised
     pass in between. The re-run uses each gradient once.
 
 How to fix it
-    Give each parameter to one optimizer, once: `named_parameters()` of the whole model names every tensor once, also
+    Give each parameter to one optimizer, once: `named_parameters()` of the whole model names every tensor once, even
     where weights are tied. Parts with a learning rate of their own are groups of one optimizer.
 
 What not to do
-    Half the learning rate: it halves that of the other parameters as well.
+    Halving the learning rate: it halves that of the other parameters as well.
 
 When this is wrong
     Two optimizers that hold the same parameters and take turns, each after a backward pass of its own (adversarial
-    autoencoders), are in order and not meant.
+    autoencoders), are fine and not reported.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         Fix("list each tensor once: tied weights have two names", ("optimizer = SGD(model.parameters(), lr=...)",))
         if alone
         else Fix(
-            f"take {names} out of {first} or {second}; a rate of its own is a group of one optimizer:",
+            f"remove {names} from {first} or {second}; for a separate learning rate, use parameter groups:",
             ('SGD([{"params": body}, {"params": head, "lr": 0.1}], lr=0.01)',),
         )
     )
@@ -73,6 +73,6 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         why=f"{first} holds {them} twice" if alone else f"{first} and {second} both hold {them}",
         places=tuple(r.place for r in records if r.place is not None),
         fix=fix,
-        not_this="half the learning rate: the other parameters would learn at half speed",
+        not_this="halving the learning rate: the other parameters would learn at half speed",
         cures=(Cure("single_updates", "each gradient used once"),),
     )

@@ -1,15 +1,14 @@
-"""exploding-gradients: gradients are far too large before any step could have spoilt anything
+"""exploding-gradients: gradients are far too large before the first step
 
 What happens
     Each layer of a deep network, or each step of a recurrent one, multiplies the gradient by a little more than 1.
-    After thirty of them it is a million times as large. One step of the usual size then throws the parameters far
-    away: the loss jumps, oscillates or overflows.
+    After thirty of them it is a million times larger. One step of the usual size then throws the parameters far off:
+    the loss jumps, oscillates or overflows.
 
 How it is recognised
-    The norm of the gradient is above 100 at the very first step (healthy ones lie under about 5; above 20 is enough
-    beside an explosion under plain SGD with a usual learning rate), or comes to that out of steps that were small
-    against their weights; inputs, targets and weights are of a sane scale, and the run fails. The re-run clips the norm
-    at 1.
+    The norm of the gradient is above 100 at the very first step (healthy ones are below about 5; above 20 is enough
+    when plain SGD with a usual learning rate explodes), or gets there through steps that were small compared with the
+    weights; inputs, targets and weights are of a sane scale, and the run fails. The re-run clips the norm at 1.
 
 How to fix it
     Clip: `torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)` before `optimizer.step()`. And stop the growth:
@@ -21,7 +20,7 @@ What not to do
 
 When this is wrong
     A loss summed over many values has large gradients and trains well with an optimizer that scales them (Adam): large
-    gradients alone are never reported, only beside a training that fails. A sane first gradient that grows after large
+    gradients alone are never reported, only when the training fails. A sane first gradient that grows after large
     updates is lr-too-high.
 """
 
@@ -43,7 +42,7 @@ ORDER = 5
 EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
 
 #: Of the 257 healthy programs four are above (three of Hugging Face's untrained vision and audio models, up to 39,000,
-#: and one with targets around 50: 114), the next at 59: so this counts only beside a training that fails.
+#: and one with targets around 50: 114), the next at 59: so this counts only when a training fails.
 _LARGE = 100.0
 #: A later gradient against the first, after updates below this share of their weights. By judgement: a gradient that
 #: grows 100 times while the weights hardly change is no matter of a single layer.
@@ -62,13 +61,13 @@ _GROWS_BACKWARDS = 10
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if data_scale.data_off_scale(trace):
-        return None  # the gradient is only as large as the data: that is what has to be mended
+        return None  # the gradient is only as large as the data: that is what has to be fixed
     first = wiring.gradient_norm(trace, 0)
     step = 0 if first > _LARGE or _too_long(trace, symptom, first) else _grown_at(trace, first)
     if step is None:
         return None
     norm = wiring.gradient_norm(trace, step)
-    healthy = "healthy ones lie under about 5" if not step else f"{wording.short(first)} at step 0"
+    healthy = "healthy ones are below about 5" if not step else f"{wording.short(first)} at step 0"
     evidence = [
         Evidence(f"the gradient's norm at step {step} is {wording.short(norm)} ({healthy})", norm),
         *_growth(trace, step),
@@ -80,7 +79,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"the gradient's norm is {wording.short(norm)} {when}",
         evidence=tuple(evidence),
-        why="layer by layer, or step by step of a sequence, the gradient is multiplied",
+        why="the gradient is multiplied at each layer, or at each step of a sequence",
         fix=Fix(
             "clip before the step, and normalise between the layers:",
             ("torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",),
@@ -121,4 +120,4 @@ def _growth(trace: Trace, step: int) -> list[Evidence]:
         ratio = wording.short(sizes[front.name] / sizes[back.name])
         return [Evidence(f"on its way from {back.name} back to {front.name} it grows {ratio} times per value")]
     largest = max(weights, key=lambda p: p.gradients.get(step) or 0.0)
-    return [Evidence(f"most of it in {largest.name}: {wording.short(largest.gradients.get(step) or 0.0)}")]
+    return [Evidence(f"most of it is in {largest.name}: {wording.short(largest.gradients.get(step) or 0.0)}")]

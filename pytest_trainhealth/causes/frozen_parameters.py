@@ -5,19 +5,19 @@ What happens
     little to learn the task, or nothing at all.
 
 How it is recognised
-    The training cannot memorise one batch, and part of the model is frozen. The re-run unfreezes it and gives it to
-    the optimizer; when that memorises the batch, the freezing stood in the way. What the step itself freezes (the
-    discriminator in the generator's turn) and never unfreezes is seen when its optimizer comes to step.
+    The training cannot memorise one batch, and part of the model is frozen. The re-run unfreezes it and gives it to the
+    optimizer; when that memorises the batch, the freezing was in the way. What the step itself freezes (the
+    discriminator during the generator's turn) and never unfreezes shows when its optimizer steps.
 
 How to fix it
     Unfreeze what has to learn, `module.requires_grad_(True)`, before the optimizer is made, and look where it was
     frozen: a helper that freezes "all but the head" by name often misses a renamed head.
 
 What not to do
-    A higher learning rate for the few parameters that are left.
+    A higher learning rate for the few parameters that still train.
 
 When this is wrong
-    Frozen on purpose (transfer learning, adapters, target networks) is no fault and never reported while the
+    Freezing on purpose (transfer learning, adapters, target networks) is not a fault and never reported while the
     training still learns.
 """
 
@@ -57,13 +57,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 part_of_all,
             ),
             Evidence(
-                f"{wording.plural(len(trace.trainable), 'parameter')} of {len(trace.wiring.parameters)} may learn"
+                f"{len(trace.trainable)} of {wording.plural(len(trace.wiring.parameters), 'parameter')} can learn"
             ),
         ),
         certainty="likely" if everything else "possible",
         why="requires_grad is False where the training has to learn",
         fix=Fix("unfreeze what has to learn, before the optimizer is made", ("model.requires_grad_(True)",)),
-        not_this="a higher learning rate for what is left",
+        not_this="a higher learning rate for the rest",
         cures=(Cure("add_parameters", f"{wording.names(names, most=1)} unfrozen", {"names": names}),),
     )
 
@@ -76,11 +76,11 @@ def _frozen_on_the_way(late: list[ParameterRecord]) -> Suspicion:
         evidence=(
             Evidence(
                 f"{wording.plural(len(late), 'parameter')} could learn at the start, and had requires_grad=False when "
-                f"the optimizer came to step {step} and ever since",
+                f"the optimizer stepped at step {step} and ever since",
                 float(len(late)),
             ),
             Evidence(
-                f"{wording.names(list(dict.fromkeys(o for p in late for o in p.held_by)))} got no gradient of them"
+                f"{wording.names(list(dict.fromkeys(o for p in late for o in p.held_by)))} got no gradient from them"
             ),
         ),
         why="requires_grad is False where the training has to learn",

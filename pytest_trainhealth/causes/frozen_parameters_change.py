@@ -1,28 +1,27 @@
-"""frozen-parameters-change: what is frozen moves all the same
+"""frozen-parameters-change: frozen parts move anyway
 
 What happens
     `requires_grad=False` keeps gradients away, nothing else. An optimizer that holds a frozen parameter whose `.grad`
-    is still there (zeros included) goes on with weight decay and momentum. Neither do gradients that are set to 0 by
-    hand keep a parameter where it is: weight decay needs none. A BatchNorm in training mode updates its
-    running statistics whether its parameters are frozen or not: the backbone that was to stay as it was pretrained
-    drifts away.
+    is still there (zeros included) goes on with weight decay and momentum. Gradients set to 0 by hand do not keep a
+    parameter in place either: weight decay needs none. A BatchNorm in training mode updates its running statistics
+    whether its parameters are frozen or not: a backbone that was meant to stay as pretrained drifts away.
 
 How it is recognised
-    A parameter with `requires_grad=False` moved inside of an optimizer's step, or the running mean of a pretrained
-    BatchNorm moved although it and the layer before it are frozen. Or gradients that backward() made were exactly 0
-    when an optimizer with weight decay got them, always, and the parameters moved. The re-run keeps all of these as
+    A parameter with `requires_grad=False` moved inside an optimizer's step, or the running mean of a pretrained
+    BatchNorm moved although it and the layer before it are frozen. Or gradients that backward() computed were always
+    exactly 0 when an optimizer with weight decay got them, and the parameters moved. The re-run keeps all of these as
     they are.
 
 How to fix it
-    Parameters: `parameter.grad = None` when freezing, and give the optimizer only what is to learn. BatchNorm:
+    Parameters: `parameter.grad = None` when freezing, and give the optimizer only what should learn. BatchNorm:
     `backbone.eval()` after each `model.train()`, most safely in the model's own `train()`.
 
 What not to do
-    A learning rate of 0 for the frozen part: the statistics drift on.
+    A learning rate of 0 for the frozen part: the statistics keep drifting.
 
 When this is wrong
     Copies that are moved by hand (an averaged teacher, a target network), BatchNorms that have no statistics yet, and
-    those whose own weights learn are not meant. Statistics that are to adapt to new data while all weights stay
+    those whose own weights learn are not reported. Statistics that should adapt to new data while all weights stay
     frozen are the one case that looks the same.
 """
 
@@ -55,7 +54,8 @@ def _statistics(moved: list[FrozenChange]) -> Suspicion:
     norms = [record.name for record in moved if record.by == "statistics"]
     part = norms[0].rpartition(".")[0] or norms[0]
     return Suspicion(
-        statement=f"{wording.names(norms)} {'is' if len(norms) == 1 else 'are'} frozen, but the statistics move",
+        statement=f"{wording.names(norms)} {'is frozen, but its' if len(norms) == 1 else 'are frozen, but their'} "
+        "statistics move",
         evidence=(
             Evidence(
                 f"running_mean of {wording.plural(len(norms), 'BatchNorm')} moved at steps "
@@ -65,7 +65,7 @@ def _statistics(moved: list[FrozenChange]) -> Suspicion:
         ),
         why="a BatchNorm in training mode follows the batches, frozen or not",
         fix=Fix("keep the frozen part in eval mode, after each model.train()", (f"model.{part}.eval()",)),
-        not_this="a learning rate of 0 for that part: its statistics drift on",
+        not_this="a learning rate of 0 for that part: its statistics keep drifting",
         cures=(Cure("keep_frozen", "frozen part in eval mode", {"names": norms}),),
     )
 
@@ -76,8 +76,8 @@ def _parameters(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
     optimizer = trace.wiring.optimizers.get(label)
     place = optimizer.place if optimizer is not None else None
     return Suspicion(
-        statement=f"{wording.names(names)} {'is' if len(names) == 1 else 'are'} frozen, and {label} moves "
-        f"{'it' if len(names) == 1 else 'them'} all the same",
+        statement=f"{wording.names(names)} {'is' if len(names) == 1 else 'are'} frozen, but {label} moves "
+        f"{'it' if len(names) == 1 else 'them'} anyway",
         evidence=(
             Evidence(
                 f"{wording.plural(len(names), 'parameter')} with requires_grad=False moved in the step of {label}, at "
@@ -85,16 +85,16 @@ def _parameters(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
                 float(len(names)),
                 place,
             ),
-            Evidence("a gradient from before the freezing, or zeros, is still there: momentum and weight decay go on"),
+            Evidence("a gradient from before the freezing, or zeros, is still there: momentum and decay continue"),
         ),
-        why="an optimizer passes over parameters whose .grad is None, not over frozen ones",
+        why="an optimizer skips parameters whose .grad is None, not frozen ones",
         places=() if place is None else (place,),
         fix=Fix(
-            "give the optimizer only what is to learn, or take the gradients away:",
+            "give the optimizer only what should learn, or remove the gradients:",
             ("optimizer.zero_grad(set_to_none=True)",),
         ),
-        not_this="a learning rate of 0 alone: the gradient that is left comes back with the next schedule",
-        cures=(Cure("keep_frozen", "frozen parameters passed over", {"names": []}),),
+        not_this="a learning rate of 0 alone: the remaining gradient comes back with the next schedule",
+        cures=(Cure("keep_frozen", "frozen parameters skipped", {"names": []}),),
     )
 
 
@@ -117,11 +117,11 @@ def _zeroed(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
         why="weight decay shrinks whatever has a .grad, zeros included",
         places=() if place is None else (place,),
         fix=Fix(
-            "freeze before the optimizer is made, and give it only what is to learn:",
+            "freeze before the optimizer is made, and give it only what should learn:",
             (f"{_part(names)}.requires_grad_(False)",),
         ),
-        not_this="gradients multiplied by 0: weight decay and momentum go on",
-        cures=(Cure("keep_frozen", "frozen parameters passed over", {"names": [], "zeroed": names}),),
+        not_this="gradients multiplied by 0: weight decay and momentum continue",
+        cures=(Cure("keep_frozen", "frozen parameters skipped", {"names": [], "zeroed": names}),),
     )
 
 

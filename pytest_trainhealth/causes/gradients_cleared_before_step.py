@@ -1,4 +1,4 @@
-"""gradients-cleared-before-step: zero_grad() stands between backward() and step()
+"""gradients-cleared-before-step: zero_grad() is called between backward() and step()
 
 What happens
     The gradients are computed, cleared, and the optimizer steps with none. The loss stays where it is (weight
@@ -42,14 +42,14 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     size = trace.wiring.after_backward[steps[0]]
     return Suspicion(
-        statement="the gradients are cleared after backward(), before the optimizer steps",
+        statement="gradients are cleared between backward() and step()",
         evidence=(
             Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
             Evidence(
-                f"the same at {wording.plural(len(steps), 'step')} of {len(trace.wiring.after_backward)} looked at"
+                f"seen at {len(steps)} of {wording.plural(len(trace.wiring.after_backward), 'step')} examined",
             ),
         ),
-        why="zero_grad() comes between backward() and step()",
+        why="zero_grad() is called too late",
         places=() if trace.wiring.cleared_at is None else (trace.wiring.cleared_at,),
         fix=Fix(
             "clear the gradients before the backward pass",

@@ -1,12 +1,12 @@
-"""ignores-input: something that the model is given has no influence on its output
+"""ignores-input: one of the model's inputs has no influence on its output
 
 What happens
-    An argument is never used, a slice leaves out a column or a channel, a result is overwritten before it is
-    returned. The loss falls all the same, as far as the rest of the inputs allows.
+    An argument is never used, a slice leaves out a column or a channel, a result is overwritten before it is returned.
+    The loss still falls, as far as the other inputs allow.
 
 How it is recognised
-    The model is called again with another sample's values in place of one argument, one column or one channel. Not
-    one output changes, not even with other weights, so it is the wiring and not what was learnt.
+    The model is called again with another sample's values in place of one argument, one column or one channel. No
+    output changes, not even with other weights, so the wiring is at fault and not what was learnt.
 
 How to fix it
     Follow the name through `forward()`: where is it used last, and does that reach what is returned? Look at slices,
@@ -16,8 +16,8 @@ What not to do
     A larger model, more steps, better features: what does not get in cannot be learnt from.
 
 When this is wrong
-    An argument that is taken for the sake of a common interface, or columns that are chosen on purpose. Do not hand
-    them to the model, or leave this check out for that test.
+    An argument that exists only for a common interface, or columns chosen on purpose. Do not pass them to the model, or
+    leave this check out for that test.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ def _suspicion(record: InputRecord, what: str, several: bool) -> Suspicion:
         statement=f"{what} {have} no influence on the output of {record.model}",
         evidence=(
             Evidence(
-                f"{record.name} {record.shape}: with another sample's values for {what} every output stays the same to "
-                "the last bit, with other weights too",
+                f"{record.name} {record.shape}: with another sample's values for {what}, every output stays exactly "
+                "the same, with other weights too",
                 0.0,
                 record.place,
             ),
         ),
         why=f"nothing that {record.model} returns depends on {what}",
         places=(record.place,) if record.place is not None else (),
-        fix=Fix(f"use {what} on the way to what forward() returns, or do not hand it to {record.model}"),
+        fix=Fix(f"use {what} in computing what forward() returns, or do not pass it to {record.model}"),
         not_this="a larger model or more steps: what does not get in cannot be learnt from",
     )
 

@@ -3,26 +3,25 @@
 What happens
     `x = self.images[i]` is a view, not a copy: `x -= self.mean` changes the stored image, and the next epoch subtracts
     the mean again. Or a module takes its buffer, `pe = self.pe`, and adds to it in place: the buffer grows with every
-    forward pass. The training sees other values each time, and drifts.
+    forward pass. The training sees different values each time, and drifts.
 
 How it is recognised
-    What the dataset has stored changes, and the same sample, read three times with the same random numbers, is
-    another one each time. Or, beside a training that fails, a tensor that a module of yours keeps
-    moves further away from where it began at every look. The re-run puts the stored values back. Or a loader of your
-    own hands out views of the tensors that it holds, the step computes in them before it calls a model, and does so
-    again when the same batch comes back; the re-run hands out copies. Or a step
-    blanks values of a batch that is the data's own (a list's), gives it to the model, and takes the same tensor as the
-    target of its loss; it blanks more of it when it comes again.
+    What the dataset has stored changes, and the same sample, read three times with the same random numbers, differs
+    each time. Or, when a training fails, a tensor kept by one of your modules is further from its start each time it is
+    examined. The re-run restores the stored values. Or a loader of your own returns views of the tensors it holds, the
+    step computes in them before it calls a model, and does so again when the same batch comes back; the re-run returns
+    copies. Or a step blanks values of a batch that belongs to the data itself (a list), gives it to the model, and uses
+    the same tensor as the target of its loss; it blanks more of it the next time.
 
 How to fix it
     Compute a new tensor, `x = self.images[i] - self.mean`, or take a copy first, `x = self.images[i].clone()`.
 
 What not to do
-    More workers, each with a dataset of its own: the copies drift, too.
+    More workers, each with its own dataset: the copies drift, too.
 
 When this is wrong
-    A cache that is filled once, counters, running averages, and random augmentation are not meant. Neither is a step
-    that writes into its batch and keeps its target apart: a batch of a loader is a copy already.
+    A cache that is filled once, counters, running averages, and random augmentation are not reported. Neither is a step
+    that writes into its batch and keeps its target separate: a batch from a loader is already a copy.
 """
 
 from __future__ import annotations
@@ -74,17 +73,17 @@ def _samples(change: SampleChange) -> Suspicion:
         statement=f"reading a sample of {change.dataset} writes into its {change.attribute}",
         evidence=(
             Evidence(
-                f"sample {change.index}, read {len(change.means)} times in the same way, has means {means}",
+                f"sample {change.index}, read {len(change.means)} times the same way, has means {means}",
                 change.means[-1],
                 change.place,
             ),
             Evidence(f"{store} changes with each reading"),
         ),
-        why=f"what comes out of {change.attribute} is a view, and is changed in place",
+        why=f"{change.attribute} returns a view, which is changed in place",
         places=() if change.place is None else (change.place,),
         fix=Fix("compute a new tensor, or take a copy first:", (f"x = self.{change.attribute}[index].clone()",)),
         not_this="more workers: their copies drift, too",
-        cures=(Cure("stored_values", f"{store} put back after each reading"),),
+        cures=(Cure("stored_values", f"{store} restored after each reading"),),
     )
 
 
@@ -94,35 +93,35 @@ def _visits(change: SampleChange) -> Suspicion:
     return Suspicion(
         statement=f"the step writes into {store}",
         evidence=(
-            Evidence(f"what {change.dataset} hands out is a view of its {change.attribute}"),
+            Evidence(f"{change.dataset} returns a view of its {change.attribute}"),
             Evidence(
                 f"the step changes it before a model is called, and again when the same batch comes back: mean {means}",
                 change.means[-1],
                 change.place,
             ),
         ),
-        why="a slice is a view: what is computed in it in place is there in the next epoch, too",
+        why="a slice is a view: in-place changes are still there in the next epoch",
         places=() if change.place is None else (change.place,),
         fix=Fix("compute a new tensor instead of changing the batch:", ("x = x + noise   # not x += noise",)),
         not_this="fewer epochs: the data change from the first one on",
-        cures=(Cure("stored_values", "batches handed out as copies", {"copies": True}),),
+        cures=(Cure("stored_values", "batches returned as copies", {"copies": True}),),
     )
 
 
 def _batch(spoilt: BlankedBatch) -> Suspicion:
     name = f"batch{spoilt.name}"
     return Suspicion(
-        statement=f"{name} is blanked in the data themselves, and is the target, too",
+        statement=f"{name} is blanked in the data itself, and is also the target",
         evidence=(
             Evidence(
                 f"{spoilt.shares[0]:.0%} of the values of {name} were set to one value before the model got it, and "
-                f"another {spoilt.shares[1]:.0%} when the same batch came again",
+                f"another {spoilt.shares[1]:.0%} when the same batch came back",
                 spoilt.shares[0],
                 spoilt.place,
             ),
-            Evidence(f"the loss compares the output with the same tensor: what is to be restored is gone from {name}"),
+            Evidence(f"the loss compares the output with the same tensor: what should be restored is gone from {name}"),
         ),
-        why="another name for a tensor is no copy: input, target and data are one",
+        why="another name for a tensor is not a copy: input, target and data are one",
         places=() if spoilt.place is None else (spoilt.place,),
         fix=Fix("take a copy first:", ("noisy = x.clone()",)),
         not_this="more epochs: each blanks more of the data",
@@ -136,15 +135,15 @@ def _kept(drifting: list[KeptTensor]) -> Suspicion:
         statement=f"{wording.names(names)} {'grows' if len(names) == 1 else 'grow'} with every forward pass",
         evidence=(
             Evidence(
-                f"{first.name} is {wording.short(away[0])} away from where it began after step {steps[0]}, and "
+                f"{first.name} is {wording.short(away[0])} away from its start after step {steps[0]}, and "
                 f"{wording.short(away[-1])} after step {steps[-1]} (its own size was {wording.short(first.size)})",
                 away[-1],
                 first.place,
             ),
         ),
-        why="a tensor that the module keeps is changed in place, where a new one was meant",
+        why="a tensor kept by the module is changed in place instead of computing a new one",
         places=() if first.place is None else (first.place,),
         fix=Fix("compute a new tensor instead of changing the kept one:", ("x = x + self.kept",)),
         not_this="another learning rate: the drift does not depend on it",
-        cures=(Cure("stored_values", f"{wording.names(names, most=1)} put back after each step", {"names": names}),),
+        cures=(Cure("stored_values", f"{wording.names(names, most=1)} restored after each step", {"names": names}),),
     )

@@ -1,4 +1,4 @@
-"""insufficient-capacity: the model cannot express what it is to learn
+"""insufficient-capacity: the model cannot express what it should learn
 
 What happens
     Everything works, and the loss still stops far above zero even on one batch: there is no set of weights that fits.
@@ -6,21 +6,20 @@ What happens
     two units lets through one or two numbers.
 
 How it is recognised
-    All other causes were ruled out, and the model shows it: no function inside it but linear ones, a layer of one or
-    two units in front of a wider one, kernels of one pixel throughout, or fewer trainable values than there are targets
-    in the batch. In a re-run, layers without an activation function get one, a rectifier behind each but the last; a
-    single unit in front of three outputs or more gets a way past it; kernels of one pixel get neighbours. The rest
-    cannot be tried.
+    All other causes were ruled out, and the model shows it: only linear functions inside, a layer of one or two units
+    before a wider one, kernels of one pixel throughout, or fewer trainable values than targets in the batch. In a
+    re-run, layers without an activation function get one, a rectifier after each but the last; a single unit before
+    three or more outputs gets a bypass; kernels of one pixel get neighbours. The rest cannot be tried.
 
 How to fix it
     An activation function after each hidden layer, more units, or more layers.
 
 What not to do
-    Other learning rates, optimizers or more epochs: none of them adds what the model lacks.
+    Other learning rates or optimizers, or more epochs: none of them adds what the model lacks.
 
 When this is wrong
     "The model is too small" is a favourite guess and mostly wrong: data, wiring and regularisation are the usual
-    causes. A linear model that learns what a linear model can is healthy, and nothing is said.
+    causes. A linear model that learns what a linear model can is healthy, and nothing is reported.
 """
 
 from __future__ import annotations
@@ -81,25 +80,25 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             f"no activation function between {layers}" if len(weights) > 1 else "the model is a single linear layer"
         )
         done = wording.names(sorted(trace.numbers.operations & _LAYERS), most=3)
-        evidence.append(Evidence(f"the model computes {done}, and nothing that bends a line", float(len(weights))))
+        evidence.append(Evidence(f"the model only computes {done}, and nothing nonlinear", float(len(weights))))
         fix = "put an activation function after each hidden layer:"
         if len(weights) > 1 and not _low_rank(weights):
-            cures = (Cure("rectified_layers", "a rectifier behind each hidden layer", {"layers": len(weights)}),)
+            cures = (Cure("rectified_layers", "a rectifier after each hidden layer", {"layers": len(weights)}),)
     narrow = _bottleneck(weights)
     if narrow is not None:
         units = wording.plural(narrow.shape[0], "unit")
-        statement = statement or f"all that passes {narrow.module or narrow.name} goes through {units}"
+        statement = statement or f"everything goes through {units} in {narrow.module or narrow.name}"
         evidence.append(Evidence(f"{narrow.name} has {units}; the widest layer has {_widest(weights)}"))
         fix = fix or "give that layer more units"
         if narrow is wiring.one_unit_bottleneck(trace):
             options = {"start": narrow.module, "end": weights[-1].module}
-            cures = (*cures, Cure("bypass", f"a way past {narrow.module or 'that layer'}", options))
+            cures = (*cures, Cure("bypass", f"a bypass around {narrow.module or 'that layer'}", options))
     if _single_pixels(trace, weights):
         first = weights[0].module
         statement = statement or "no pixel knows its neighbours: all kernels are 1 x 1"
         evidence.append(Evidence(f"{wording.plural(len(weights), 'convolution')}, all of one pixel, and nothing else "
-                                 "that looks beyond one", float(len(weights))))  # fmt: skip
-        fix = fix or "give the convolutions kernels that reach as far as what is to be seen, 3 x 3 or more:"
+                                 "looks beyond one", float(len(weights))))  # fmt: skip
+        fix = fix or "give the convolutions kernels as large as what they should see, 3 x 3 or more:"
         wider = {"start": first, "end": first, "kernel": 3}
         cures = (*cures, Cure("bypass", f"3 x 3 pixels for {first or 'the first one'}", wider))
     values = sum(p.size for p in trace.trainable)
@@ -122,13 +121,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence=tuple(evidence),
         why="no weights of this model fit these targets",
         fix=Fix(fix, code),
-        not_this="other learning rates, optimizers or more epochs: they add nothing that the model lacks",
+        not_this="other learning rates or optimizers, or more epochs: the model lacks something they cannot add",
         cures=cures,
     )
 
 
 def _bottleneck(weights: list[ParameterRecord]) -> ParameterRecord | None:
-    """A layer of one or two units with another layer, not as narrow, behind it."""
+    """A layer of one or two units followed by a layer that is not as narrow."""
     for position, each in enumerate(weights[:-1]):
         behind = weights[position + 1]
         narrow = each.shape[0] <= _BOTTLENECK and behind.fan_in == each.shape[0]

@@ -1,13 +1,13 @@
 """invalid-labels: labels that the loss function does not allow
 
 What happens
-    Classes are counted from 0, so that labels from 1 to 10 are too high for ten outputs by one, and a label of -1 for
-    "unknown" is none. On a CPU the loss raises an error, on an accelerator the process dies or learns from memory that
-    is not its own. Binary losses want targets from 0 to 1, margin losses 1 or -1: with others the loss falls without
-    bound or stops half way. Where every label is the one to be ignored, a mean over nothing is NaN.
+    Classes are counted from 0, so labels from 1 to 10 are too high by one for ten outputs, and a label of -1 for
+    "unknown" is not a class. On a CPU the loss raises an error, on an accelerator the process dies or learns from
+    memory that is not its own. Binary losses take targets from 0 to 1, margin losses 1 or -1: with others the loss
+    falls without bound or stops half way. Where every label is the one to be ignored, a mean over nothing is NaN.
 
 How it is recognised
-    At the first steps the targets of each loss function are held against what it allows. The re-run leaves out the
+    At the first steps the targets of each loss function are compared with what it allows. The re-run leaves out the
     samples that do not fit.
 
 How to fix it
@@ -48,17 +48,17 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     low, high = wording.short(call.target.low), wording.short(call.target.high)
     allowed, fix = _allowed(call)
     return Suspicion(
-        statement=f"labels from {low} to {high}, and {call.function} takes {allowed}",
+        statement=f"labels are {low} to {high}, but {call.function} takes {allowed}",
         evidence=(
             Evidence(
-                f"{call.function} got {wording.plural(call.invalid, 'label')} of {wording.count(_size(call))} "
-                f"that it does not allow, at step {call.step}",
+                f"{wording.count(call.invalid)} of {wording.plural(_size(call), 'label')} of {call.function} "
+                f"{wording.is_or_are(call.invalid)} not allowed, at step {call.step}",
                 float(call.invalid),
                 call.place,
             ),
             Evidence(f"they lie between {low} and {high}; it takes {allowed}"),
         ),
-        why="each of them asks for a class that does not exist" if call.classes else "such a target has no best answer",
+        why="each of them names a class that does not exist" if call.classes else "such a target has no best answer",
         places=loss_calls.places(call.place),
         fix=fix,
         not_this="clamping them: that teaches the wrong class",
@@ -80,7 +80,7 @@ def _allowed(call: LossCall) -> tuple[str, Fix]:
         elif call.target.high >= call.classes:
             fix = Fix(f"give the model an output for each class ({wording.short(call.target.high + 1)}), or map labels")
         else:
-            fix = Fix("mark what has no class with the value that is ignored:", ("labels[labels < 0] = -100",))
+            fix = Fix("mark samples without a class with the ignored value:", ("labels[labels < 0] = -100",))
         return f"0 to {call.classes - 1}", fix
     if call.function.startswith("binary"):
         return "0 to 1", Fix("bring the targets to 0 and 1 where the data is made")
@@ -98,7 +98,7 @@ def _too_long(trace: Trace) -> Suspicion | None:
     return Suspicion(
         statement="a label is longer than its input, and ctc_loss is infinite for it",
         evidence=(Evidence(f"ctc_loss is inf at step {culprit.step}{sample}", place=culprit.place),),
-        why="no alignment has as many symbols as the label in so few frames: its likelihood is 0",
+        why="so few frames cannot be aligned with so many symbols: its likelihood is 0",
         places=loss_calls.places(culprit.place),
         fix=Fix("leave such samples out of the data; or, where they are few:", ("nn.CTCLoss(zero_infinity=True)",)),
         not_this="nan_to_num on the loss, or clipping: the gradient is not finite either",
@@ -110,7 +110,7 @@ def _all_ignored(trace: Trace) -> Suspicion | None:
     if call is None:
         return None
     return Suspicion(
-        statement=f"every label of step {call.step} is one that {call.function} ignores",
+        statement=f"{call.function} ignores every label of step {call.step}",
         evidence=(
             Evidence(
                 f"all {wording.count(_size(call))} labels are {wording.short(call.target.low)}, the ignored one",

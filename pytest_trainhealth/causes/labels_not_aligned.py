@@ -1,4 +1,4 @@
-"""labels-not-aligned: the targets belong to other samples than the inputs they are given with
+"""labels-not-aligned: the targets belong to other samples than the inputs they are paired with
 
 What happens
     Inputs and targets were put together from two lists that are not in the same order: one is shifted by a header
@@ -6,21 +6,21 @@ What happens
     learnt is noise, and does not carry over to any other batch.
 
 How it is recognised
-    From up to 256 samples the targets are predicted by ridge regression on the inputs, each sample left out in turn.
-    As they are used, that is no better than chance; in another order (moved by up to four samples, reversed, or in
-    the order in which the batch holds them) more than half of what there is to tell can be told. Certain without any
-    prediction are a step that permutes what it gives the model and not the targets, and a second epoch with the same
-    inputs and the same targets, put together in another way.
+    From up to 256 samples the targets are predicted by ridge regression on the inputs, each sample left out in turn. As
+    they are used, that is no better than chance; in another order (moved by up to four samples, reversed, or in the
+    order in which the batch holds them) more than half of what there is to predict can be predicted. No prediction is
+    needed for a step that permutes the model's inputs but not the targets, or for a second epoch with the same inputs
+    and the same targets, paired differently.
 
 How to fix it
-    Make the pair once, at the source, and move it together from then on: one index for both.
+    Pair them once, at the source, and keep them together from then on: one index for both.
 
 What not to do
     More data, a larger model or more regularisation against "overfitting": there is nothing to generalise from.
 
 When this is wrong
-    Where samples follow each other in time, a neighbour's target is no proof; windows of a series and samples that
-    resemble their neighbours are left out. Inputs of which a linear or smooth function tells nothing are not judged.
+    Where samples follow each other in time, a neighbour's target proves nothing; windows of a series and samples that
+    resemble their neighbours are left out. Inputs that no linear or smooth function can predict from are not judged.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     )
     fix = Fix("index inputs and targets alike:", ("inputs, targets = inputs[order], targets[order]",))
     if not in_step:
-        fix = Fix("put inputs and targets together once, at the source, and check a few pairs by eye", ())
+        fix = Fix("pair inputs and targets once, at the source, and check a few pairs by eye", ())
     return Suspicion(
         statement=statement,
         evidence=_crossed(found)
         if found.crossed
         else (
-            Evidence(f"each with the target that the loss gives it: {_describe(found, found.used)}", found.used),
-            Evidence(f"each with the target of {found.order}: {_describe(found, found.best)}", found.best),
+            Evidence(f"with the targets as the loss uses them: {_describe(found, found.used)}", found.used),
+            Evidence(f"with the target of {found.order}: {_describe(found, found.best)}", found.best),
         ),
-        why="each input is trained to give the answer of another one",
+        why="each input is trained to give the answer of another sample",
         places=() if found.place is None or not in_step else (found.place,),
         fix=fix,
         not_this="more data or regularisation: there is nothing to generalise from",
@@ -70,10 +70,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _crossed(found: Alignment) -> tuple[Evidence, ...]:
     samples = wording.count(found.samples)
     return (
-        Evidence("the model is given the samples of the batch in another order than the batch has them"),
+        Evidence("the model gets the samples in a different order from the batch"),
         Evidence(
-            f"its outputs are compared with the targets as they lie in the batch: of {samples} samples "
-            f"{wording.count(found.crossed)} get the target of another one that is not the same",
+            f"its outputs are compared with the targets in the order of the batch: {wording.count(found.crossed)} of "
+            f"{samples} samples get a different target from another sample",
             found.crossed,
             found.place,
         ),
@@ -83,12 +83,12 @@ def _crossed(found: Alignment) -> tuple[Evidence, ...]:
 def _repaired(found: Repaired) -> Suspicion:
     samples, changed = wording.count(found.samples), wording.count(found.changed)
     return Suspicion(
-        statement="the same input has another target in every epoch",
+        statement="the same input has a different target in every epoch",
         evidence=(
-            Evidence(f"both epochs that were seen have the same {samples} inputs and, all in all, the same targets"),
-            Evidence(f"{changed} of {samples} inputs have another target in the second one", found.changed),
+            Evidence(f"both epochs have the same {samples} inputs and, overall, the same targets"),
+            Evidence(f"{changed} of {samples} inputs have a different target in the second one", found.changed),
         ),
-        why="each input is trained to give the answer of another one, and then of yet another",
+        why="each input is trained to give the answer of another sample, and then of yet another",
         places=() if found.place is None else (found.place,),
         fix=Fix("draw one order and use it for both:", ("inputs, targets = inputs[order], targets[order]",)),
         not_this="more data or regularisation: there is nothing to generalise from",
@@ -98,5 +98,5 @@ def _repaired(found: Repaired) -> Suspicion:
 def _describe(found: Alignment, score: float) -> str:
     if found.kind == "classes":
         chance = wording.share(found.chance)
-        return f"{wording.share(score)} of {wording.count(found.samples)} can be told (by chance {chance})"
-    return f"{wording.share(max(score, 0.0))} of the variance can be told"
+        return f"{wording.share(score)} of {wording.count(found.samples)} can be predicted (by chance {chance})"
+    return f"{wording.share(max(score, 0.0))} of the variance can be predicted"

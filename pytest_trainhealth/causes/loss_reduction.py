@@ -1,24 +1,24 @@
 """loss-reduction: the loss is a sum where a mean was meant, or a mean taken twice
 
 What happens
-    A sum over the batch makes the gradient as many times larger as there are terms: a learning rate that suits a mean
-    is too high. A mean that is divided by the size of the batch once more makes it as many times smaller, and nothing
-    moves. Adam and its like do not mind; SGD does. A KL term that is summed over the batch beside a reconstruction
-    that is averaged harms with every optimizer: the latent variables go silent.
+    A sum over N terms makes the gradient N times larger: a learning rate that suits a mean is too high. A mean that is
+    divided by the batch size again makes it that many times smaller, and nothing moves. Adam and similar optimizers do
+    not mind; SGD does. A KL term that is summed over the batch next to an averaged reconstruction does harm with every
+    optimizer: the latent variables go silent.
 
 How it is recognised
-    The derivative of what backward() was called on by the value of the loss function, beside an optimizer that scales
-    its steps with the gradient. The re-run divides or multiplies every gradient by the number of terms. A KL term is
-    recognised by its values; the re-run averages it.
+    The derivative of the tensor that backward() is called on with respect to the loss function's value, and an
+    optimizer whose steps scale with the gradient. The re-run divides or multiplies every gradient by the number of
+    terms. A KL term is recognised by its values; the re-run averages it.
 
 How to fix it
     Take the mean, once.
 
 What not to do
-    Make up for it with the learning rate: it would have to follow the batch size for ever.
+    Make up for it with the learning rate: it would have to follow the batch size forever.
 
 When this is wrong
-    A sum is right where the learning rate was chosen for it; it is looked at only beside a training that fails.
+    A sum is right where the learning rate was chosen for it; it is reported only when a training fails.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ def _sum(call: LossCall, optimizer: OptimizerRecord) -> Suspicion:
         statement=f"the loss is a sum over {wording.count(call.terms)} terms, not their mean",
         evidence=(
             Evidence(
-                f"the gradient is that of the mean times {wording.count(call.terms)}", float(call.terms), call.place
+                f"the gradient is {wording.count(call.terms)} times that of the mean", float(call.terms), call.place
             ),
             _rate(optimizer),
         ),
-        why="the gradient grows with the batch, and with it every step",
+        why="the gradient grows with the batch, and so does every step",
         places=loss_calls.places(call.place),
         fix=Fix("take the mean:", ("reduction='mean'",) if call.reduction == "sum" else ("loss = errors.mean()",)),
         not_this="making up for it with the learning rate: it would have to follow the batch size",
@@ -86,27 +86,27 @@ def _sum(call: LossCall, optimizer: OptimizerRecord) -> Suspicion:
 def _kl(kl: LossCall, other: LossCall) -> Suspicion:
     samples = wording.count(kl.samples)
     return Suspicion(
-        statement=f"the KL term is a sum over {samples} samples, {other.function} beside it a mean",
+        statement=f"the KL term is a sum over {samples} samples, but {other.function} is a mean",
         evidence=(
             Evidence(f"the KL term of shape {kl.input.shape} is summed over all samples", float(kl.samples), kl.place),
             Evidence(f"{other.function} is averaged over them", place=other.place),
         ),
-        why=f"the KL term weighs {samples} times too much, and drives everything out of the latent variables",
+        why=f"the KL term weighs {samples} times too much, and drives all information out of the latent variables",
         places=loss_calls.places(kl.place, other.place),
         fix=Fix("take the mean over the samples of both:", ("kl = kl.sum(-1).mean()",)),
-        not_this="a smaller weight of the KL term: it would have to follow the batch size",
+        not_this="a smaller weight for the KL term: it would have to follow the batch size",
         cures=(Cure("scale_divergence", "KL averaged over the samples", {"factor": 1 / kl.samples}),),
     )
 
 
 def _twice(call: LossCall, divided_by: int, optimizer: OptimizerRecord) -> Suspicion:
     return Suspicion(
-        statement=f"the mean is divided by {wording.count(divided_by)} once more",
+        statement=f"the mean is divided by {wording.count(divided_by)} again",
         evidence=(
             Evidence(f"the gradient is that of the mean divided by {wording.count(divided_by)}", place=call.place),
             _rate(optimizer),
         ),
-        why="the mean is taken twice, and every step is as many times too small",
+        why="the mean is taken twice, and every step is that many times too small",
         places=loss_calls.places(call.place),
         fix=Fix("take the mean once: it is already divided by the number of terms"),
         not_this="making up for it with the learning rate: it would have to follow the batch size",

@@ -6,7 +6,7 @@ What happens
     lost.
 
 How it is recognised
-    Something is computed in float16 or bfloat16 (autocast, `precision=`, a model or input turned into half), and the
+    Something is computed in float16 or bfloat16 (autocast, `precision=`, a model or input converted to half), and the
     same run in float32 is healthy.
 
 How to fix it
@@ -90,13 +90,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=statement or f"weights are held in {dtype}",
         evidence=tuple(evidence),
         why=(
-            "float16 overflows beyond 65,504, and turns what is below 6e-8 into 0"
+            "float16 overflows beyond 65,504, and turns values below 6e-8 into 0"
             if dtype == "float16"
             else "bfloat16 keeps three digits: small updates and differences are lost"
         ),
         places=() if place is None else (place,),
         fix=_fix(bool(weights), dtype),
-        not_this="nan_to_num or clipping: what has overflowed is lost",
+        not_this="nan_to_num or clipping: a value that overflowed is lost",
         cures=(Cure("float32", "all in float32"),),
     )
 

@@ -1,8 +1,8 @@
 """lr-decayed-too-early: the learning rate is gone while there was still something to learn
 
 What happens
-    A linear, cosine or polynomial decay runs over fewer steps than the training takes, or ReduceLROnPlateau loses its
-    patience at the first noise. From then on every step is right and none of them does anything.
+    A linear, cosine or polynomial decay runs over fewer steps than the training takes, or ReduceLROnPlateau loses
+    patience at the first noise. From then on every step goes the right way and none does anything.
 
 How it is recognised
     The learning rate is below 2 % of its peak for the last third of the run or more, and the loss has stopped above
@@ -72,7 +72,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     by = culprit.kind if culprit is not None else "the training"
     place = None if culprit is None else culprit.made_at or culprit.place
     return Suspicion(
-        statement=f"{by} has taken the learning rate away by update {course.at} of {updates}",
+        statement=f"{by} cuts the learning rate to almost 0 by update {course.at} of {updates}",
         evidence=tuple(evidence),
         why="from then on the steps are too small to change anything",
         places=() if place is None else (place,),

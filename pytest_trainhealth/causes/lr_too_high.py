@@ -1,12 +1,11 @@
 """lr-too-high: steps are so large that the loss cannot settle
 
 What happens
-    Each step jumps over the valley. The loss oscillates or grows, units die, and with some bad luck everything ends
-    in NaN.
+    Each step jumps over the valley. The loss oscillates or grows, units die, and with bad luck everything ends in NaN.
 
 How it is recognised
-    Wiring and data are in order, the gradients at the first step are of a sane size, and updates are large against
-    the weights they change (about 1e-3 is usual), or the loss rises after the first steps. The re-run divides the
+    Wiring and data are in order, the gradients at the first step are of a sane size, and updates are large compared
+    with the weights they change (about 1e-3 is usual), or the loss rises after the first steps. The re-run divides the
     learning rate by 10, then by 100.
 
 How to fix it
@@ -16,8 +15,8 @@ What not to do
     Another optimizer, or clipping as a cure: both only change how large "too large" is.
 
 When this is wrong
-    Half of all faults get a little better with some other learning rate. That is why this is looked at last, and
-    said only when nothing in the structure fits.
+    Half of all faults get a little better with some other learning rate. That is why this is considered last, and
+    reported only when nothing in the structure fits.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _CURVE = 20
 #: Of the first loss: how far a curve rose above it. On one batch rates too high have 10 and more; of 299 healthy
 #: programs the first two have 0.97 and 0.53, the others at most 0.41.
 _GREW = 0.5
-#: For the reader: 900 % is still a percentage, beyond that it is "times their size".
+#: By judgement, for the reader: 900 % is still a percentage, beyond that it is "times their size".
 _TOLD_IN_PERCENT = 10
 
 

@@ -5,19 +5,19 @@ What happens
     model that cannot learn.
 
 How it is recognised
-    Updates are tiny against the weights they change (about 1e-3 is usual), or the loss falls in a straight line. The
-    re-run multiplies the learning rate by 10, then by 100, and by 1000 where updates are small enough for it.
+    Updates are tiny compared with the weights they change (about 1e-3 is usual), or the loss falls in a straight line.
+    The re-run multiplies the learning rate by 10, then by 100, and by 1000 where updates are small enough for it.
 
 How to fix it
     Raise the learning rate by the factor that healed the re-run (with a warm-up if that is more than ten times), and
-    look for a schedule that has already ended, or a unit mistaken (1e-5 for 1e-3).
+    look for a schedule that has already ended, or a mistyped value (1e-5 for 1e-3).
 
 What not to do
-    More epochs: a hundred times as many would be needed. Another optimizer: it has the same number to go by.
+    More epochs: a hundred times as many would be needed. Another optimizer: it gets the same learning rate.
 
 When this is wrong
-    Fine-tuning a good model rightly takes small steps; hand in a test with a model of random weights, or expect less
-    with `ratio=`.
+    Fine-tuning a good model rightly takes small steps; test a model with random weights instead, or expect less with
+    `ratio=`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ GROUP = RATES
 ORDER = 2
 EXPLAINS = (NOT_LEARNING, PLATEAU)
 
-#: A tenth of what is usual (the 192 healthy programs: 6.5e-4 and more, by median); and what is usual, beside a loss
-#: that creeps in a straight line.
+#: A tenth of what is usual (the 192 healthy programs: 6.5e-4 and more, by median); and what is usual, for a loss that
+#: creeps in a straight line.
 _SMALL_UPDATE = 1e-4
 #: What is usual. By judgement: the least of the healthy programs, 6.5e-4, rounded to a power of 10.
 _USUAL_UPDATE = 1e-3

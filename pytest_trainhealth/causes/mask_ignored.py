@@ -1,20 +1,20 @@
 """mask-ignored: padding changes the output at real positions
 
 What happens
-    Sequences of different length are filled up, and a mask, their lengths or a `padding_idx` say where they end. It is
+    Sequences of different lengths are padded, and a mask, their lengths or a `padding_idx` shows where they end. It is
     not used, or not everywhere: a mean over all positions, the last position of a recurrent net, attention without the
-    mask. What a sample gives then depends on the longest one in its batch.
+    mask. A sample's output then depends on the longest one in its batch.
 
 How it is recognised
-    More padding is put behind sequences that have some, marked like it, and the model is called again; where it takes
-    one length only, the padding is embedded like another token. Outputs of real positions, or of the whole sequence,
-    change.
+    More padding is added to sequences that have some, marked the same way, and the model is called again; where it
+    takes only one length, the padding is embedded as another token. Outputs of real positions, or of the whole
+    sequence, change.
 
 How to fix it
     Give the mask to every layer that looks across positions (`src_key_padding_mask`, `key_padding_mask`), pack what
-    recurrent nets read (`pack_padded_sequence`), and pool over real positions only:
-    `(x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)`. Mind the sense of the mask:
-    torch's padding masks are True where there is nothing, most others where there is something.
+    recurrent nets read (`pack_padded_sequence`), and pool over real positions only: `(x * mask[..., None]).sum(1) /
+    mask.sum(1, keepdim=True)`. Check the meaning of the mask: torch's padding masks are True for padding, most others
+    for real positions.
 
 What not to do
     Sorting by length or longer batches: they hide how much padding there is.
@@ -49,11 +49,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     record = found[0]
     evidence = [Evidence(_seen(record), record.share)]
     if record.operation:
-        evidence.append(Evidence(f"it shows from {record.operation}() on", place=record.place))
+        evidence.append(Evidence(f"it first shows after {record.operation}()", place=record.place))
     if record.unused:
-        changed = "turned round" if record.told_by == "mask" else "changed"
-        evidence.append(Evidence(f"with {record.mask} {changed} no output changes: not used at all"))
-    spite = "" if record.told_by == "padding_idx" else f", in spite of {record.mask}"
+        changed = "inverted" if record.told_by == "mask" else "changed"
+        evidence.append(Evidence(f"with {record.mask} {changed}, no output changes: not used at all"))
+    spite = "" if record.told_by == "padding_idx" else f", despite {record.mask}"
     return Suspicion(
         statement=f"padding of {record.padded} changes the output{spite}",
         evidence=tuple(evidence),
@@ -65,23 +65,21 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _seen(record: PaddingRecord) -> str:
-    marked = {"mask": "masked", "lengths": f"behind the end that {record.mask} gives"}.get(
-        record.told_by, "padding_idx"
-    )
+    marked = {"mask": "masked", "lengths": f"after the end given by {record.mask}"}.get(record.told_by, "padding_idx")
     if record.longer:
-        how = f"{2 * record.length} positions instead of {record.length}, all of it {marked}, change"
+        how = f"padding them to {2 * record.length} positions instead of {record.length}, all {marked}, changes"
     else:
-        how = "their padding embedded like another token changes"
+        how = "embedding their padding as another token changes"
     return (
         f"{record.rows} sequences of {record.padded} are padded; {how} their outputs by {wording.share(record.share)} "
-        "of what another sample does"
+        "of what another sample would"
     )
 
 
 def _why(record: PaddingRecord) -> str:
     if record.unused:
         return f"{record.mask} {'are' if record.told_by == 'lengths' else 'is'} not used"
-    return f"{record.operation or 'something'}{'()' if record.operation else ''} takes in padding as well"
+    return f"{record.operation or 'something'}{'()' if record.operation else ''} includes padding"
 
 
 def _fix(record: PaddingRecord) -> Fix:
@@ -94,7 +92,7 @@ def _fix(record: PaddingRecord) -> Fix:
         mask = f"src_key_padding_mask={_nothing(record)}"
         scores = f"scores.masked_fill({_nothing(record)}[:, None], -torch.inf)"
         return Fix(
-            f"keep the attention from the padding of {record.padded}",
+            f"keep the attention away from the padding of {record.padded}",
             (mask if "attention" in record.operation else scores,),
         )
     return Fix(

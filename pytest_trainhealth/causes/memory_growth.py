@@ -1,15 +1,15 @@
 """memory-growth: something keeps the graphs of past steps alive
 
 What happens
-    A tensor that was computed carries its whole graph, and the graph the activations of every layer, until backward()
-    has used them. A validation loss or a metric that is kept (`losses.append(loss)`, `total += loss`) never sees a
-    backward(), so it keeps those of every step: memory grows until the training ends with "out of memory", hours after
-    it began, and nothing points at the line. After a backward() the emptied graph is still kept, which is little.
+    A tensor that was computed keeps its whole graph, and the graph keeps the activations of every layer, until
+    backward() has used them. A validation loss or a metric that is kept (`losses.append(loss)`, `total += loss`) never
+    sees a backward(), so it keeps those of every step: memory grows until the training ends with "out of memory", hours
+    later, and nothing points at the line. After a backward() the emptied graph is still kept, which is little.
 
 How it is recognised
-    Memory in use grows from step to step. After two steps some way apart, Python's garbage collector is asked for
-    tensors that still have a `grad_fn`, and for what holds them: what has more of them, or a longer graph, each time,
-    is named, with the line after which it had grown. The re-run cuts off whatever outlives its step.
+    Memory in use grows from step to step. After two steps some distance apart, Python's garbage collector is searched
+    for tensors that still have a `grad_fn`, and for what holds them: whatever holds more of them, or a longer graph,
+    each time is named, with the line after which it had grown. The re-run detaches whatever outlives its step.
 
 How to fix it
     Keep numbers, not tensors: `losses.append(loss.item())`, `total += loss.item()`; or `loss.detach()` where reading
@@ -17,10 +17,10 @@ How to fix it
     is carried from step to step: `hidden.detach()`.
 
 What not to do
-    A smaller batch, `torch.cuda.empty_cache()` or `gc.collect()`: they put the end off.
+    A smaller batch, `torch.cuda.empty_cache()` or `gc.collect()`: they only delay the end.
 
 When this is wrong
-    A cache that is filled in the first epoch grows, too, and stops. Measure for longer (`steps=`), or allow more with
+    A cache that is filled in the first epoch also grows, but stops. Measure for longer (`steps=`), or allow more with
     `max_memory_growth=`.
 """
 
@@ -56,11 +56,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"{named} keeps the graph of every step",
         evidence=tuple(evidence),
-        why="a tensor with a grad_fn keeps all activations that its backward pass would need",
+        why="a tensor with a grad_fn keeps all the activations its backward pass would need",
         places=() if worst.place is None else (worst.place,),
         fix=_fix(worst),
-        not_this="a smaller batch or empty_cache(): that only puts the end off",
-        cures=(Cure("detached", "what outlives its step, detached"),),
+        not_this="a smaller batch or empty_cache(): they only delay the end",
+        cures=(Cure("detached", "tensors that outlive their step, detached"),),
     )
 
 

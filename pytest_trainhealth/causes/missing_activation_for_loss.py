@@ -1,22 +1,23 @@
-"""missing-activation-for-loss: a loss that wants probabilities or their logarithms gets raw scores
+"""missing-activation-for-loss: a loss that takes probabilities or their logarithms gets raw scores
 
 What happens
-    `nll_loss` picks one value per row and wants it large: of log-probabilities that is right, of raw scores it can
-    have as much as it likes, and the loss falls without bound while nothing is weighed against anything.
-    `binary_cross_entropy` raises an error for values outside of 0 to 1. `kl_div` wants logarithms first.
+    `nll_loss` picks one value per row and makes it large: right for log-probabilities, but raw scores can grow forever,
+    and the loss falls without bound while nothing is weighed against anything. `binary_cross_entropy` raises an error
+    for values outside 0 to 1. `kl_div` takes logarithms as its first argument.
 
 How it is recognised
     Log-probabilities are at most 0: values above that went into `nll_loss` or `kl_div`. Or `binary_cross_entropy`
-    raised an error for values outside of 0 to 1. The re-run applies what is missing.
+    raised an error for values outside 0 to 1. The re-run applies what is missing.
 
 How to fix it
     Use the loss that takes raw scores (`cross_entropy`, `binary_cross_entropy_with_logits`): it is also the safer one.
 
 What not to do
-    Be glad about a loss below zero, or clamp scores into 0 to 1.
+    Be pleased about a loss below zero, or clamp scores to 0 to 1.
 
 When this is wrong
-    Logarithms of densities may be above 0; a loss of your own on those is better written out than made of `nll_loss`.
+    Logarithms of densities may be above 0; a loss of your own on those is better written out than built from
+    `nll_loss`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     wanted = "probabilities" if call.function == "binary_cross_entropy" else "log-probabilities"
     missing, fix = _missing(call)
     got = (
-        f"what {call.activation} made"
+        f"the output of {call.activation}"
         if call.activation
         else "probabilities"
         if call.input.probabilities
@@ -51,22 +52,22 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     evidence = [
         Evidence(
             f"{call.function} got values {loss_calls.between(call.input.low, call.input.high)}; "
-            f"{wanted} are {'0 to 1' if wanted == 'probabilities' else '0 at most'}",
+            f"{wanted} are {'0 to 1' if wanted == 'probabilities' else 'at most 0'}",
             call.input.high,
             call.place,
         )
     ]
     if call.value is not None and call.value < 0:
         evidence.append(
-            Evidence(f"it returned {call.value:.3f} at step {call.step}, and can never be negative", call.value)
+            Evidence(f"it returned {call.value:.3f} at step {call.step}, but can never be negative", call.value)
         )
     return Suspicion(
-        statement=f"{call.function} takes {wanted} and is given {got}",
+        statement=f"{call.function} takes {wanted}, but gets {got}",
         evidence=tuple(evidence),
-        why=f"nothing applies {missing} in front of it",
+        why=f"nothing applies {missing} before it",
         places=loss_calls.places(loss_calls.made_at(call, trace), call.place),
         fix=fix,
-        not_this="being glad about a loss below zero, or clamping the scores",
+        not_this="being pleased about a loss below zero, or clamping the scores",
         cures=(Cure("output_activation", f"{missing} applied", {"functions": [call.function], "apply": missing}),),
     )
 
@@ -85,7 +86,7 @@ def _missing(call: LossCall) -> tuple[str, Fix]:
     if call.activation == "softmax" or call.input.probabilities:
         if call.function == "nll_loss":
             return "log", Fix(
-                "leave the softmax out and use the loss that takes raw scores:", ("F.cross_entropy(scores, target)",)
+                "remove the softmax and use the loss that takes raw scores:", ("F.cross_entropy(scores, target)",)
             )
         return "log", Fix(
             "use log_softmax for its first argument:",

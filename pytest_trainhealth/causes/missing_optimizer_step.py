@@ -1,8 +1,8 @@
 """missing-optimizer-step: gradients are computed, but no optimizer steps
 
 What happens
-    `backward()` fills the gradients and nobody uses them. The loss stays where it is, up to the noise of dropout
-    and shuffling.
+    `backward()` fills the gradients and nothing uses them. The loss stays where it is, up to the noise of dropout and
+    shuffling.
 
 How it is recognised
     Backward passes, gradients, no optimizer step, and no parameter that moves. The re-run takes the step at the end
@@ -13,11 +13,11 @@ How to fix it
     `if (i + 1) % accumulate == 0` that is never true, or an optimizer that was made but not used.
 
 What not to do
-    Another learning rate or another optimizer: none of them is ever asked.
+    Another learning rate or another optimizer: neither is ever used.
 
 When this is wrong
-    Parameters that are updated by hand move, and then nothing is said. A loop that accumulates over more than 64 calls
-    before its first step looks like this: hand in fewer micro-batches for the test.
+    Parameters that are updated by hand move, and then nothing is reported. A loop that accumulates over more than 64
+    calls before its first step looks like this: use fewer micro-batches in the test.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         why="optimizer.step() is not reached",
         places=places,
         fix=Fix("step after the backward pass", ("loss.backward()", "optimizer.step()")),
-        not_this="another optimizer or learning rate: nobody asks it",
+        not_this="another optimizer or learning rate: neither is ever used",
         cures=(Cure("optimizer_step", "optimizer.step() after each step"),) if known else (),
     )
 
@@ -74,7 +74,7 @@ def _one_of_several(trace: Trace, idle: list[OptimizerRecord]) -> Suspicion:
     held = [p for p in trace.trainable if p.has_gradient and not p.moved and set(p.held_by) <= set(labels)]
     stepped = sum(o.steps for o in trace.wiring.optimizers.values())
     return Suspicion(
-        statement=f"{wording.names(labels)} never steps, the other optimizers do",
+        statement=f"{wording.names(labels)} never steps, but the other optimizers do",
         evidence=(
             Evidence(f"0 steps of {wording.names(labels)}, {wording.count(stepped)} of the others", 0.0),
             Evidence(f"{wording.names([p.name for p in held])} got gradients, but never moved", float(len(held))),

@@ -1,8 +1,8 @@
 """missing-zero-grad: gradients add up from step to step
 
 What happens
-    `backward()` adds to the gradients that are there. Without `zero_grad()` each step follows the sum of all
-    gradients so far: like a momentum that never forgets. The loss often falls at first, then overshoots or oscillates.
+    `backward()` adds to the existing gradients. Without `zero_grad()` each step follows the sum of all gradients so
+    far, like a momentum that never forgets. The loss often falls at first, then overshoots or oscillates.
 
 How it is recognised
     A backward pass begins while the gradients that the optimizer has just used are still there, and the optimizer
@@ -15,7 +15,7 @@ What not to do
     A smaller learning rate or clipping: both hide the growing sum, and the direction stays wrong.
 
 When this is wrong
-    Gradients that are accumulated on purpose over several backward passes for one step are not meant: only those
+    Gradients that are accumulated on purpose over several backward passes for one step are not reported: only those
     that a step has already used.
 """
 
@@ -42,7 +42,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     label, steps = next(iter(stale.items()))
     evidence = [
         Evidence(
-            f"{label} used the gradients of the step before again at steps {', '.join(map(str, steps[:4]))}",
+            f"{label} used the previous step's gradients again at steps {', '.join(map(str, steps[:4]))}",
             float(len(steps)),
         )
     ]
@@ -57,7 +57,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"{label} steps with the sum of all gradients so far",
         evidence=tuple(evidence),
-        why="nothing clears the gradients between two steps",
+        why="nothing clears the gradients between steps",
         places=() if place is None else (place,),
         fix=Fix("clear the gradients once per step", ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")),
         not_this="a smaller learning rate or clipping: the direction stays wrong",

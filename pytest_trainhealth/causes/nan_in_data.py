@@ -1,23 +1,23 @@
 """nan-in-data: a batch holds NaN or Inf
 
 What happens
-    One value that is not finite makes the loss NaN, the loss makes every gradient NaN, and one step later so is
-    every parameter. The model is lost, whatever comes after.
+    One value that is not finite makes the loss NaN, the loss makes every gradient NaN, and one step later so is every
+    parameter. The model is lost, whatever comes next.
 
 How it is recognised
-    The batch is looked at before the step: which field, which sample, how many values. The re-run takes these
-    samples out; when it stays finite, they were the cause.
+    The batch is examined before the step: which field, which sample, how many values. The re-run leaves these samples
+    out; if it stays finite, they were the cause.
 
 How to fix it
     Find where the values come from: a missing entry read as NaN, 0/0 when a constant image or column is standardised,
-    the log of a zero. Mend it there, or drop the samples in the Dataset, and assert `torch.isfinite(x).all()` where
+    the log of a zero. Fix it there, or drop the samples in the Dataset, and assert `torch.isfinite(x).all()` where
     batches are made.
 
 What not to do
     `torch.nan_to_num` in the model, a smaller learning rate or gradient clipping: clipping a NaN gives NaN.
 
 When this is wrong
-    NaN may be meant to mark missing values that the model masks. Then the loss stays finite, and nothing is said.
+    NaN may mark missing values that the model masks. Then the loss stays finite, and nothing is reported.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Evidence(f"its finite values lie between {wording.short(field.low)} and {wording.short(field.high)}"),
         ),
         why=f"{field.name} is not finite before the model sees it",
-        fix=Fix("mend or drop these samples where the data is made", ("assert torch.isfinite(x).all()",)),
+        fix=Fix("fix or drop these samples where the data is made", ("assert torch.isfinite(x).all()",)),
         not_this="clipping or a smaller learning rate: a NaN stays a NaN",
         cures=(Cure("drop_bad_samples", "these samples left out"),),
     )

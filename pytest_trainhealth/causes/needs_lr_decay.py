@@ -2,12 +2,12 @@
 
 What happens
     The first steps were right. Near the valley's floor the same step jumps from one side to the other, and the loss
-    goes up and down instead of on. A learning rate that falls would let it settle.
+    goes up and down instead of further down. A falling learning rate would let it settle.
 
 How it is recognised
-    The loss is below half of its first value, has not got lower for half of the run, and goes up and down by a tenth
-    of its level and more, or each update still changes the weights by a tenth of their size. The re-run divides the
-    learning rate by 10 from half way on; it has to end at a fifth of the loss, or lower.
+    The loss is below half of its first value, has not fallen for half of the run, and goes up and down by a tenth of
+    its level or more, or each update still changes the weights by a tenth of their size. The re-run divides the
+    learning rate by 10 from half way on; it has to end at a fifth of the loss or lower.
 
 How to fix it
     Let the learning rate decay over the training (cosine, linear, or reduced on a plateau).
@@ -17,7 +17,7 @@ What not to do
 
 When this is wrong
     Batches of different difficulty make any curve go up and down. Then the smaller steps do no better, and nothing is
-    said.
+    reported.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"at a learning rate of {wording.short(rate)} the loss bounces around {wording.loss(level)}",
         evidence=(
-            Evidence(f"the loss falls from {wording.loss(trace.losses[0])} to {wording.loss(level)} and stays", level),
+            Evidence(
+                f"the loss falls from {wording.loss(trace.losses[0])} to {wording.loss(level)} and stays there", level
+            ),
             Evidence(
                 f"in the last {len(rest)} steps it lies between {wording.loss(min(rest))} and {wording.loss(max(rest))}"
             ),

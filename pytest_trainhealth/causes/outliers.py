@@ -1,25 +1,25 @@
 """outliers: single samples hold values far beyond all others
 
 What happens
-    One sample whose values are a hundred times those of the rest (a unit mistaken, a sensor gone wrong, a placeholder
-    such as 9999) makes a gradient that outweighs all others together. The loss jumps whenever it comes, and what was
-    learnt before is undone.
+    One sample whose values are a hundred times those of the rest (a wrong unit, a faulty sensor, a placeholder such as
+    9999) makes a gradient that outweighs all others together. The loss jumps whenever it comes up, and what was learnt
+    before is undone.
 
 How it is recognised
-    The largest value of each sample of the first batch is held against that of the median sample. The re-run leaves out
-    samples that are more than 30 times as large.
+    The largest value of each sample in the first batch is compared with that of the median sample. The re-run leaves
+    out samples that are more than 30 times as large.
 
 How to fix it
-    Find where the values come from and mend them there. Where they are real, clip them to a quantile, take
-    logarithms, or use a loss that forgives them (`nn.HuberLoss`).
+    Find where the values come from and fix them there. Where they are real, clip them to a quantile, take logarithms,
+    or use a loss that tolerates them (`nn.HuberLoss`).
 
 What not to do
-    Standardising with them inside: one of them makes all other samples look alike. A smaller learning rate: the jumps
+    Standardising with them included: one of them makes all other samples look alike. A smaller learning rate: the jumps
     get smaller, and so do the steps in between.
 
 When this is wrong
-    Counts, incomes and amounts really span orders of magnitude. Outliers are said only beside a training that fails and
-    is healthy without them.
+    Counts, incomes and amounts really span orders of magnitude. Outliers are reported only when a training fails and is
+    healthy without them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             ),
         ),
         why="its gradient outweighs those of all other samples together",
-        fix=Fix("mend these samples where the data is made, or use a loss that forgives them:", ("nn.HuberLoss()",)),
-        not_this="standardising with them inside: all other samples would look alike",
+        fix=Fix("fix these samples where the data is made, or use a loss that tolerates them:", ("nn.HuberLoss()",)),
+        not_this="standardising with them included: all other samples would look alike",
         cures=(Cure("drop_bad_samples", "these samples left out", {"beyond": _LEFT_OUT}),),
     )

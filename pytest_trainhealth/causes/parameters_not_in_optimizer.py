@@ -1,26 +1,26 @@
 """parameters-not-in-optimizer: parameters get gradients, but no optimizer holds them
 
 What happens
-    The optimizer keeps the list of tensors it was given. A head replaced, a layer added or a model copied after
-    that is unknown to it: gradients arrive and nothing moves. If the rest of the model can make up for it the loss
-    still falls, and nobody notices.
+    The optimizer keeps the list of tensors it was given. A head replaced, a layer added or a model copied after that is
+    unknown to it: gradients arrive and nothing moves. If the rest of the model can make up for it, the loss still falls
+    and nobody notices.
 
 How it is recognised
-    A trainable parameter gets gradients, is in no parameter group and never moves. Often its gradient grows from
-    step to step, because `optimizer.zero_grad()` does not reach it either; often the optimizer holds tensors that
-    the model no longer has. Layers in a plain list, tuple or dict of a module of yours are looked at, too. The re-run
-    adds the parameters to the optimizer.
+    A trainable parameter gets gradients, is in no parameter group and never moves. Often its gradient grows from step
+    to step, because `optimizer.zero_grad()` does not reach it either; often the optimizer holds tensors that the model
+    no longer has. Layers in a plain list, tuple or dict of your own modules are examined, too. The re-run adds the
+    parameters to the optimizer.
 
 How to fix it
     Make the optimizer after the last change to the model, from `model.parameters()`. Modules in a plain list or dict
-    are no submodules: use `nn.ModuleList` or `nn.ModuleDict`.
+    are not submodules: use `nn.ModuleList` or `nn.ModuleDict`.
 
 What not to do
     Another optimizer or more epochs: nothing reaches these parameters.
 
 When this is wrong
-    If they are meant to stay fixed, say so: `requires_grad_(False)` spares their gradients, too. A single module hidden
-    in a list, or several in eval mode, are taken for teachers and left alone.
+    If they are meant to stay fixed, say so: `requires_grad_(False)` also saves computing their gradients. A single
+    module hidden in a list, or several in eval mode, are taken for teachers and left alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ._groups import WIRING
 GROUP = WIRING
 ORDER = 4
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
-#: Times its first norm: a gradient that nobody clears. By judgement: it adds a line of evidence, and decides no
+#: Times its first norm: a gradient that nothing clears. By judgement: it adds a line of evidence, and decides no
 #: verdict.
 _PILED_UP = 3
 
@@ -55,10 +55,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     hidden = list(dict.fromkeys(p.kept_in for p in orphans if p.kept_in))
     if hidden:
         statement = f"the optimizer never updates what model.{wording.names(hidden)} holds"
-        why = f"model.parameters() does not know the layers in {wording.names(hidden)}, a plain list or dict"
+        why = f"model.parameters() does not include the layers in {wording.names(hidden)}, a plain list or dict"
     elif copy:
         statement = f"{optimizer.label} holds another copy of the model"
-        why = "the optimizer was made for other tensors than the model's"
+        why = "the optimizer was made for tensors other than the model's"
     else:
         statement = f"the optimizer never updates {names}"
         why = f"{late.path} was replaced after the optimizer was made" if late else "they are in no parameter group"

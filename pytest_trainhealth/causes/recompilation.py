@@ -1,25 +1,25 @@
-"""recompilation: torch.compile starts again and again
+"""recompilation: torch.compile recompiles again and again
 
 What happens
-    A compiled graph holds for the shapes, Python values and modes that it was made with. When one of them changes with
-    every batch, the compiler runs with every batch, which takes hundreds of times as long as the step; after some
-    attempts (`recompile_limit`) it gives up and leaves the code as it is.
+    A compiled graph is valid for the shapes, Python values and modes that it was made with. When one of them changes
+    with every batch, the compiler runs for every batch, which takes hundreds of times as long as the step; after some
+    attempts (`recompile_limit`) it gives up and leaves the code uncompiled.
 
 How it is recognised
-    New graphs are made at three steps or more after the first five. The compiler's own reason is told. The re-run does
+    New graphs are made at three or more steps after the first five. The compiler's own reason is shown. The re-run does
     without torch.compile.
 
 How to fix it
     `torch.compile(model, dynamic=True)` or `torch._dynamo.mark_dynamic()` where shapes change; pad batches to a few
     lengths, and drop the incomplete last one (`drop_last=True`). Neither helps where a Python value changes (a
     temperature, a step count, the length of a list, a mode): keep numbers in tensors rather than in Python attributes,
-    and all else out of the compiled function. `TORCH_LOGS=recompiles` tells each reason.
+    and everything else out of the compiled function. `TORCH_LOGS=recompiles` shows each reason.
 
 What not to do
-    A larger `recompile_limit`: that is more compiling.
+    A larger `recompile_limit`: that means more compiling.
 
 When this is wrong
-    The first steps of a healthy training compile, too: one graph for training, one for another shape. These are
+    The first steps of a healthy training also compile: one graph for training, one for another shape. These are
     warm-up.
 """
 
@@ -49,7 +49,7 @@ _OFTEN = 3
 _SHAPE = re.compile(r"\b(size|stride) mismatch|\.(size|stride)\(")
 #: "tensor 'x' rank mismatch", dtype, requires_grad: another kind of tensor, whatever its size.
 _KIND = re.compile(r"\bmismatch\b")
-#: "self.temperature == 0.5". Other values are said in the same way: "len(self.seen) == 8", "self.mode == 'warm'".
+#: "self.temperature == 0.5". Other values are reported the same way: "len(self.seen) == 8", "self.mode == 'warm'".
 _NUMBER = re.compile(r"(self\.\w+) == (-?\d[\w.+-]*)")
 #: Columns, so that a line of the chart stays below 100.
 _LONGEST_CODE = 60
@@ -62,7 +62,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     compiling = median(times[step] for step in late if step < len(times))
     others = [seconds for step, seconds in enumerate(times) if step not in trace.speed.compiled]
-    others_text = f", steps without {_ms(median(others))} ms" if others else ""
+    others_text = f", other steps {_ms(median(others))} ms" if others else ""
     evidence = [
         Evidence(
             f"new graphs at {len(late)} of {len(times) - timing.LEAST_WARM_UP} steps after the first "
@@ -76,9 +76,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=f"torch.compile makes a new graph at {len(late)} of {len(times) - timing.LEAST_WARM_UP} steps",
         evidence=tuple(evidence),
-        why="a graph holds for the shapes and Python values that it was made with, and these change",
+        why="a graph is valid for the shapes and Python values it was made with, and these change",
         fix=_fix(reason),
-        not_this="a larger recompile_limit: that is more compiling",
+        not_this="a larger recompile_limit: that means more compiling",
         cures=(Cure("uncompiled", "without torch.compile"),),
     )
 
@@ -94,11 +94,11 @@ def _fix(reason: str) -> Fix:
     dynamic, tensor = "torch.compile(model, dynamic=True)", "# a tensor may change, a Python number is compiled in"
     if not reason:
         return Fix(
-            "let it expect other shapes, and keep Python values that change out of it, or in a tensor:",
+            "let it expect changing shapes, and keep Python values that change out of it, or in a tensor:",
             (dynamic, f"self.step = torch.tensor(0)  {tensor}"),
         )
     if _SHAPE.search(reason):
-        return Fix("let it expect other shapes, or give it the same ones:", (dynamic,))
+        return Fix("let it expect changing shapes, or give it the same ones:", (dynamic,))
     if _KIND.search(reason):
         return Fix("give it tensors of the same rank, dtype and requires_grad at every step")
     number = _NUMBER.fullmatch(reason)

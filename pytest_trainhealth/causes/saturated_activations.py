@@ -1,25 +1,26 @@
-"""saturated-activations: sigmoid or tanh units sit at their ends from the start
+"""saturated-activations: sigmoid or tanh units sit at their limits from the start
 
 What happens
-    Near its ends a sigmoid or tanh is flat: whatever the input, the output is the same, and next to no gradient comes
+    Near its limits a sigmoid or tanh is flat: whatever the input, the output is the same, and almost no gradient comes
     back. Everything before such units stays as it was at the start.
 
 How it is recognised
-    At the first step, before anything was learnt, more than half of the values of an activation function lie within
-    1 % of its ends. The re-run draws the weights anew, with zero biases and scaled so that each layer gives outputs of
-    unit variance; where that does not help (a factor behind the layers), another divides what goes into the function
-    by its size at the first step.
+    At the first step, before anything was learnt, more than half of the values of an activation function lie within 1 %
+    of its limits. The re-run draws new weights, with zero biases and scaled so that each layer's outputs have unit
+    variance; where that does not help (a factor after the layers), another divides the function's input by its size at
+    the first step.
 
 How to fix it
-    Look at what goes into the function: a sum over many values where a mean was meant, a factor or temperature, a large
+    Look at the function's input: a sum over many values where a mean was meant, a factor or temperature, a large
     constant bias. Put a normalisation layer before it, or use a ReLU-like function inside the model.
 
 What not to do
-    A higher learning rate or more epochs: the gradient is missing, not small steps.
+    A higher learning rate or more epochs: there is no gradient to follow.
 
 When this is wrong
-    Gates may rest at an end by intention (an LSTM's forget gate starts open), and outputs get there when they have
-    learnt: only the first step counts. Inputs or weights out of all scale are said as such, for they come first.
+    Gates may sit at a limit on purpose (an LSTM's forget gate starts open), and outputs get there once they have
+    learnt: only the first step counts. Inputs or weights far out of scale are reported as such, because they come
+    first.
 """
 
 from __future__ import annotations
@@ -50,21 +51,21 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     where = worst.module or "the model"
     silent = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
     return Suspicion(
-        statement=f"{worst.function} in {where} sits at its ends from the start",
+        statement=f"{worst.function} in {where} sits at its limits from the start",
         evidence=(
             *(_evidence(a) for a in stuck[:2]),
-            *((Evidence(f"{wording.names(silent)} got a gradient of exactly 0 or none"),) if silent else ()),
+            *((Evidence(f"{wording.names(silent)} got no gradient or one of exactly 0"),) if silent else ()),
         ),
-        why="its inputs are so large that it is flat there: next to no gradient comes back",
+        why="its inputs are so large that it is flat there: almost no gradient comes back",
         places=() if worst.place is None else (worst.place,),
         fix=Fix(
-            f"bring what goes into {worst.function} around 0, with a spread of about 1 (its bias, a mean instead of a "
+            f"bring the input of {worst.function} to around 0, with a spread of about 1 (its bias, a mean instead of a "
             "sum, a normalisation)"
         ),
         not_this="a higher learning rate or more epochs: the gradient is missing",
         cures=(
-            Cure("reinitialise", "layers initialised anew"),
-            Cure("unsaturated", f"what goes into {worst.function} scaled to a size of 1"),
+            Cure("reinitialise", "layers re-initialised"),
+            Cure("unsaturated", f"input of {worst.function} scaled to a size of 1"),
         ),
     )
 
@@ -73,6 +74,6 @@ def _evidence(activation: ActivationRecord) -> Evidence:
     share = activation.saturated[0]
     where = activation.module or "the model"
     summary = (
-        f"{activation.function} in {where}: {wording.share(share)} of its values are within 1 % of its ends at step 0"
+        f"{activation.function} in {where}: {wording.share(share)} of its values are within 1 % of its limits at step 0"
     )
     return Evidence(summary, share, activation.place)

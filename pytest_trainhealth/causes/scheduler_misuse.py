@@ -1,24 +1,23 @@
-"""scheduler-misuse: the scheduler takes the learning rate away, or to places where nobody wanted it
+"""scheduler-misuse: the scheduler takes the learning rate to 0, or somewhere nobody intended
 
 What happens
     A schedule counts its own steps. One that was meant for epochs and is stepped after every batch has run its whole
-    course within the first seconds: the learning rate is gone, or goes up and down all the time. Two schedulers on
-    one optimizer multiply each other, a factor above 1 grows without end, and a warm-up by integer division is 0.
+    course within the first seconds: the learning rate is gone, or goes up and down all the time. Two schedulers on one
+    optimizer multiply, a factor above 1 grows without end, and a warm-up by integer division is 0.
 
 How it is recognised
-    The learning rate of every update, and who calls `step()` on which scheduler, how often. The re-run keeps the
-    learning rate constant, at the value that the optimizer was made with.
+    By the learning rate of every update, and by how often `step()` is called on each scheduler, and where. The re-run
+    keeps the learning rate constant, at the value that the optimizer was made with.
 
 How to fix it
     Step the scheduler where its unit ends: once per epoch for StepLR(step_size=10), once per batch when its numbers
     count batches. `Training(scheduler=...)` steps it after every batch; for a schedule in epochs leave it out.
 
 What not to do
-    A higher learning rate to start with, or more epochs: the schedule still ends where it ends.
+    A higher initial learning rate, or more epochs: the schedule still ends where it ends.
 
 When this is wrong
-    A schedule that is meant for a run as short as this test has done its work. Then the loss had better be low by the
-    end of it.
+    A schedule meant for a run as short as this test has done its work. Then the loss should be low by the end of it.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 #: Calls of a scheduler for each update. By judgement: a call may be missing at the start or the end, and once an epoch
 #: is far below.
 _AT_EVERY_UPDATE = 0.9
-#: More calls are told as a number. By judgement: it is wording alone.
+#: More calls are shown as a number. By judgement: it only affects the wording.
 _MORE_THAN_ONCE = 1.1
 
 
@@ -59,12 +58,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     what = {
         "zero": f"{name} sets the learning rate of {record.label} to 0",
         "runaway": f"{name} raises the learning rate of {record.label} without end",
-        "gone": f"{name} is stepped at every batch, and the rate is gone after {course.at} updates",
-        "bounces": f"{name} is stepped at every batch, and the learning rate goes up and down",
+        "gone": f"{name} is stepped every batch, and the rate is almost 0 after {course.at} updates",
+        "bounces": f"{name} is stepped every batch, and the learning rate goes up and down",
     }[course.kind]
     if per_epoch is None and len(schedulers) > 1:
         kinds = wording.names([s.kind for s in schedulers])
-        what = f"{kinds} both act on {record.label}, and the learning rate is gone after {course.at}"
+        what = f"{kinds} both act on {record.label}, and the rate is almost 0 after {course.at} updates"
     evidence = [
         Evidence(
             f"the learning rate goes from {wording.short(record.rates[0])} to {wording.short(record.rates[-1])} in "
@@ -79,10 +78,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=what,
         evidence=tuple(evidence),
-        why="a schedule counts its own steps, and these are not the ones that were meant",
+        why="a schedule counts its own steps, and these are not the intended ones",
         places=_places(culprit),
         fix=fix,
-        not_this="a higher learning rate to start with, or more epochs",
+        not_this="a higher initial learning rate, or more epochs",
         cures=(Cure("constant_rate", "constant learning rate", {"rate": course.rate}),),
     )
 
@@ -106,5 +105,5 @@ def _fix(scheduler: SchedulerRecord | None, kind: str) -> Fix:
     if kind == "runaway":
         return Fix("give it a factor below 1", ())
     if scheduler is not None and scheduler.kind in learning_rates.PER_EPOCH:
-        return Fix("step it once per epoch, or give it its numbers in batches", ())
+        return Fix("step it once per epoch, or count its settings in batches", ())
     return Fix("keep one scheduler, or put them one after the other:", ("SequentialLR(optimizer, [...], [...])",))

@@ -7,9 +7,9 @@ What happens
 How it is recognised
     Only once a gate has failed. In a few steps Python's profiling hook times every function that your lines call, in a
     few others its tracing hook times the lines themselves, and torch's profiler names the operators that take the most
-    time of their own, backward pass included. Named is a function that takes 40 % of a step, a loop of 8 rounds and
-    more that takes 60 % of the forward pass (loops over layers do not count), or a line that does. The re-run does not
-    compute it again but uses what it gave before: what a step would take if the line took no time. A loop has no such
+    time of their own, backward pass included. It names a function that takes 40 % of a step, a loop of 8 or more rounds
+    that takes 60 % of the forward pass (loops over layers do not count), or a line that does. The re-run does not
+    compute it again but reuses the earlier result: the time of a step if the line took no time. A loop has no such
     re-run.
 
 How to fix it
@@ -21,8 +21,8 @@ What not to do
     A larger machine: one slow operation of many small pieces does not get faster with more cores.
 
 When this is wrong
-    The line is what the model is about: a single large matrix product may well be most of a step. Then the gate asks
-    for more than this machine can do.
+    The line is what the model is about: a single large matrix product may well be most of a step. Then the gate
+    requires more than this machine can do.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ EXPLAINS = (PERFORMANCE,)
 _LARGE = 0.25
 
 _WHY_LOOP = "many small operations, one after the other, cost more than the rest of the step"
-_FIX_LOOP = "do all rounds in one call: an operation for the whole batch or sequence, or a layer that loops by itself"
+_FIX_LOOP = "do all rounds in one call: an operation for the whole batch or sequence, or a layer with its own loop"
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:

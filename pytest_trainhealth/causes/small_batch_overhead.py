@@ -1,12 +1,12 @@
 """small-batch-overhead: a step takes as long with many samples as with few
 
 What happens
-    Starting an operation takes microseconds, whatever it works on. With a small batch that is what a step consists
-    of: the machine is idle, and most of the time goes into Python, launches and the optimizer.
+    Starting an operation takes microseconds, whatever it works on. With a small batch that is most of a step: the
+    machine is idle, and most of the time goes into Python, launches and the optimizer.
 
 How it is recognised
-    Too few samples per second go through, a step on several batches joined into one takes hardly longer, and no
-    single line takes most of it. The re-run joins them, and says how many times as many samples go through.
+    Too few samples per second are processed, a step on several batches joined into one takes hardly longer, and no
+    single line takes most of it. The re-run joins them, and shows how many times as many samples it processes.
 
 How to fix it
     A larger batch; the learning rate may have to grow with it. Where memory does not allow one: a fused optimizer
@@ -16,7 +16,7 @@ What not to do
     More workers, or a faster accelerator: neither makes a launch shorter.
 
 When this is wrong
-    The batch is small on purpose, because the gradient has to be noisy or memory is short. Then ask for fewer samples
+    The batch is small on purpose, because the gradient has to be noisy or memory is short. Then require fewer samples
     per second.
 """
 
@@ -58,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 joined.joined / joined.alone,
             ),
         ),
-        why="most of a step is starting its operations, which takes as long for one sample as for many",
+        why="most of a step goes into starting operations, which takes as long for one sample as for many",
         fix=Fix("make batches larger:", (f"DataLoader(dataset, batch_size={joined.count * size})",)),
         not_this="more workers, or a faster accelerator: neither starts operations sooner",
         cures=(Cure("larger_batches", f"{joined.count} batches joined into one", {"count": joined.count}),),

@@ -1,12 +1,12 @@
-"""target-leakage: the model is given what it has to predict
+"""target-leakage: the model sees what it has to predict
 
 What happens
-    A model of sequences has to predict the next element, but looks at it: attention without a causal mask, a
-    bidirectional recurrent net, a convolution that is padded on both sides. Or the targets are not shifted, so that
-    each is the input at its own position. The loss falls far below what is possible, and nothing can be generated.
+    A sequence model has to predict the next element, but can see it: attention without a causal mask, a bidirectional
+    recurrent net, a convolution padded on both sides. Or the targets are not shifted, so that each is the input at its
+    own position. The loss falls far below what is possible, and nothing can be generated.
 
 How it is recognised
-    The targets of the loss are found among the inputs, one position on or at the same position. Elements behind a
+    The targets of the loss are found among the inputs, one position later or at the same position. Elements after a
     position are replaced, and outputs up to that position change.
 
 How to fix it
@@ -49,13 +49,15 @@ def _future(record: LeakRecord) -> Suspicion:
     return Suspicion(
         statement=f"{record.model} sees the elements of {record.name} that it has to predict",
         evidence=(
-            Evidence(f"the target is {record.name}{', one position on' if record.shift else ', at its own position'}"),
             Evidence(
-                f"other elements behind position {record.position} of {record.length} change the outputs up to it, by "
-                f"{wording.share(record.share)} of what they change behind it",
+                f"the target is {record.name}{', one position later' if record.shift else ', at the same position'}"
+            ),
+            Evidence(
+                f"other elements after position {record.position} of {record.length} change the outputs up to it, by "
+                f"{wording.share(record.share)} of the change after it",
                 record.share,
             ),
-            Evidence(f"{where} is the first that lets earlier positions know of later ones", place=record.place),
+            Evidence(f"{where} is the first to let earlier positions see later ones", place=record.place),
         ),
         why=f"{where} looks ahead",
         places=(record.place,) if record.place is not None else (),
@@ -82,13 +84,13 @@ def _same(record: LeakRecord) -> Suspicion:
         statement=f"the targets are {record.name} at the same positions, not the next ones",
         evidence=(
             Evidence(
-                f"each target equals the element of {record.name} at its own position, and {record.model} looks at "
+                f"each target equals the element of {record.name} at the same position, and {record.model} sees "
                 "that one and those before it, never ahead",
                 1.0,
                 record.place,
             ),
         ),
-        why="the targets are not shifted: the model only has to copy what it is given",
+        why="the targets are not shifted: the model only has to copy its input",
         places=(record.place,) if record.place is not None else (),
         fix=Fix("let each position predict the next element",
                 ("F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())",)),

@@ -1,12 +1,12 @@
 """target-shape-mismatch: outputs of shape (N, 1) are compared with targets of shape (N,)
 
 What happens
-    Broadcasting makes a table of N times N: every output is compared with every target. The best answer to that is
-    the mean of all targets, whatever the input, and this is what the model learns.
+    Broadcasting makes an N by N table: every output is compared with every target. The best answer to that is the mean
+    of all targets, whatever the input, and this is what the model learns.
 
 How it is recognised
-    The shapes of both sides of a loss function, or of a difference or product by hand, at the first steps: equal but
-    for dimensions of size 1, and their result is larger than either. The re-run compares one with one.
+    By the shapes of both sides of a loss function, or of a difference or product by hand, at the first steps: equal
+    except for dimensions of size 1, and their result is larger than either. The re-run compares one with one.
 
 How to fix it
     Bring both to one shape: `output.squeeze(1)`, or `target.unsqueeze(1)`.
@@ -15,7 +15,7 @@ What not to do
     Look for more capacity or a better learning rate: the model has already found the best answer.
 
 When this is wrong
-    All pairs may be meant (ranking, contrastive losses). Then memorising does not get better by comparing one with one.
+    All pairs may be intended (ranking, contrastive losses). Then comparing one with one does not improve memorising.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
 """thread-oversubscription: more threads than processors
 
 What happens
-    torch splits an operation among its threads and waits for the last of them. With more threads than processors
-    some have to wait for their turn, and all others for them: a step may take ten times as long. It happens in
+    torch splits an operation among its threads and waits for the last of them. With more threads than processors some
+    have to wait for their turn, and all the others wait for them: a step may take ten times as long. It happens in
     containers that see fewer processors than the machine has, with `OMP_NUM_THREADS` set for another machine, when
-    every DataLoader worker or every process of a test run brings threads of its own, and beside other work.
+    every DataLoader worker or every process of a test run brings its own threads, and while other work runs.
 
 How it is recognised
-    Threads of torch's and worker processes, against the processors that this process may use; or several threads, and a
-    load average above the number of processors. The re-run has one thread.
+    By the number of torch's threads and worker processes, compared with the processors that this process may use; or by
+    several threads and a load average above the number of processors. The re-run has one thread.
 
 How to fix it
-    `torch.set_num_threads()` or `OMP_NUM_THREADS` with the processors that are there, divided among the processes; one
-    in each DataLoader worker (`worker_init_fn`), which is torch's own choice.
+    `torch.set_num_threads()` or `OMP_NUM_THREADS` with the available processors, divided among the processes; one in
+    each DataLoader worker (`worker_init_fn`), which is torch's default.
 
 What not to do
-    More workers: that is more of the same.
+    More workers: they only add to the load.
 
 When this is wrong
     Threads that sleep (waiting for a disk or the network) may well outnumber the processors; torch's do not sleep.
@@ -44,21 +44,23 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     busy = load > max(cores, threads)
     if threads <= 1 or (threads + workers <= cores and not busy) or not timing.compares_no_revision(trace):
         return None
-    context = f" beside {wording.plural(workers, 'worker')}" if workers else ""
-    context = f"{context} beside other work" if busy else context
+    context = f" and {wording.plural(workers, 'worker')}" if workers else ""
+    context = f"{context} alongside other work" if busy else context
     has = wording.plural(cores, "processor")
     evidence = [Evidence(f"{threads} threads{context}, and this process may use {has}", float(threads))]
     if busy:
-        evidence.append(Evidence(f"load average {load:.1f}: so many wanted a processor in the last minute", load))
+        evidence.append(
+            Evidence(f"load average {load:.1f}: that many processes wanted a processor in the last minute", load)
+        )
     return Suspicion(
         statement=f"torch uses {threads} threads{context} on {has}",
         evidence=tuple(evidence),
         certainty="likely" if threads > cores else "possible",
-        why="an operation is done when its last thread is, and that one waits for a processor",
+        why="an operation ends with its last thread, and that one waits for a processor",
         fix=Fix(
             "use as many threads as there are processors for them:",
             (f"torch.set_num_threads({1 if busy else max(cores - workers, 1)})",),
         ),
-        not_this="more workers: they bring more of the same",
+        not_this="more workers: they only add to the load",
         cures=(Cure("threads", "one thread", {"count": 1}),),
     )

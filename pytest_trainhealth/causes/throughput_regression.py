@@ -1,17 +1,17 @@
 """throughput-regression: a step takes longer than it did at another revision
 
 What happens
-    A change made the training slower, and nothing else shows it: the loss is as before, the tests pass, and the next
+    A change made the training slower, and nothing else shows it: the loss is unchanged, the tests pass, and the next
     long run costs a fifth more.
 
 How it is recognised
-    Both revisions run in the same minute on the same machine, each in a process of its own, and take turns of a
-    twentieth of a second (A B B A). Only the ratios of neighbours count: the whole 99 % confidence interval of their
-    median has to be beyond the tolerance. Then a few steps of both run under torch's profiler, and the operators that
-    take longer are named.
+    Both revisions run in the same minute on the same machine, each in its own process, and take turns of a twentieth of
+    a second (A B B A). Only the ratios of neighbours count: the whole 99 % confidence interval of their median has to
+    be beyond the tolerance. Then a few steps of both run under torch's profiler, and the operators that take longer are
+    named.
 
 How to fix it
-    Look at what the change does in every step: a layer or a loss term more, a copy to another device or dtype, a
+    Look at what the change does in every step: an extra layer or loss term, a copy to another device or dtype, a
     `.item()` or print that waits for the device, work that used to be done once. `git bisect run` with this test finds
     the commit.
 
@@ -20,7 +20,7 @@ What not to do
 
 When this is wrong
     The change is worth its price: a larger model is slower. Then compare with a revision that has it. Dependencies that
-    the other revision asked for in other versions are not installed anew; a note says where they differ.
+    the other revision requires in other versions are not reinstalled; a note says where they differ.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Evidence(taken, comparison.current),
             Evidence(spread, comparison.ratio),
         ),
-        why="what was changed since costs time in every step",
+        why="what changed since then costs time in every step",
         fix=Fix(f"look for work that the change added to every step: git diff {comparison.revision}"),
         not_this="a larger tolerance: many small losses add up",
     )

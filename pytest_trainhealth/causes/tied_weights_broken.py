@@ -1,10 +1,10 @@
 """tied-weights-broken: two tensors where one was meant
 
 What happens
-    Weights that were to be shared (an embedding and the output layer, an encoder and the transposed decoder) were
-    copied instead: they start equal, get gradients of their own, and drift apart. The model has more parameters than
-    it seems to have. Where only the memory is shared (`head.weight.data = embed.weight.data`), the optimizer updates it
-    twice with two states, and the tie is lost with the next `.to()` or `load_state_dict()`.
+    Weights that should be shared (an embedding and the output layer, an encoder and the transposed decoder) were copied
+    instead: they start equal, get their own gradients, and drift apart. The model has more parameters than it seems to
+    have. Where only the memory is shared (`head.weight.data = embed.weight.data`), the optimizer updates it twice with
+    two states, and the tie is lost with the next `.to()` or `load_state_dict()`.
 
 How it is recognised
     An embedding's weight and a linear layer's of the same shape, or two linear layers' of transposed shapes (or a
@@ -16,11 +16,11 @@ How to fix it
     `F.linear(x, self.encoder.weight.t())`.
 
 What not to do
-    Copy the values from time to time: the optimizer's state does not know of it.
+    Copy the values from time to time: the optimizer's state is not updated with them.
 
 When this is wrong
     Weights that are meant to start equal and to learn on their own. Cloned layers of one kind (`nn.TransformerEncoder`
-    copies its layer), target networks and frozen copies are not meant.
+    copies its layer), target networks and frozen copies are not reported.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=_statement(pair),
         evidence=(
             Evidence(_what_was_seen(pair, both[0].size), float(both[0].size)),
-            Evidence(f"{pair.first} and {pair.second} got gradients of their own"),
+            Evidence(f"{pair.first} and {pair.second} got their own gradients"),
         ),
         why="the memory was shared, not the Parameter" if pair.how == "memory" else "the values were copied once",
         places=places[-1:],
         fix=_fix(pair),
-        not_this="copying the values from time to time: the optimizer's state does not know of it",
+        not_this="copying the values from time to time: the optimizer's state is not updated with them",
     )
 
 
@@ -68,8 +68,8 @@ def _statement(pair: TiedPair) -> str:
 
 def _what_was_seen(pair: TiedPair, size: int) -> str:
     if pair.how == "memory":
-        return f"both lie at the same address, and each is updated for itself ({size:,} values)"
-    how = "one the transposed of the other, " if pair.how == "transposed" else ""
+        return f"both have the same address, and each is updated separately ({size:,} values)"
+    how = "one the transpose of the other, " if pair.how == "transposed" else ""
     return f"all {size:,} values were equal at the start, {how}and differ after a few steps"
 
 

@@ -1,21 +1,21 @@
 """too-much-regularization: dropout or weight decay keeps the model from fitting anything
 
 What happens
-    Dropout that drops most of what a layer says, or weight decay that takes more from the weights in each step than the
-    gradient gives, holds the loss up whatever the data. The two often come from one mistake: `keep_prob` given as the
+    Dropout that drops most of a layer's output, or weight decay that takes more from the weights in each step than the
+    gradient adds, holds the loss up whatever the data. The two often come from one mistake: `keep_prob` given as the
     rate of dropout, or a weight decay of 1e-1 that was meant for another optimizer.
 
 How it is recognised
     The share of values that dropout sets to 0 is counted, the weight decay is read from the optimizer, and lines that
     add the size of parameters to the loss are noted: such a penalty counts where it makes the loss five times as large
-    or holds it up. The re-run switches all of it off; when it memorises, that was what kept it from doing so.
+    or holds it up. The re-run switches all of it off; if it then memorises, the regularisation was in the way.
 
 How to fix it
-    Dropout of 0.1 to 0.5, of the *dropped* share; weight decay of 1e-4 to 1e-2 (up to 0.1 with AdamW, whose decay is
-    multiplied by the learning rate), and none on biases and normalisation layers. First fit, then regularise.
+    Dropout of 0.1 to 0.5 (the share that is *dropped*); weight decay of 1e-4 to 1e-2 (up to 0.1 with AdamW, whose decay
+    is multiplied by the learning rate), and none on biases and normalisation layers. First fit, then regularise.
 
 What not to do
-    A larger model or more epochs against it: less regularisation is the same for free.
+    A larger model or more epochs to make up for it: less regularisation achieves the same for free.
 
 When this is wrong
     Regularisation is meant to keep the loss up a little. It counts only where it is far beyond the usual and the
@@ -83,7 +83,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         part = (
             ""
             if drowned is None
-            else f": {wording.loss(drowned)} of {wording.loss(trace.losses[0])} is left without it"
+            else f": {wording.loss(drowned)} of {wording.loss(trace.losses[0])} remains without it"
         )
         evidence.append(Evidence(f"the size of parameters is part of the loss{part}", drowned, place))
         places.append(place)
@@ -91,9 +91,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=statement,
         evidence=tuple(evidence),
         why=(
-            "what is left of a layer is another handful of units at every step"
+            "only a handful of units is left of a layer, different ones at every step"
             if dropouts
-            else "it takes more from the weights in each step than the gradient gives"
+            else "it takes more from the weights in each step than the gradient adds"
         ),
         places=tuple(dict.fromkeys(p for p in places if p is not None)),
         fix=_fix(bool(dropouts), decays),
@@ -109,7 +109,7 @@ def _parts(dropout: bool, decay: bool, penalty: bool) -> str:
 
 
 def _held_up(trace: Trace) -> bool:
-    """A penalty that is meant gives the loss a floor; one that outweighs the loss hardly lets it fall."""
+    """An intended penalty gives the loss a floor; one that outweighs the loss hardly lets it fall."""
     return len(trace.losses) > 1 and loss_curve.level(trace.losses) > _HELD_UP * abs(trace.losses[0])
 
 

@@ -1,15 +1,15 @@
-"""unnormalized-inputs: inputs or targets are far from the scale that weights are made for
+"""unnormalized-inputs: inputs or targets are far from the scale that the weights are initialised for
 
 What happens
-    Weights start at a scale for inputs around 0 with a spread of about 1. Pixels from 0 to 255, incomes in the
-    thousands or years around 2000 make the first outputs huge: activations saturate, gradients explode in some
-    directions and are too small in all others. Targets in the thousands do the same from the other end: the output
-    has to travel there in steps of the size of the learning rate.
+    Weights are initialised for inputs around 0 with a spread of about 1. Pixels from 0 to 255, incomes in the thousands
+    or years around 2000 make the first outputs huge: activations saturate, gradients explode in some directions and are
+    too small in all others. Targets in the thousands do the same from the other end: the output has to travel there in
+    steps of the size of the learning rate.
 
 How it is recognised
-    What meets the first weights of the model is measured, feature by feature; so is what the output is compared
-    with. It counts only beside a training that fails. The re-run standardises each feature with the statistics of
-    the first batch, inputs where the model gets them, targets where the loss does.
+    The input of the model's first weights is measured, feature by feature; so is what the output is compared with. It
+    counts only when a training fails. The re-run standardises each feature with the statistics of the first batch,
+    inputs where the model gets them, targets where the loss does.
 
 How to fix it
     Standardise with the statistics of the *training set*: subtract the mean of each feature and divide by its standard
@@ -17,8 +17,8 @@ How to fix it
     a BatchNorm be the first layer. Take logarithms of what spans orders of magnitude.
 
 What not to do
-    A smaller learning rate: features of different scale need different ones. Other weights: they would fit one
-    feature. Statistics of each batch or of the test set: they are not those that the model will meet.
+    A smaller learning rate: features of different scale need different ones. Other weights: they would fit one feature.
+    Statistics of each batch or of the test set: they are not the ones the model will see later.
 
 When this is wrong
     Indices that go into an embedding, inputs that the model itself normalises and those in front of a normalisation
@@ -58,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return Suspicion(
         statement=_statement(inputs, targets),
         evidence=tuple(_evidence(s) for s in (*inputs[:2], *targets[:1])),
-        why="weights start at a scale for values around 0 with a spread of about 1",
+        why="weights are initialised for values around 0 with a spread of about 1",
         places=() if worst.place is None else (worst.place,),
         fix=_fix(inputs, targets),
         not_this="a smaller learning rate: each feature would need its own" if inputs else _NOT_THIS,
@@ -76,7 +76,7 @@ def _statement(inputs: list[ScaleRecord], targets: list[ScaleRecord]) -> str:
 
 
 def _evidence(scale: ScaleRecord) -> Evidence:
-    what = "compared with the output" if scale.target else "meets the first weights"
+    what = "is compared with the output" if scale.target else "is the input of the first weights"
     return Evidence(
         f"{scale.name} {what}: features have a mean of {wording.short(scale.mean)} and a spread of "
         f"{wording.short(scale.std)} (about 0 and 1 are usual)",

@@ -1,15 +1,15 @@
 """unstable-operation: an operation left its domain and made the first NaN or Inf
 
 What happens
-    log(0), the square root of 0 in the backward pass, a division by a spread that is 0, an exp that overflows: finite
-    values go in, NaN or Inf comes out, and reaches every parameter within a step.
+    log(0), the square root of 0 in the backward pass, a division by a spread of 0, an exp that overflows: finite values
+    go in, NaN or Inf comes out, and reaches every parameter within a step.
 
 How it is recognised
-    The step is replayed operation by operation, the backward pass included. The first one that makes a value that is
-    not finite out of finite ones is named, with its module, your line, and the range of what went in.
+    The step is replayed operation by operation, the backward pass included. The first one that turns finite values into
+    one that is not finite is named, with its module, your line, and the range of its inputs.
 
 How to fix it
-    Use the function that knows the danger: `F.log_softmax` or `F.cross_entropy` for a log of a softmax,
+    Use the function that handles the danger: `F.log_softmax` or `F.cross_entropy` for a log of a softmax,
     `F.binary_cross_entropy_with_logits` for a log of a sigmoid, `torch.logsumexp`; add an epsilon *inside* the square
     root; give a fully masked row something to attend to; `torch.where` rather than a product with a mask.
 
@@ -54,13 +54,13 @@ _FAR_BEYOND = 200.0
 _ADVICE = {
     "log log2 log10 log1p": "keep its argument away from the end of its domain, or use F.log_softmax / F.logsigmoid",
     "sqrt rsqrt norm linalg_vector_norm cdist hypot": "add an epsilon inside the root: its slope at 0 is infinite",
-    "mul sub add": "do not multiply an infinity by 0, or take one from another: torch.where instead of a product",
+    "mul sub add": "do not multiply infinity by 0, or subtract infinities: torch.where instead of a product",
     "div reciprocal true_divide": "add an epsilon to the divisor, or do not divide by a spread that may be 0",
     "exp expm1 cosh sinh": "subtract the maximum first (logsumexp, softmax), or clamp the exponent",
     "pow": "keep the base away from 0: the slope of a root is infinite there",
     "acos asin atan2 acosh atanh logit": "clamp its argument inside its domain",
     "softmax log_softmax": "leave at least one position of each row unmasked",
-    "std var std_mean var_mean": "it needs more than one value that differ, or correction=0 and an epsilon",
+    "std var std_mean var_mean": "it needs at least two different values, or correction=0 and an epsilon",
 }
 
 
@@ -124,4 +124,4 @@ def _range(culprit: FirstBadOperation, index: int) -> str:
 def _advice(operation: str) -> str:
     base = operation.removesuffix("0").removesuffix("1").removesuffix("Backward").strip("_").lower()
     found = (advice for operations, advice in _ADVICE.items() if base in operations.split())
-    return next(found, "keep what goes into it inside its domain")
+    return next(found, "keep its input inside its domain")

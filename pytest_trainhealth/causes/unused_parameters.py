@@ -1,15 +1,15 @@
 """unused-parameters: a module is made but never called
 
 What happens
-    The layer is in the model, its parameters are in the optimizer, and `forward` never uses it. The network that
-    trains is not the one that was meant: smaller, without its normalisation, or with the wrong one of two heads.
+    The layer is in the model, its parameters are in the optimizer, and `forward` never uses it. The network that trains
+    is not the intended one: smaller, without its normalisation, or with the wrong one of two heads.
 
 How it is recognised
     The module never ran and its parameters never got a gradient, while the rest of the model did. It was made by a
     class of your own: what an installed package makes and this task does not use is only noted.
 
 How to fix it
-    Call it in `forward`, or take it out. Look for a name used twice (`self.fc1` where `self.fc2` was meant) and for
+    Call it in `forward`, or remove it. Look for a name used twice (`self.fc1` where `self.fc2` was meant) and for
     blocks made in a loop but not run in one.
 
 What not to do
@@ -17,7 +17,7 @@ What not to do
 
 When this is wrong
     An expert, a dropped layer or a head of another task is not reported when others like it ran. A module that only
-    some batches need may not have had its turn: give more `steps=`.
+    some batches need may not have been used yet: set a higher `steps=`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"{wording.names(modules)} {'is' if len(modules) == 1 else 'are'} made but never used",
         evidence=(
             Evidence(
-                f"{wording.names([p.name for p in unused])} ({wording.count(values)} values) took no part in "
+                f"{wording.names([p.name for p in unused])} ({wording.count(values)} values): unused in "
                 f"{wording.plural(trace.steps, 'step')}",
                 float(values),
             ),
@@ -58,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         ),
         why="forward() does not call it",
         places=tuple(p for p in places[:1] if p is not None),
-        fix=Fix("call it in forward(), or take it out of the model"),
+        fix=Fix("call it in forward(), or remove it from the model"),
         not_this="freezing it to silence the test: the layer is still missing",
     )
 

@@ -2,12 +2,11 @@
 
 What happens
     Each saturating activation and each weight below 1 makes the gradient smaller. After many of them the first layers
-    get next to nothing: they stay at their random start, and the layers behind learn from noise.
+    get almost nothing: they stay at their random start, and the later layers learn from noise.
 
 How it is recognised
-    The gradient per value of the first layers is many orders of magnitude below that of the last. The re-run
-    draws the weights anew with a scale measured layer by layer, then exchanges hidden sigmoid and tanh for a
-    leaky ReLU.
+    The gradient per value of the first layers is many orders of magnitude below that of the last. The re-run draws new
+    weights with a scale measured layer by layer, then replaces hidden sigmoid and tanh with a leaky ReLU.
 
 How to fix it
     Activations of the ReLU family instead of sigmoid and tanh, residual connections, normalisation layers, an
@@ -68,16 +67,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             )
         )
     return Suspicion(
-        statement=f"the gradient all but vanishes before it reaches {weakest}",
+        statement=f"the gradient almost vanishes before it reaches {weakest}",
         evidence=tuple(evidence),
         why="each layer passes back only a fraction of the gradient it gets",
         places=() if not bounded or bounded[0].place is None else (bounded[0].place,),
         fix=Fix("use ReLU-like activations, residual connections or normalisation between the layers"),
         not_this="a higher learning rate: the last layers diverge long before the first ones move",
         cures=(
-            Cure("reinitialise", "layers initialised anew"),
+            Cure("reinitialise", "layers re-initialised"),
             *(
-                (Cure("rectifiers", "and ReLU-like activations", {"hidden": len(bounded) - 1}),)
+                (Cure("rectifiers", "ReLU-like activations, too", {"hidden": len(bounded) - 1}),)
                 if len(bounded) > 1
                 else ()
             ),

@@ -1,12 +1,12 @@
-"""wrong-loss-for-task: the loss function and the targets do not belong together
+"""wrong-loss-for-task: the loss function does not fit the targets
 
 What happens
-    `cross_entropy` with one single output: one class has a probability of 1, the loss is 0 whatever comes out, and
-    nothing is ever learnt. `cross_entropy` with several true labels per row cannot make all of them likely at once.
+    `cross_entropy` with a single output: one class has a probability of 1, the loss is always 0, and nothing is ever
+    learnt. `cross_entropy` with several true labels per row cannot make all of them likely at once.
 
 How it is recognised
-    At the first steps: the number of classes that the loss is given, and what the targets are. Rows of several labels
-    beside rows of none are an alarm however far the loss falls; without the latter, only where it does not.
+    At the first steps, by the number of classes that the loss gets, and by the targets. Rows with several labels next
+    to rows with none are an alarm however far the loss falls; without the latter, only where it does not.
 
 How to fix it
     For yes or no with one output, and for several labels at once: `binary_cross_entropy_with_logits`. For one class
@@ -53,7 +53,7 @@ def _one_output(call: LossCall) -> Suspicion:
     output = "output" if call.input.shape == call.target.shape else "output.squeeze(1)"
     summary = "" if call.value is None else f"; its value is {wording.loss(abs(call.value))}"
     return Suspicion(
-        statement=f"cross_entropy over one single output (shape {call.input.shape})",
+        statement=f"cross_entropy over a single output (shape {call.input.shape})",
         evidence=(
             Evidence(
                 f"cross_entropy got scores of shape {call.input.shape}: one class{summary}", call.value, call.place
@@ -69,7 +69,7 @@ def _one_output(call: LossCall) -> Suspicion:
 
 def _many(call: LossCall) -> Suspicion:
     return Suspicion(
-        statement="cross_entropy is given several true labels per row",
+        statement="cross_entropy gets several true labels per row",
         evidence=(
             Evidence(
                 f"the targets of shape {call.target.shape} are zeros and ones whose rows do not sum to 1",

@@ -1,25 +1,26 @@
-"""wrong-loss-sign: the training climbs the loss instead of descending it
+"""wrong-loss-sign: the training increases the loss instead of decreasing it
 
 What happens
-    A minus too many (or one too few, in a log-likelihood by hand), or `maximize=True` in the optimizer: each step
-    makes the model worse. The loss that is shown falls without bound, or rises.
+    One minus too many (or too few, in a log-likelihood by hand), or `maximize=True` in the optimizer: each step makes
+    the model worse. The reported loss falls without bound, or rises.
 
 How it is recognised
-    The derivative of what backward() was called on by the value of the loss function is -1, and there is nothing else
-    in it. Or every optimizer climbs, and the loss function is one to be made small. Or the KL term of an ELBO, which is
-    recognised by its values, has a derivative below 0. The re-run turns the sign. Of adversaries it is told by the
-    gradients that come to the critic's scores: what a critic pulls away from the data, its opponent has to pull back.
+    The tensor that backward() is called on has a derivative of -1 with respect to the loss function's value, and
+    contains nothing else. Or every optimizer maximises, and the loss function should be small. Or the KL term of an
+    ELBO, which is recognised by its values, has a derivative below 0. The re-run flips the sign. For adversaries, the
+    gradients of the critic's scores show it: what a critic pulls away from the data, its opponent has to pull back.
 
 How to fix it
-    Take the minus out, or `maximize=True`.
+    Remove the minus, or `maximize=True`.
 
 What not to do
-    A smaller learning rate: it climbs more slowly.
+    A smaller learning rate: it only gets worse more slowly.
 
 When this is wrong
-    A likelihood of densities, an ELBO or a policy's objective may well be negative; that alone is not reported. Nor is
-    a loss that is low at the start: unlearning and attacks climb on purpose. A policy's objective is judged only where
-    the line calls the factor a reward, a return or an advantage; where that name is given to a cost, this is wrong.
+    A likelihood of densities, an ELBO or a policy's objective may well be negative; that alone is not reported. Neither
+    is a loss that is low at the start: unlearning and attacks increase it on purpose. A policy's objective is judged
+    only where the line calls the factor a reward, a return or an advantage; where a cost has such a name, this is
+    wrong.
 """
 
 from __future__ import annotations
@@ -60,16 +61,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     optimizer = next(o for o in trace.wiring.optimizers.values() if o.maximize)
     return Suspicion(
-        statement=f"{optimizer.label} climbs: maximize=True, and {call.function} is to be made small",
+        statement=f"{optimizer.label} has maximize=True, but {call.function} should become small",
         evidence=(
             Evidence(f"{optimizer.label} has maximize=True", place=optimizer.place),
             Evidence(f"the loss goes {_course(trace)}", trace.losses[-1], call.place),
         ),
         why="each step makes the loss larger",
         places=loss_calls.places(call.place, optimizer.place),
-        fix=Fix("take maximize=True out of the optimizer"),
-        not_this="a smaller learning rate: it climbs more slowly",
-        cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0}),),
+        fix=Fix("remove maximize=True from the optimizer"),
+        not_this="a smaller learning rate: it only gets worse more slowly",
+        cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0}),),
     )
 
 
@@ -81,17 +82,17 @@ def _turned(trace: Trace, call: LossCall) -> Suspicion:
         statement=f"backward() is called on {summary}",
         evidence=(
             Evidence(
-                f"the derivative of the loss by the {call.function} is {derivative}, and nothing else is in it",
+                f"the loss has a derivative of {derivative} with respect to the {call.function}, and no other part",
                 call.weight,
                 call.place,
             ),
             Evidence(f"the loss goes {_course(trace)} while each step makes the model worse", trace.losses[-1]),
         ),
-        why="to make it smaller is to make the errors larger",
+        why="making it smaller makes the errors larger",
         places=loss_calls.places(call.place),
-        fix=Fix("put a minus in front of it" if by_hand else "take the minus out"),
-        not_this="a smaller learning rate: it climbs more slowly",
-        cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0, "tells": True}),),
+        fix=Fix("put a minus in front of it" if by_hand else "remove the minus"),
+        not_this="a smaller learning rate: it only gets worse more slowly",
+        cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0, "tells": True}),),
     )
 
 
@@ -102,40 +103,40 @@ def _allied(alliance: HelpedCritic) -> Suspicion:
         statement=f"the loss of {critic}, or that of {maker}, has the wrong sign",
         evidence=(
             Evidence(
-                f"in its own turn {critic} pulls its scores of the data one way and those of what {maker} made the "
-                f"other; in its turn {maker} pulls them the same way (all {steps} that were looked at)",
+                f"in its own turn {critic} pulls its scores of the data one way and those of {maker}'s samples the "
+                f"other; in its turn {maker} pulls them the same way (all {steps} examined)",
                 place=alliance.place,
             ),
         ),
-        why="both make the same scores larger or smaller, without end, and nothing is imitated",
+        why="both push the same scores up or down without end, and nothing is imitated",
         places=loss_calls.places(alliance.place),
         fix=Fix(
-            "turn the sign of one of them; for a Wasserstein critic:",
+            "flip the sign of one of them; for a Wasserstein critic:",
             ("loss_critic = critic(fake).mean() - critic(real).mean()", "loss_generator = -critic(fake).mean()"),
         ),
-        not_this="clipping or smaller steps: they run away together all the same",
+        not_this="clipping or smaller steps: they still run away together",
     )
 
 
 def _without_bound(trace: Trace) -> Suspicion:
     return Suspicion(
-        statement="the loss falls without bound: the sign of it is turned",
+        statement="the loss falls without bound: its sign is flipped",
         evidence=(
             Evidence(f"the loss goes {_course(trace)} in {trace.steps} steps, faster and faster", trace.losses[-1]),
-            Evidence("nothing that measures an error can do so: an error is 0 at best"),
+            Evidence("no measure of an error can do so: an error is at least 0"),
         ),
-        why="to make it smaller is to make the errors larger",
+        why="making it smaller makes the errors larger",
         fix=Fix(
-            "put a minus in front of what is to become large (a likelihood, a reward)", ("loss = -log_prob.mean()",)
+            "put a minus in front of what should become large (a likelihood, a reward)", ("loss = -log_prob.mean()",)
         ),
-        not_this="a smaller learning rate, or clipping: it falls without bound all the same",
-        cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0, "tells": True}),),
+        not_this="a smaller learning rate, or clipping: it still falls without bound",
+        cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0, "tells": True}),),
     )
 
 
 def _punished(trace: Trace, call: LossCall) -> Suspicion:
     return Suspicion(
-        statement="the policy's objective is descended: there is no minus in front of it",
+        statement="the policy's objective is minimised: there is no minus in front of it",
         evidence=(
             Evidence(
                 f"log-probabilities times rewards are part of the loss with a factor of "
@@ -143,13 +144,13 @@ def _punished(trace: Trace, call: LossCall) -> Suspicion:
                 call.weight,
                 call.place,
             ),
-            Evidence(f"the loss goes {_course(trace)} as what was rewarded becomes rarer", trace.losses[-1]),
+            Evidence(f"the loss goes {_course(trace)} as rewarded actions become rarer", trace.losses[-1]),
         ),
-        why="each step makes the actions that were rewarded less likely",
+        why="each step makes rewarded actions less likely",
         places=loss_calls.places(call.place),
         fix=Fix("put a minus in front of it:", ("loss = -(log_prob * reward).mean()",)),
-        not_this="a smaller learning rate, or clipping: it goes the wrong way all the same",
-        cures=(Cure("scale_gradients", "sign turned", {"factor": -1.0, "tells": True}),),
+        not_this="a smaller learning rate, or clipping: it still goes the wrong way",
+        cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0, "tells": True}),),
     )
 
 
@@ -158,7 +159,8 @@ def _rewarded(trace: Trace, call: LossCall) -> Suspicion:
         statement="the KL term has the wrong sign",
         evidence=(
             Evidence(
-                f"the derivative of the loss by the KL divergence is {wording.short(call.weight or 0.0)} for each term",
+                "the derivative of the loss with respect to the KL divergence is "
+                f"{wording.short(call.weight or 0.0)} for each term",
                 call.weight,
                 call.place,
             ),
@@ -166,9 +168,9 @@ def _rewarded(trace: Trace, call: LossCall) -> Suspicion:
         ),
         why="a larger divergence makes the loss smaller, without bound",
         places=loss_calls.places(call.place),
-        fix=Fix("the KL divergence is added:", ("kl = -0.5 * (1 + log_var - mean**2 - log_var.exp())",)),
-        not_this="a smaller weight of the KL term, or clipping: the loss falls without bound all the same",
-        cures=(Cure("scale_divergence", "sign of the KL term turned", {"factor": -1.0}),),
+        fix=Fix("add the KL divergence:", ("kl = -0.5 * (1 + log_var - mean**2 - log_var.exp())",)),
+        not_this="a smaller weight for the KL term, or clipping: the loss still falls without bound",
+        cures=(Cure("scale_divergence", "sign of the KL term flipped", {"factor": -1.0}),),
     )
 
 

@@ -10,16 +10,16 @@ How it is recognised
     then stepped. The re-run puts the model into training mode.
 
 How to fix it
-    `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` stays until it
-    is taken back. Models of `from_pretrained()` are handed out in eval mode.
+    `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` lasts until it is
+    undone. `from_pretrained()` returns models in eval mode.
 
 What not to do
     More dropout, or another learning rate: neither does anything to layers that are switched off.
 
 When this is wrong
     Parts in eval mode inside a model in training mode (a frozen backbone, frozen BatchNorms), models without such
-    layers, and pretrained BatchNorms alone are not meant. Where the whole model is meant to be in eval mode, call
-    `model.train()` and put the layers in question into eval mode: that says so.
+    layers, and pretrained BatchNorms alone are not reported. If the whole model should be in eval mode, call
+    `model.train()` and put the layers in question into eval mode: that makes it explicit.
 """
 
 from __future__ import annotations

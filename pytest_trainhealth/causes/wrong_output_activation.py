@@ -1,24 +1,24 @@
-"""wrong-output-activation: the last activation function cannot give what the targets ask for
+"""wrong-output-activation: the last activation function cannot reach the targets
 
 What happens
-    A ReLU at the end cannot be negative, a sigmoid stays between 0 and 1, a tanh between -1 and 1; a softmax over one
+    A ReLU at the end cannot be negative, a sigmoid stays between 0 and 1, a tanh between -1 and 1; a softmax over a
     single value is always 1, and one over labels that may be true together cannot give each of them a 1. Targets
-    outside are out of reach: the loss stops where the function ends. In front of `cross_entropy` a bounded function
-    keeps the scores so close together that no class can win.
+    outside that range are out of reach: the loss stops where the function ends. In front of `cross_entropy` a bounded
+    function keeps the scores so close together that no class can win.
 
 How it is recognised
-    At the first steps the output is followed back to the activation function that made it, and the targets are held
-    against what that function can give. The re-run leaves it out. What a generator makes is held against the data that
-    its adversary is given beside it.
+    At the first steps the output is traced back to the activation function that produced it, and the targets are
+    compared with that function's range. The re-run leaves it out. A generator's output is compared with the data that
+    its adversary gets along with it.
 
 How to fix it
-    Take the last activation function out, or scale the targets into its range.
+    Remove the last activation function, or scale the targets into its range.
 
 What not to do
     Deeper models or more epochs: the range stays.
 
 When this is wrong
-    A bounded output is right where the targets lie inside its bounds; nothing is said then.
+    A bounded output is right where the targets lie inside its bounds; nothing is reported then.
 """
 
 from __future__ import annotations
@@ -74,19 +74,19 @@ def _out_of_reach(trace: Trace, call: LossCall) -> Suspicion:
     made, where = loss_calls.made_at(call, trace), _where(call)
     return _suspicion(
         call,
-        f"{call.activation} gives {_GIVES[call.activation]}, the targets lie elsewhere",
+        f"{call.activation} gives {_GIVES[call.activation]}, but the targets lie elsewhere",
         (
-            Evidence(f"the output comes out of {call.activation}{where}: {_GIVES[call.activation]}", place=made),
+            Evidence(f"the output comes from {call.activation}{where}: {_GIVES[call.activation]}", place=made),
             Evidence(
                 f"the targets lie {loss_calls.between(call.target.low, call.target.high)}: "
-                f"{wording.share(call.unreachable)} of them outside of that",
+                f"{wording.share(call.unreachable)} of them outside that range",
                 call.unreachable,
                 call.place,
             ),
         ),
         "these targets are out of reach",
         loss_calls.places(call.place, made),
-        f"take the last {call.activation} out, or scale the targets into its range",
+        f"remove the last {call.activation}, or scale the targets into its range",
     )
 
 
@@ -94,18 +94,18 @@ def _scores(trace: Trace, call: LossCall) -> Suspicion:
     made, where = loss_calls.made_at(call, trace), _where(call)
     return _suspicion(
         call,
-        f"{call.function} is given what {call.activation} made: {_GIVES[call.activation]}",
+        f"{call.function} gets the output of {call.activation}: {_GIVES[call.activation]}",
         (
-            Evidence(f"the scores come out of {call.activation}{where}: {_GIVES[call.activation]}", place=made),
+            Evidence(f"the scores come from {call.activation}{where}: {_GIVES[call.activation]}", place=made),
             Evidence(
                 f"they lie {loss_calls.between(call.input.low, call.input.high)}; raw scores have no such bounds",
                 call.input.high,
                 call.place,
             ),
         ),
-        "bounded scores keep the probabilities from 0 and 1",
+        "bounded scores keep the probabilities away from 0 and 1",
         loss_calls.places(call.place, made),
-        f"take the last {call.activation} out",
+        f"remove the last {call.activation}",
     )
 
 
@@ -114,11 +114,11 @@ def _always_one(trace: Trace, call: LossCall) -> Suspicion:
     binary = call.function == "binary_cross_entropy"
     return _suspicion(
         call,
-        "a softmax over one single value is always 1",
-        (Evidence(f"the softmax{where} goes over a dimension of size 1, and gives 1 whatever it gets", 1.0, made),),
+        "a softmax over a single value is always 1",
+        (Evidence(f"the softmax{where} runs over a dimension of size 1, and always gives 1", 1.0, made),),
         "the output is a constant",
         loss_calls.places(call.place, made),
-        "use a sigmoid for a single output" if binary else "take the softmax out",
+        "use a sigmoid for a single output" if binary else "remove the softmax",
         "sigmoid" if binary else "",
     )
 
@@ -129,10 +129,10 @@ def _one_for_all(trace: Trace, call: LossCall) -> Suspicion:
         call,
         "a softmax shares 1 among labels that may be true together",
         (
-            Evidence(f"the output comes out of a softmax{where} over {call.over} labels", place=made),
+            Evidence(f"the output comes from a softmax{where} over {call.over} labels", place=made),
             Evidence("the targets are zeros and ones whose rows do not sum to 1", place=call.place),
         ),
-        "where two labels are true, none can get near 1",
+        "where two labels are true, neither can get near 1",
         loss_calls.places(call.place, made),
         "use a sigmoid, which judges each label by itself",
         "sigmoid",
@@ -146,21 +146,21 @@ def _unlike_the_data(trace: Trace, unlike: GeneratorRange) -> Suspicion:
     simple = module is not None and module.kind.lower() == activation
     options = {"module": unlike.activation_module}
     return Suspicion(
-        statement=f"{activation} gives {gives}, the data to be imitated lie elsewhere",
+        statement=f"{activation} gives {gives}, but the data to imitate lie elsewhere",
         evidence=(
             Evidence(
-                f"{unlike.layer} is given what {activation} made in {unlike.activation_module}: {gives}", 0.0, made
+                f"{unlike.layer} gets the output of {activation} in {unlike.activation_module}: {gives}", 0.0, made
             ),
             Evidence(
-                f"beside it, {unlike.layer} is given data {loss_calls.between(unlike.low, unlike.high)}: "
-                f"{wording.share(unlike.outside)} of them outside of that",
+                f"{unlike.layer} also gets data {loss_calls.between(unlike.low, unlike.high)}: "
+                f"{wording.share(unlike.outside)} of them outside that range",
                 unlike.outside,
                 unlike.place,
             ),
         ),
         why="such data are out of reach, and the adversary tells the two apart by that alone",
         places=loss_calls.places(made, unlike.place),
-        fix=Fix(f"take the last {activation} out, or scale the data into its range"),
+        fix=Fix(f"remove the last {activation}, or scale the data into its range"),
         not_this="a deeper model or more epochs: the range stays",
         cures=(Cure("without_activation", f"{activation} left out", options),) if simple else (),
     )

@@ -7,8 +7,8 @@ A check's module defines
 ``STEPS``         how many steps it takes as a rule
 ``BLAMES_RATES``  whether a learning rate may be what it has found
 ``max_steps``     ``(settings) -> int``: the most steps that a run may take
-``stop_when``     ``(trace, settings) -> bool``, asked after every step: is the promise kept, or clearly not?
-``judge``         ``(trace, settings, controls) -> Judgement``; `controls` are the traces asked for so far, by label
+``stop_when``     ``(trace, settings) -> bool``, called after every step: is the promise kept, or clearly not?
+``judge``         ``(trace, settings, controls) -> Judgement``; `controls` are the traces requested so far, by label
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
@@ -33,7 +33,7 @@ Figures = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class Check:
-    """What the engine knows of a check: all that is particular to one of them stands here, and nowhere else."""
+    """What the engine knows about a check: everything specific to one check is here, and nowhere else."""
 
     name: str
     signals: tuple[str, ...]
@@ -50,17 +50,17 @@ class Check:
     times_steps: bool = False
     #: What comes after a run that passed, by its name in `examine.FOLLOW_UPS`.
     follow_up: str | None = None
-    #: Who is asked about the verdict before it is given, by the name in `examine.SECOND_OPINIONS`.
+    #: The second opinion on a verdict before it is given, by its name in `examine.SECOND_OPINIONS`.
     second_opinion: str | None = None
-    #: A cured run that does not pass may still show what was the matter, where that is a matter of degree.
+    #: A cured run that does not pass may still show what was wrong, where that is a matter of degree.
     clearly_better: Callable[[Trace, FailedRun], bool] | None = None
     #: And one that passes: is it better than the run without the cure at all?
     is_faster: Callable[[Trace, FailedRun], bool] | None = None
-    #: What is worth knowing although it failed.
+    #: Figures worth knowing even when it failed.
     figures: Callable[[Trace], Figures] | None = None
 
 
-#: The turn of a check that says nothing about it: after all that do. By judgement, 99 leaves room.
+#: The turn of a check that does not set one: after all that do. By judgement, 99 leaves room.
 _LAST = 99
 
 

@@ -1,23 +1,22 @@
 """gradients_flow: every trainable parameter gets a sane gradient, is held by an optimizer and moves
 
 What it does
-    Takes a few steps and looks at each parameter: does a gradient reach it, does an optimizer hold it, does it
-    move, and are the gradients those of this step only? Where something is missing it looks on, up to 32 steps,
-    before it says so.
+    Takes a few steps and examines each parameter: does a gradient reach it, does an optimizer hold it, does it
+    move, and are the gradients those of this step only? Where something is missing it keeps looking, for up to 32
+    steps, before it reports it.
 
 When it fails
-    A trainable parameter gets a gradient but no optimizer holds it; gradients are never cleared, or cleared too
-    early; nothing moves; a layer gets no gradient, one of exactly zero, or one that has all but vanished on its way.
-    And where the loss looks fine, but something else is trained than was meant: in eval mode, with one gradient used
-    twice, with frozen parts that move, with weights that were to be tied, with samples that change when read, or with a
-    `sample()` that keeps the loss from the encoder.
+    A trainable parameter gets a gradient but no optimizer holds it; gradients are never cleared, or cleared too early;
+    nothing moves; a layer gets no gradient, one of exactly zero, or one that has almost vanished on its way. It also
+    fails where the loss looks fine but the training is not the intended one: in eval mode, with one gradient used
+    twice, with frozen parts that move, with weights that should be tied, with samples that change when read, or with a
+    `sample()` that keeps the loss from reaching the encoder.
 
 What is not an alarm
-    Parameters that are frozen on purpose; zero-initialised heads and branches, whose gradient comes with the
-    second step; two optimizers that take turns on the same parameters; frozen parts in eval mode; averaged copies;
-    experts and dropped layers that did not run beside others that did; modules of an installed package
-    that this task does not use (they are noted). A loss can fall nicely with a layer left out: this check looks at
-    the wiring itself.
+    Parameters that are frozen on purpose; zero-initialised heads and branches, whose gradient comes with the second
+    step; two optimizers that take turns on the same parameters; frozen parts in eval mode; averaged copies; experts and
+    dropped layers that did not run while others did; modules of an installed package that this task does not use (they
+    are noted). A loss can fall nicely with a layer left out: this check looks at the wiring itself.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ SIGNALS = (
 )
 ONE_BATCH = False
 BLAMES_RATES = False
-#: First: a wiring fault must not be taken for a matter of learning rates. By judgement.
+#: First: a wiring fault must not be mistaken for a wrong learning rate. By judgement.
 TURN = 0
 #: Wiring is the same at every step; two more show gradients of the step before. By judgement.
 STEPS = 4
-#: Zero-initialised branches behind a warm-up from 0, rarely used experts: they show up within a few more steps.
+#: Zero-initialised branches after a warm-up from 0, rarely used experts: they show up within a few more steps.
 _PATIENCE = 32
 #: A loop that accumulates over many calls. By judgement: twice the longest accumulation that is usual, 32.
 _CALLS_WITHOUT_UPDATE = 64
@@ -84,7 +83,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if trace.cut_short:
         return CouldNotJudge(trace.cut_short)
     if not gradients:
-        return CouldNotJudge("every gradient is zero, as when the loss is already as small as it gets")
+        return CouldNotJudge("every gradient is zero, as happens when the loss is already at its minimum")
     return Passed(_notes(trace), {"parameters": float(len(trainable)), "with_gradient": float(len(gradients))})
 
 
@@ -103,13 +102,13 @@ def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom 
 
 
 def _one_never_steps(trace: Trace) -> Symptom | None:
-    """Of several optimizers. One that waits for the others a few steps is given its time."""
+    """One of several optimizers. One that waits a few steps for the others gets its time."""
     idle = wiring.idle_optimizers(trace)
     if not idle or trace.steps < _PATIENCE:
         return None
     others = sum(o.steps for o in trace.wiring.optimizers.values())
     summary = (
-        f"{idle[0].label} never stepped, beside {wording.plural(others, 'step')} of the other optimizers (all have to)"
+        f"{idle[0].label} never stepped, while the others took {wording.plural(others, 'step')} (expected at least 1)"
     )
     return Symptom(summary, NOT_LEARNING, 0.0, 1.0, "high", f"{idle[0].label} never steps")
 
@@ -117,7 +116,7 @@ def _one_never_steps(trace: Trace) -> Symptom | None:
 def _gradients_pile_up(trace: Trace) -> Symptom | None:
     for label, steps in wiring.piling_up(trace).items():
         summary = (
-            f"{label} stepped {len(steps)} times with gradients that still held those of the step before (never wanted)"
+            f"{label} stepped {len(steps)} times with gradients that still held those of the last step (expected 0)"
         )
         return Symptom(summary, INSTABILITY, float(len(steps)), 0.0, "high", "gradients add up from step to step")
     return None
@@ -127,8 +126,8 @@ def _not_held(trace: Trace) -> Symptom | None:
     orphans = wiring.orphaned(trace)
     if not orphans:
         return None
-    counted = f"{wording.plural(len(orphans), 'trainable parameter')} of {len(trace.trainable)}"
-    summary = f"{counted} got gradients but never moved (all have to)"
+    counted = f"{len(orphans)} of {wording.plural(len(trace.trainable), 'trainable parameter')}"
+    summary = f"{counted} got gradients but never moved (expected 0)"
     return Symptom(
         summary,
         NOT_LEARNING,
@@ -145,8 +144,8 @@ def _missing(trace: Trace) -> Symptom | None:
         return silent_faults.zeroed_moved(trace)
     if missing:
         kind = "no gradient" if missing[0].never_reached else "a gradient of exactly 0"
-        counted = f"{wording.plural(len(missing), 'trainable parameter')} of {len(trace.trainable)}"
-        summary = f"{counted} got {kind} in {trace.steps} steps (all need one)"
+        counted = f"{len(missing)} of {wording.plural(len(trace.trainable), 'trainable parameter')}"
+        summary = f"{counted} got {kind} in {trace.steps} steps (expected 0)"
         return Symptom(
             summary,
             NOT_LEARNING,

@@ -1,22 +1,22 @@
-"""learns_from_data: over several batches it learns what only the inputs can tell, and neither oscillates nor sticks
+"""learns_from_data: over several batches it learns what only the inputs show, and neither oscillates nor gets stuck
 
 What it does
     Takes up to 80 steps through your batches, one after the other, and stops as soon as the loss is below a tenth of
-    its first value. Beside the loss it looks at the learning rate of every update, at the settings of the optimizer,
-    and at the targets: can they be told from the inputs, as they are used, or only in another order? With one batch
-    only, there is nothing to carry over, and it stops at once.
+    its first value. Along with the loss it looks at the learning rate of every update, at the settings of the
+    optimizer, and at the targets: can they be predicted from the inputs as they are used, or only in another order?
+    With only one batch there is nothing to carry over, and it stops at once.
 
 When it fails
-    The targets fit the inputs when they are moved by a sample or two, and not as they are; or the step gives inputs
-    and targets in different orders; or an input has another target in every epoch. Or the model is trained in
-    eval mode from some step on, because nothing takes an `eval()` back. Or the loss sticks, creeps
-    or oscillates, something in the trace can be the reason, and a re-run without it does far better. Some reasons
-    are looked at however far the loss has fallen: betas the wrong way round, BatchNorm over two values, sigmoid or
-    tanh units at their ends from the start, steps that stay large where the loss stays.
+    The targets fit the inputs when they are shifted by a sample or two, and not as they are; or the step uses inputs
+    and targets in different orders; or an input has a different target in every epoch. Or the model is trained in eval
+    mode from some step on, because nothing undoes an `eval()`. Or the loss gets stuck, creeps or oscillates, something
+    in the trace can be the reason, and a re-run without it does far better. Some reasons are considered however far the
+    loss has fallen: betas the wrong way round, BatchNorm over two values, sigmoid or tanh units at their limits from
+    the start, steps that stay large while the loss stays where it is.
 
 What is not an alarm
-    A loss that stays where it is. Random labels cannot be learnt from one batch to the next, and very many tests use
-    them; so a flat curve alone says nothing, and the check passes with a note.
+    A loss that stays where it is. Random labels cannot be learnt from one batch to the next, and many tests use them;
+    so a flat curve alone means nothing, and the check passes with a note.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ _FELL_SOMEWHAT = 0.3
 #: What begins later is not seen again by the closer look. That look has 64 steps, and what begins has to be seen at
 #: several.
 _SEEN_CLOSELY = 56
-#: Steps, and the losses of which all have to be low. By judgement: of ten batches the worst speaks for the data.
+#: Steps, and that many losses must all be low. By judgement: the worst of ten batches speaks for the data.
 _ASKED_EVERY = 10
 #: Losses, however short the curve. By judgement: of 5 two may be odd.
 _FEWEST_AT_THE_END = 5
-#: Of the first loss: less is told, and is no alarm. Healthy: 10 of 299 programs fell by less.
+#: Of the first loss: a smaller fall is noted, and is no alarm. Healthy: 10 of 299 programs fell by less.
 _HARDLY_FELL = 0.05
 #: Of the third quarter, with steps that are large. Asked of few: of 5 healthy programs 2 are above (-0.09 to 0.10), of
 #: 12 faulty ones 7 (-0.5 to 0.36). By judgement.
@@ -141,7 +141,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
             return Passed(figures=known)
         return Passed(figures=known) if _far_better(trace, uncured) else _symptom(trace, first, last)
     if trace.batches == 1:
-        return Passed(("one batch only: overfits_one_batch says the rest",), known)
+        return Passed(("only one batch: overfits_one_batch covers it",), known)
     if len(losses) < _FEWEST:
         return CouldNotJudge(trace.cut_short, known) if trace.cut_short else Passed(figures=known)
     if wiring.adversarial(trace) or (learning_rates.warming_up(trace) and not learning_rates.runs_away(trace)):
@@ -149,7 +149,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     fell = (first - last) / max(abs(first), _NO_ZERO)
     notes = () if fell > _HARDLY_FELL else (
         f"loss {wording.change(first, last)} over {len(losses)} steps: nothing was learnt "
-        "that carries over, which is as it should be with random labels",
+        "that carries over, as expected with random labels",
     )  # fmt: skip
     if chance.worse_than_chance(trace, last):
         return FailIfConfirmed(_worse_than_a_guess(trace, first, last), Passed(notes, known))
@@ -189,7 +189,7 @@ def _plainly_wrong(trace: Trace) -> bool:
 
 
 def _learns_on_top(trace: Trace) -> bool:
-    """Layers behind the saturated ones do their part; a loss that does not move may yet leave its plateau."""
+    """Layers after the saturated ones do learn; a loss that does not move may yet leave its plateau."""
     first, last = _start(trace.losses), _end(trace.losses)
     return first - last > _FELL_SOMEWHAT * abs(first)
 
@@ -227,7 +227,7 @@ def _far_better(cured: Trace, uncured: Trace) -> bool:
     if uncured.losses[0] > 0 and before > 0 and not loss_curve.clearly_below(after, before):
         return False
     if learning_rates.wrong_way_round(uncured):
-        return True  # nobody means that: half is enough
+        return True  # never intended: half is enough
     return before - after > _BY_AT_LEAST * first or (
         after > 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
     )
@@ -251,13 +251,13 @@ def _not_aligned(trace: Trace) -> Symptom | None:
     if repaired is None:
         return None
     return Symptom(
-        f"{wording.count(repaired.changed)} of {wording.count(repaired.samples)} inputs have another target in the "
-        "second epoch than in the first",
+        f"{wording.count(repaired.changed)} of {wording.count(repaired.samples)} inputs have a different target "
+        "in the second epoch than in the first",
         SILENT,
         repaired.changed,
         0.0,
         "high",
-        "inputs get other targets in every epoch",
+        "inputs get different targets in every epoch",
     )
 
 
@@ -273,7 +273,7 @@ def _in_another_order(found: Alignment) -> Symptom:
         )
     what = f"{wording.count(found.samples)} targets" if found.kind == "classes" else "the targets' variance"
     return Symptom(
-        f"{wording.share(max(found.used, 0.0))} of {what} can be told from the inputs as they are used, and "
+        f"{wording.share(max(found.used, 0.0))} of {what} can be predicted from the inputs as they are used, and "
         f"{wording.share(found.best)} when each input gets the target of {found.order}",
         SILENT,
         found.used,

@@ -1,12 +1,12 @@
 """overfits_one_batch: the training memorises one batch
 
 What it does
-    Takes up to 200 steps on one and the same batch, and twice as many when the loss is still falling. It stops as
-    soon as the loss is below a tenth of its first value (`ratio=`).
+    Takes up to 200 steps on the same batch, and twice as many while the loss is still falling. It stops as soon as the
+    loss is below a tenth of its first value (`ratio=`).
 
 When it fails
-    The loss stays, creeps, oscillates, grows or becomes NaN. A training that cannot learn sixteen samples by heart
-    will not learn sixteen million; what stands in its way is easier to find here.
+    The loss stays, creeps, oscillates, grows or becomes NaN. A training that cannot learn sixteen samples by heart will
+    not learn sixteen million; what is in its way is easier to find here.
 
 How it judges losses that cannot reach a tenth
     Label smoothing, an ELBO or a contrastive loss has a floor, and a likelihood may be negative. Where the ratio
@@ -84,11 +84,11 @@ _ABOVE_NOISE = 1.5
 #: by itself: 0.92 and 0.33 in one healthy program, at most 0.09 in 22 faulty ones.
 _BETTER_THAN_CONTROL = 0.1
 #: How far below the uncured run's level a cured one ends: half, as a rule (six faulty programs with the right cure: at
-#: most 0.29). A diffusion model whose differences broadcast stays at 1.03 and ends at 0.33 without. Two thirds beside a
-#: fault that leaves no doubt: a VAE with a sigmoid too many, or with a KL term summed over the batch, ends at 24.1 and
-#: 18.0, and at 8.9 without, which is 0.37 and 0.49 of them.
+#: most 0.29). A diffusion model whose differences broadcast stays at 1.03 and ends at 0.33 without. Two thirds along
+#: with an obvious fault: a VAE with a sigmoid too many, or with a KL term summed over the batch, ends at 24.1 and 18.0,
+#: and at 8.9 without, which is 0.37 and 0.49 of them.
 _BELOW_A_FAULT = 0.67
-#: Of the first loss. It words a symptom: of 15 healthy programs that are asked none grew, of 48 faulty ones two, by up
+#: Of the first loss. It words a symptom: of 15 healthy programs that get here none grew, of 48 faulty ones two, by up
 #: to 0.22.
 _GREW = 0.1
 #: Times the noise. By judgement: what grows within its own jumps does not grow.
@@ -122,7 +122,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         return len(losses) >= max(_CALLS_WITHOUT_UPDATE, steps)
     if updates < steps:
         return False
-    # still falling: it gets twice the time, and is asked again now and then
+    # still falling: it gets twice the time, and is judged again now and then
     return updates >= 2 * steps or ((updates - steps) % _ASKED_AGAIN == 0 and not loss_curve.still_falling(losses))
 
 
@@ -155,7 +155,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if max(map(abs, losses)) == 0:
         reason = "the loss is 0 from the first step on"
         if loss_calls.one_column(trace) is not None:
-            return Symptom(f"{reason}, whatever the model gives", NOT_LEARNING, 0.0, 0.0, "high", reason)
+            return Symptom(f"{reason}, whatever the model outputs", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
     fall = (first - last) / max(abs(first), _NO_ZERO)
     hotspot = first - last > _ABOVE_NOISE * loss_curve.spread(losses)
@@ -186,7 +186,7 @@ def _by_what_the_losses_are_given(
         if given is not None:
             return given
         if trace.applied.to_the_loss and UNTREATED in controls:
-            return Passed(("judged by what the losses are given: those of adversaries need not fall",), known)
+            return Passed(("judged by the inputs of the losses: those of adversaries need not fall",), known)
     if odd and (_kept(trace, ratio) or last < first <= 0):
         summary = f"loss {wording.change(first, last)} in {trace.steps} steps, but {odd}"
         return FailIfConfirmed(Symptom(summary, SILENT, last, ratio * first, "high", odd), Passed(figures=known))
@@ -196,7 +196,7 @@ def _by_what_the_losses_are_given(
 def _learnt_something(
     trace: Trace, verdict: Passed | CouldNotJudge, uncured: Trace | None, ratio: float
 ) -> Passed | CouldNotJudge | FailIfConfirmed:
-    """It does better than its control, but a fault may keep it from doing far better: said only with proof."""
+    """It does better than its control, but a fault may keep it from doing far better: reported only with proof."""
     first, last = trace.losses[0], loss_curve.level(trace.losses)
     if wiring.adversarial(trace):
         return verdict  # what another learning rate makes of two that pull against each other proves nothing
@@ -241,13 +241,12 @@ def _jumped(trace: Trace) -> bool:
 
 
 def _healed(trace: Trace, uncured: Trace | None, last: float) -> bool:
-    """What the loss is given was cured. Some losses never reach a tenth (fresh noise, an ELBO): then it counts how far
-    below the level without the cure this run ends, which says something only beside a fault that leaves no doubt.
-    """
+    """The input of the loss was cured. Some losses never reach a tenth (fresh noise, an ELBO): then what counts is how
+    far below the level without the cure this run ends, which means something only along with an obvious fault."""
     if uncured is None or not uncured.losses or not uncured.finite or not trace.applied.to_the_loss:
         return False
     if loss_calls.rewarded_divergence(uncured) is not None:
-        return True  # what falls without bound is no level to be held against
+        return True  # a loss that falls without bound has no level to compare with
     first, level = uncured.losses[0], loss_curve.level(uncured.losses)
     if first <= 0 or loss_calls.climbs(uncured):
         return False
@@ -261,14 +260,14 @@ def _only_guesses(trace: Trace, first: float, last: float) -> Symptom:
     if drowned is not None:
         summary = (
             f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch, but most of it is a "
-            f"penalty on the parameters: what is to be learnt began at {wording.loss(drowned)}"
+            f"penalty on the parameters: the part to be learnt started at {wording.loss(drowned)}"
         )
-        headline = f"loss stops at {wording.loss(last)}, and what fell is a penalty"
+        headline = f"loss stops at {wording.loss(last)}, and only a penalty fell"
         return Symptom(summary, PLATEAU, last, drowned, "high", headline)
     chance_loss = chance.chance_loss(trace) or 0.0
     summary = (
-        f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch: it came down to that of a "
-        f"guess, {wording.loss(chance_loss)}, and stays"
+        f"loss {wording.change(first, last)} in {len(trace.losses)} steps on one batch: it fell to that of a "
+        f"guess, {wording.loss(chance_loss)}, and stays there"
     )
     category = INSTABILITY if _jumped(trace) else PLATEAU
     return Symptom(summary, category, last, chance_loss, "high", f"loss stops at {wording.loss(last)}, that of a guess")
@@ -293,7 +292,7 @@ def _beside_zeroed_inputs(
     known = {"first_loss": first, "last_loss": last}
     other = _control_level(control)
     if other is None or other < last - _BETTER_THAN_CONTROL * abs(first - last):
-        # nobody does better without inputs, unless its targets are made from them (a masked autoencoder)
+        # nothing does better without inputs, unless its targets are made from them (a masked autoencoder)
         return Passed(("judged by its fall: no control run was possible",), known) if fall >= _CLEARLY_FELL else None
     known["control_loss"] = other
     if other - last > _BETTER_THAN_CONTROL * abs(first - last):

@@ -2,29 +2,28 @@
 
 What it does
     Takes 50 steps (`steps=`) through the data and reads the loss at each; parameters, statistics in buffers and the
-    moments of optimizers are looked at every now and then and at the end. This costs next to nothing. Only when
-    something is not finite, the run is repeated up to that step, and the one step is replayed operation by operation,
-    backward pass included.
+    moments of optimizers are examined every now and then and at the end. This costs almost nothing. Only when something
+    is not finite is the run repeated up to that step, and that one step replayed operation by operation, backward pass
+    included.
 
-    Then it tries what the data make plausible (`sweep=False` leaves it): other random numbers, the incomplete batch at
-    the end of an epoch, a sample made of the extremes that a batch holds.
+    Then it tries what the data make plausible (`sweep=False` skips this): other random numbers, the incomplete batch at
+    the end of an epoch, a sample made of the extremes in a batch.
 
-What can be asked for
+What can be requested
     `scales=(1e-3, 1e3)`: factors on the inputs. `batch_sizes=(1, 2)`. `samples=("zero", "constant", "repeated")`.
     `precisions=("bfloat16", "float16")`: autocast. `lr_factors=(10,)`. `seeds=(1, 2, 3)`. Any of them together, chosen
-    by Hypothesis; what fails is shrunk to the least that does, and told as a marker to paste.
-    `search=True` moves the inputs by gradient towards the operations that have a danger zone, inside of the data's
-    bounds. `margin=True` measures the largest factor on inputs, learning rate and loss that stays finite, and
-    `min_margin=8` asserts it.
+    by Hypothesis; what fails is shrunk to the smallest case that does, and shown as a marker to paste. `search=True`
+    moves the inputs by gradient towards operations with a danger zone, inside the data's bounds. `margin=True` measures
+    the largest factor on inputs, learning rate and loss that stays finite, and `min_margin=8` asserts it.
 
 When it fails
-    The loss, a parameter, a running statistic or a moment is NaN or Inf, or a loss scaler skips one update after the
-    other. The failure names the first operation that made such a value, with its module, your line and the range of
-    what went in.
+    The loss, a parameter, a running statistic or a moment is NaN or Inf, or a loss scaler skips one update after
+    another. The failure names the first operation that made such a value, with its module, your line and the range of
+    its inputs.
 
 What is not an alarm
     A mask filled with -inf; a buffer that was never finite; a step that a loss scaler skips because scaled gradients
-    overflowed; circumstances that nobody asked for.
+    overflowed; circumstances that were not requested.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """uses_its_input: outputs depend on the inputs, and samples do not leak into one another
 
 What it does
-    Takes a few steps, then makes the models' calls of a step again with changed inputs, in eval mode and with the
-    same random numbers: another sample's values for one argument, one column or one channel; one sample replaced by
-    another; more padding; other tokens behind a position. Model and random numbers are left as they were found.
+    Takes a few steps, then repeats the models' calls of a step with changed inputs, in eval mode and with the same
+    random numbers: another sample's values for one argument, one column or one channel; one sample replaced by another;
+    more padding; other tokens after a position. Model and random numbers are left as they were.
 
 When it fails
-    An argument, column or channel has not the slightest influence on any output; a sample's output changes with
-    other samples of its batch; padding that a mask or lengths tell of changes outputs at real positions, or attention
-    takes in the `padding_idx` of an embedding; a model that has to predict an element of a sequence sees it.
+    An argument, column or channel has no influence at all on any output; a sample's output changes with other samples
+    of its batch; padding that is marked by a mask or lengths changes outputs at real positions, or attention includes
+    the `padding_idx` of an embedding; a model that has to predict an element of a sequence sees it.
 
 What is not an alarm
     Arguments that are the same for every sample, labels and masks; parts of a batch object that a model does not
@@ -79,44 +79,44 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
 
 def _mixed(record: MixingRecord) -> Symptom:
     sentence = (
-        f"another sample {record.sample} changes the outputs of {record.others} of {record.samples - 1} other samples, "
-        f"by up to {wording.share(record.share)} of its own change (0 is right)"
+        f"replacing sample {record.sample} changes the outputs of {record.others} of {record.samples - 1} others, "
+        f"by up to {wording.share(record.share)} of its own change (expected 0)"
     )
     return Symptom(sentence, SILENT, record.share, 0.0, "high", "samples change each other's outputs")
 
 
 def _leaked(record: LeakRecord) -> Symptom:
     if record.kind == "same":
-        sentence = f"each target is the element of {record.name} at its own position, which {record.model} is given"
+        sentence = f"each target is the element of {record.name} at the same position, an input of {record.model}"
         return Symptom(sentence, SILENT, 1.0, 0.0, "high", "the target is given as input")
     sentence = (
-        f"outputs up to position {record.position} of {record.length} change with the elements of {record.name} "
-        f"behind it, by {wording.share(record.share)} of what those change themselves (0 is right)"
+        f"outputs up to position {record.position} of {record.length} change with later elements of {record.name}, "
+        f"by {wording.share(record.share)} of the change in later outputs (expected 0)"
     )
     return Symptom(sentence, SILENT, record.share, 0.0, "high", "the model sees what it has to predict")
 
 
 def _ignored(record: InputRecord) -> Symptom:
-    sentence = f"other samples' values for {record.name} change no output of {record.model} (any change would do)"
+    sentence = f"other samples' values for {record.name} change no output of {record.model} (expected some change)"
     return Symptom(sentence, SILENT, 0.0, 0.0, "high", f"{record.name} has no influence on the output")
 
 
 def _ignored_in_part(record: InputRecord) -> Symptom:
     number = len(record.ignored_parts)
     sentence = (
-        f"{wording.plural(number, record.unit)} of {record.parts} of {record.name} "
-        f"{'has' if number == 1 else 'have'} no influence on any output of {record.model} (each should have some)"
+        f"{number} of {wording.plural(record.parts, record.unit)} of {record.name} "
+        f"{'has' if number == 1 else 'have'} no influence on any output of {record.model} (expected 0)"
     )
     headline = f"{wording.plural(number, record.unit)} of {record.name} without influence"
     return Symptom(sentence, SILENT, float(number), 0.0, "medium", headline)
 
 
 def _padded(record: PaddingRecord) -> Symptom:
-    other = f"more padding behind {record.padded}" if record.longer else f"other padding behind {record.padded}"
+    other = f"more padding after {record.padded}" if record.longer else f"other padding after {record.padded}"
     text = "masked by" if record.told_by == "mask" else "marked by"
     sentence = (
         f"{other}, {text} {record.mask}, changes outputs at real positions by "
-        f"{wording.share(record.share)} of what another sample changes them (0 is right)"
+        f"{wording.share(record.share)} of what another sample would (expected 0)"
     )
     return Symptom(sentence, SILENT, record.share, 0.0, "high", "padding changes the output")
 
@@ -129,15 +129,15 @@ def _notes(probe: ProbeRecord) -> tuple[str, ...]:
 
 def _why_not(probe: ProbeRecord) -> str:
     if not probe.seen:
-        return "no call of the model was seen that could be made again"
+        return "no call of the model was seen that could be repeated"
     reasons = "; ".join(dict.fromkeys(probe.reasons))
-    return reasons or "no input has a first dimension of two samples or more that differ"
+    return reasons or "no input has two or more different samples along its first dimension"
 
 
 def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.finite:
         return "not finite"
     if trace.probe is None:
-        return "not looked at"
+        return "not examined"
     found = [s.headline for s in _symptoms(trace.probe, "user") if s is not None]
     return found[0] if found else "outputs follow the inputs"

@@ -102,10 +102,10 @@ def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judge
         return symptom
     _, judgement = examination.run_and_judge(replace(examination.rerun, seed_offset=_OTHER_SEED))
     if isinstance(judgement, Passed):
-        seen = "in one run of two" if row.about_machine else "with one seed of two"
+        seen = "in one of two runs" if row.about_machine else "with one of two seeds"
         return replace(judgement, notes=(*judgement.notes, f"{seen}: {symptom.summary}"))
     if isinstance(judgement, CouldNotJudge) and row.about_machine:
-        return replace(judgement, reason=f"{symptom.summary}; not seen twice: {judgement.reason}")
+        return replace(judgement, reason=f"{symptom.summary}; not confirmed by a second run: {judgement.reason}")
     return judgement if isinstance(judgement, FailIfConfirmed) else symptom
 
 
@@ -135,7 +135,7 @@ def _failed(
     if not examination.program.repeatable:
         notes = (*notes, f"no re-runs: {examination.program.why_not}")
     if not found.findings and found.operators:
-        notes = (*notes, f"dearest operators, by their own time: {describe_operators(found.operators)}")
+        notes = (*notes, f"slowest operators, by their own time: {describe_operators(found.operators)}")
     figures = examination.check.figures
     return Verdict(
         examination.check.name,

@@ -22,7 +22,7 @@ def fixture(config: pytest.Config, request: Callable[[], Any] | None) -> tuple[A
     `request` is called only if nothing prevents measuring: a fixture that is requested and not used gives a warning.
     """
     if request is None:
-        return None, "it is measured with the benchmark fixture, which only a test function can ask for"
+        return None, "it is measured with the benchmark fixture, which only a test function can request"
     reason = why_not(config)
     if reason is not None:
         return None, reason

@@ -50,7 +50,8 @@ def prepare(config: pytest.Config) -> Options:
     elif _spec(saved):
         values["training"], config.args = _spec(saved), []
     else:
-        raise WrongSetting(f"{_FLAG}: {file} is from no test. In Python: pytest_trainhealth.replay({file!r}, factory)")
+        in_python = f"In Python: pytest_trainhealth.replay({file!r}, factory)"
+        raise WrongSetting(f"{_FLAG}: {file} is not from a test. {in_python}")
     # an ini file may select tests: this run has exactly one
     config.option.keyword = config.option.markexpr = ""
     if hasattr(config.option, "dist"):  # xdist: a worker would not report that the test is gone
@@ -64,7 +65,7 @@ def _test_file(config: pytest.Config, saved: Reproducer, path: str) -> Path:
     for folder in folders:
         if (folder / path).is_file():
             return (folder / path).resolve()
-    raise WrongSetting(f"{_FLAG}: {saved.file} is from {saved.test}, and there is no {path} any more")
+    raise WrongSetting(f"{_FLAG}: {saved.file} is from {saved.test}, and {path} no longer exists")
 
 
 def keep_the_test(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -75,7 +76,7 @@ def keep_the_test(session: pytest.Session, config: pytest.Config, items: list[py
     wanted = _inside(saved.test) if "::" in saved.test else f"{_spec(saved)}[{saved.check}]"
     items[:] = [item for item in items if _inside(node_id(item)) == wanted]
     if not items and not session.testsfailed:  # a file that cannot be imported is an error of its own
-        raise pytest.UsageError(f"{_FLAG}: {saved.file} is from {saved.test or wanted}, which is not there any more")
+        raise pytest.UsageError(f"{_FLAG}: {saved.file} is from {saved.test or wanted}, which no longer exists")
 
 
 def describe_outcomes(config: pytest.Config, results: SessionResults) -> Iterator[str]:

@@ -75,7 +75,7 @@ class Start:
                 module.to(self._device)
         _initialise_lazy_modules(rebuilt)
         if not seed_offset and _fingerprint(rebuilt) != self._print:
-            self._factory, self.remark = None, "the factory gives another start each time: re-runs used a snapshot"
+            self._factory, self.remark = None, "the factory starts differently each time: re-runs used a snapshot"
             self._snapshot.restore()
             return None
         return rebuilt

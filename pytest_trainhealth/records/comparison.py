@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: What the profiler lists beside the operators, and takes time to call them.
+#: What the profiler lists along with the operators, and whose time goes into calling them.
 NO_OPERATORS = ("Optimizer.", "autograd::engine", "ProfilerStep", "enumerate(DataLoader)")
 
 
@@ -39,9 +39,9 @@ class Comparison:
     #: Seconds of a step on both sides, in the turn with the median ratio.
     current: float = 0.0
     other: float = 0.0
-    #: What is not the same besides: changes not committed, losses, dependencies.
+    #: What else differs: uncommitted changes, losses, dependencies.
     notes: tuple[str, ...] = ()
-    #: The operators that take longer here, those first that grew most.
+    #: The operators that take longer here, those that grew most first.
     grown: tuple[OperatorTime, ...] = ()
     #: Seconds of a step that were spent waiting for data.
     wait_here: float = 0.0

@@ -1,4 +1,4 @@
-"""Batches, and what becomes of them and of stored tensors."""
+"""Batches, and what happens to them and to stored tensors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ScaleRecord:
 
 @dataclass
 class Alignment:
-    """How well targets can be told from inputs, as they were used and in another order, leaving each sample out."""
+    """How well inputs predict targets, as they were used and in another order, leaving each sample out."""
 
     samples: int
     #: "classes" (the scores are accuracies) or "values" (the shares of the variance that are explained).
@@ -57,26 +57,26 @@ class Alignment:
     #: The other order, and whether the step ("step") or the data ("data") put them out of it.
     order: str = ""
     by: str = "data"
-    #: Samples that the step, and that is certain, gives the target of another one.
+    #: Samples that the step certainly gives the target of another sample.
     crossed: int = 0
     place: Place | None = None
 
 
 @dataclass
 class Repaired:
-    """In the second epoch the same inputs and, all in all, the same targets, but put together in another way."""
+    """The second epoch has the same inputs and, overall, the same targets, but paired differently."""
 
     samples: int
-    #: Of these, with another target than before.
+    #: Of these, with a different target from before.
     changed: int
     place: Place | None = None
 
 
 @dataclass
 class SampleChange:
-    """A sample that was another one each time that it was read, and the attribute that reading wrote into.
+    """A sample that differed each time it was read, and the attribute that reading wrote into.
 
-    Or a batch of the user's own loader that was another one at each visit, because the step wrote into it.
+    Or a batch of the user's own loader that differed at each visit, because the step wrote into it.
     """
 
     dataset: str
@@ -89,17 +89,17 @@ class SampleChange:
 
 @dataclass
 class BlankedBatch:
-    """A tensor of the data's own that a step blanks in place, then calls the model with and takes as the target."""
+    """A tensor of the data itself that a step blanks in place, then uses as both the model's input and the target."""
 
     name: str
-    #: Shares of its values that were set to one value: of a fresh batch, and of the same one when it came again.
+    #: Shares of its values that were set to one value: in a fresh batch, and in the same one when it came back.
     shares: list[float]
     place: Place | None = None
 
 
 @dataclass
 class KeptTensor:
-    """A buffer, or another tensor that a module of the user's own keeps: how far it went from where it began."""
+    """A buffer, or another tensor kept by one of the user's modules: how far it moved from its start."""
 
     name: str
     size: float = 0.0
@@ -109,7 +109,7 @@ class KeptTensor:
 
 @dataclass
 class DataRecord:
-    """All that concerns the batches and stored tensors."""
+    """Everything about the batches and stored tensors."""
 
     fields: dict[int, list[FieldRecord]] = field(default_factory=dict)
     scales: list[ScaleRecord] = field(default_factory=list)

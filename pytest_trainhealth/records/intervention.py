@@ -1,4 +1,4 @@
-"""What is changed about a run: the cures that are tried, and the conditions a training is judged under.
+"""What is changed in a run: the cures that are tried, and the conditions under which a training is judged.
 
 Records rather than code, so that causes can prescribe cures without importing torch.
 """
@@ -24,7 +24,7 @@ class Cure:
 
 @dataclass(frozen=True)
 class Condition:
-    """One thing about a run that is other than usual. `kind` names a file of `conditions/` or `cures/`."""
+    """One thing about a run that is different from usual. `kind` names a file of `conditions/` or `cures/`."""
 
     kind: str
     label: str
@@ -35,8 +35,7 @@ class Condition:
 class Applied:
     """What the interventions of a run report about themselves."""
 
-    #: The cure that changes what loss functions are given, or what becomes of it. The calls are recorded
-    #: as they were before.
+    #: The cure that changes the inputs of loss functions, or their results. The calls are recorded as they were before.
     to_the_loss: str = ""
     #: The step from which on a cure made the learning rate smaller, where it did not from the start.
     smaller_steps_from: int | None = None

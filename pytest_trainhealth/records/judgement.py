@@ -1,4 +1,4 @@
-"""What a check may say of a trace."""
+"""What a check may say about a trace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CouldNotJudge:
 
 @dataclass(frozen=True)
 class NeedsControl:
-    """The trace alone cannot decide; the same run with this control, beside it, can."""
+    """The trace alone cannot decide; together with the same run with this control it can."""
 
     control: Cure
     #: One run of it serves every re-run with a cure as well.
@@ -44,14 +44,14 @@ class FailIfConfirmed:
 
 @dataclass(frozen=True)
 class FailedRun:
-    """What a re-run with a cure is held against: the run as it was, and what was wrong with it."""
+    """What a re-run with a cure is compared with: the original run, and what was wrong with it."""
 
     trace: Trace
     symptom: Symptom
 
 
 NO_CONTROLS: Mapping[str, Trace] = {}
-#: Beside a run with a cure there is always this one: the run as it was without.
+#: Along with a run with a cure there is always this one: the run without it.
 UNTREATED = "untreated"
 
 Judgement = Passed | Symptom | CouldNotJudge | FailIfConfirmed | NeedsControl

@@ -1,6 +1,6 @@
-"""Torch's loss and activation functions by name, with what is known of each: the one table that all others read.
+"""Torch's loss and activation functions by name, with what is known about each: the one table that all others read.
 
-Names only, so that whoever reads a record of calls needs no torch.
+Names only, so that reading a record of calls needs no torch.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
-#: A class of several; true or false, as 1 and 0; the same as 1 and -1; numbers, close to which the input has to come;
-#: or something else, of which nothing is claimed.
+#: A class of several; true or false, as 1 and 0; the same as 1 and -1; numbers, which the input should approach; or
+#: something else, about which nothing is claimed.
 Targets = Literal["classes", "binary", "signed", "numbers", "other"]
 
 
@@ -30,7 +30,7 @@ class Activation:
     #: The smallest and the largest value that it can give.
     low: float
     high: float
-    #: What comes out is no longer a score that may be as large or as small as a loss on scores wants it.
+    #: The output is no longer a score that can be as large or as small as a loss on scores needs it.
     bounds_scores: bool = False
 
 
@@ -75,7 +75,7 @@ NAMES = frozenset(loss.name for loss in LOSSES)
 WITH_CLASSES, BINARY, SIGNED = _with("classes"), _with("binary"), _with("signed")
 #: Differences between numbers: input and target may change places.
 DIFFERENCES = _with("numbers")
-#: Each sample is held against a target of its own, the second argument.
+#: Each sample is compared with its own target, the second argument.
 SAMPLE_BY_SAMPLE = (*WITH_CLASSES, *BINARY, *DIFFERENCES)
 TARGET_AT = {loss.name: loss.target_at for loss in LOSSES}
 SOFTMAXES = ("softmax", "log_softmax")

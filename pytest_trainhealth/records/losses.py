@@ -1,4 +1,4 @@
-"""What loss functions and adversaries were given."""
+"""The inputs of loss functions and adversaries."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class TensorSummary:
     distinct: int = 0
     #: Its rows (along the classes) are probabilities that sum to one.
     probabilities: bool = False
-    #: Between what its rows (along the classes) sum up to, of values from 0 to 1.
+    #: The smallest and largest sum of its rows (along the classes), of values from 0 to 1.
     row_sums: tuple[float, float] | None = None
 
 
 @dataclass
 class GeneratorRange:
-    """A layer that was given data of the batch, and at the same step what the model of another optimizer made."""
+    """A layer that got data of the batch, and at the same step the output of another optimizer's model."""
 
     step: int
     layer: str
@@ -35,7 +35,7 @@ class GeneratorRange:
     activation: str
     activation_module: str = ""
     activation_place: Place | None = None
-    #: Where the data lie, the line that handed them in, and the share that is far outside of what it can give.
+    #: The range of the data, the line that passed them in, and the share that is far outside the activation's range.
     low: float = 0.0
     high: float = 0.0
     place: Place | None = None
@@ -63,7 +63,7 @@ class LossCall:
     over: int | None = None
     #: It normalises over the samples of the batch.
     over_batch: bool = False
-    #: Share of the targets that lie outside of what that activation can give.
+    #: Share of the targets that lie outside that activation's range.
     unreachable: float = 0.0
     classes: int | None = None
     reduction: str = "mean"
@@ -76,7 +76,7 @@ class LossCall:
     #: Targets that the function does not allow, and the share that it ignores.
     invalid: int = 0
     ignored: float = 0.0
-    #: Derivative of what backward() was called on by this value (by a sum over it, where it is no scalar).
+    #: Derivative of the tensor that backward() was called on with respect to this value (to its sum, if not a scalar).
     weight: float | None = None
     #: What backward() was called on is this value times its weight, and nothing else.
     sole: bool = False
@@ -88,8 +88,8 @@ class LossCall:
 
 @dataclass
 class LossRecord:
-    """What loss functions and adversaries were given. The values of the loss itself are `Trace.losses`."""
+    """The inputs of loss functions and adversaries. The values of the loss itself are `Trace.losses`."""
 
-    #: What loss functions were given at the first steps.
+    #: The inputs of loss functions at the first steps.
     calls: list[LossCall] = field(default_factory=list)
     generator_ranges: list[GeneratorRange] = field(default_factory=list)

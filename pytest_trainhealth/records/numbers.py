@@ -65,7 +65,7 @@ class Range:
     zeros: float
     dtype: str
     shape: tuple[int, ...] = ()
-    #: Share of values that were infinite already; the rest of the figures is about the others.
+    #: Share of values that were already infinite; the other figures are about the rest.
     infinite: float = 0.0
 
 
@@ -120,13 +120,13 @@ class Found:
 
 @dataclass
 class NumbersRecord:
-    """All that concerns the sizes of values inside the model."""
+    """Everything about the sizes of values inside the model."""
 
     activations: dict[str, ActivationRecord] = field(default_factory=dict)
     #: Values per channel that a BatchNorm in training mode was given, the fewest of all looks, by path.
     values_per_channel: dict[str, int] = field(default_factory=dict)
     dropouts: list[DropoutRecord] = field(default_factory=list)
-    #: Lines outside of the model that take the size of a parameter with its gradient.
+    #: Lines outside the model that take the size of a parameter with its gradient.
     penalties: list[Place] = field(default_factory=list)
     #: Names of the torch functions that ran inside the model at step 0.
     operations: set[str] = field(default_factory=set)

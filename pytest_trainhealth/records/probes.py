@@ -18,7 +18,7 @@ class InputRecord:
     made_by: str = "user"
     #: Another sample's values in its place changed no output at all, with the weights as they are and with others.
     ignored: bool = False
-    #: Columns or channels of which the same is true.
+    #: Columns or channels for which the same is true.
     unit: str = ""
     ignored_parts: tuple[int, ...] = ()
     parts: int = 0
@@ -39,7 +39,7 @@ class MixingRecord:
     #: The largest change among them, relative to the changed sample's own.
     share: float
     made_by: str = "user"
-    #: The first operation behind which samples are mixed.
+    #: The first operation after which samples are mixed.
     operation: str = ""
     module: str = ""
     module_class: str = ""
@@ -49,7 +49,7 @@ class MixingRecord:
 
 @dataclass
 class PaddingRecord:
-    """More padding was added behind the sequences, marked like the padding that was there, or other padding."""
+    """More padding was added after the sequences, marked like the existing padding, or other padding."""
 
     model: str
     mask: str
@@ -65,25 +65,25 @@ class PaddingRecord:
     longer: bool = True
     #: The mask has no influence on anything at all.
     unused: bool = False
-    #: The first operation behind which the padding shows.
+    #: The first operation after which the padding shows.
     operation: str = ""
     place: Place | None = None
 
 
 @dataclass
 class LeakRecord:
-    """A model of sequences that has what it has to predict among what it is given."""
+    """A sequence model whose inputs contain what it has to predict."""
 
     model: str
     name: str
-    #: "future": an output changes with tokens behind its position. "same": each target is the input at its position.
+    #: "future": an output changes with tokens after its position. "same": each target is the input at its position.
     kind: str
     position: int
     length: int
-    #: The largest change at earlier positions, relative to that behind the cut.
+    #: The largest change at earlier positions, relative to that after the cut.
     share: float
     made_by: str = "user"
-    #: The target of a position is the element this far behind it.
+    #: The target of a position is the element this far after it.
     shift: int = 1
     operation: str = ""
     module: str = ""
@@ -108,7 +108,7 @@ class ProbeRecord:
 
     @property
     def ignored(self) -> list[InputRecord]:
-        """Inputs that nothing follows: those that a model is handed by name, or all that there are."""
+        """Inputs that no output follows: those that a model gets by name, or all there are."""
         blind = {r.model for r in self.inputs} - {r.model for r in self.inputs if not r.ignored}
         return [r for r in self.inputs if r.ignored and (r.direct or r.model in blind)]
 

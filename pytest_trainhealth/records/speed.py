@@ -1,4 +1,4 @@
-"""What a step's time went into, what memory did, and what a closer look at a slow training showed."""
+"""Where a step's time went, how memory changed, and what a closer look at a slow training showed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class LoadingRecord:
     #: could be read: an iteration that can happen only once.
     item: float
     collate: float = 0.0
-    #: The dearest lines of the user's own in them.
+    #: The slowest of the user's own lines in them.
     item_place: Place | None = None
     collate_place: Place | None = None
-    #: An IterableDataset: each of several workers iterates all of it, unless it sees to its share.
+    #: An IterableDataset: each of several workers iterates over all of it, unless it takes only its share.
     iterable: bool = False
     #: The part of this time in which a processor computes. In the rest it waits: for a disk, a network, a lock.
     busy: float = 1.0
@@ -118,15 +118,15 @@ class SyncRecord:
 
 @dataclass
 class SpeedRecord:
-    """All that concerns speed and memory."""
+    """Everything about speed and memory."""
 
     #: Seconds per step: waiting for the batch, and everything else.
     waits: list[float] = field(default_factory=list)
     computes: list[float] = field(default_factory=list)
     #: By step. On an accelerator not of every step: to split one it has to be synchronised.
     phases: dict[int, Phases] = field(default_factory=dict)
-    #: Samples of each step, where the batches tell. Of a watched test those that its loaders gave; where a step of it
-    #: ends may differ from step to step, and with that how many batches it has.
+    #: Samples of each step, where the batches show them. Of a watched test those that its loaders gave; where a step of
+    #: it ends may differ from step to step, and with that how many batches it has.
     samples: list[int] = field(default_factory=list)
     #: Batches that the loaders of a watched test gave for each step: several, where gradients are accumulated.
     loader_batches: list[int] = field(default_factory=list)
@@ -144,7 +144,7 @@ class SpeedRecord:
     #: Graphs that torch.compile made, by step, and why it made the last.
     compiled: dict[int, int] = field(default_factory=dict)
     compiled_because: str = ""
-    #: Threads of torch's, and processors that this process may use.
+    #: torch's threads, and the processors that this process may use.
     threads: int = 1
     cores: int = 1
     #: How many processes wanted a processor in the last minute, where the system says so; this one among them.

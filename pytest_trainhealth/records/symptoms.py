@@ -1,4 +1,4 @@
-"""The symptom table: what is seen, what kind of trouble that is, and what usually lies behind it."""
+"""The symptom table: what is seen, what kind of trouble that is, and what is usually behind it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SymptomRow:
     needs_second_run: bool = True
     #: About speed or memory rather than about learning: causes of the one do not explain the other.
     about_machine: bool = False
-    #: A busy machine may look the same, so it has to be there still when all is done, and a cure has to work twice.
+    #: A busy machine may look the same, so it must still be there at the end, and a cure has to work twice.
     comes_and_goes: bool = False
     #: What the closer look is at: everything, where time and memory go, or the first value that is not finite.
     closeup: Literal["everything", "speed", "nonfinite"] = "everything"
@@ -47,10 +47,10 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         NOT_LEARNING,
         "the loss is flat from the start, or parameters get no gradient or do not move",
         "high",
-        "wiring first: frozen parameters, parameters that no optimizer holds, a graph that ends early, a step that is "
-        "missing; then initialisation and dead units; a learning rate that is too low comes last",
+        "wiring first: frozen parameters, parameters that no optimizer holds, a graph that ends early, a missing "
+        "step; then initialisation and dead units; a learning rate that is too low comes last",
         "Which parameters get no gradient? Which are frozen, or in no parameter group? How large is an update "
-        "against its weights? Is the loss that of chance, ln(classes)?",
+        "compared with its weights? Is the loss that of chance, ln(classes)?",
     ),
     SymptomRow(
         PLATEAU,
@@ -58,7 +58,7 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "low",
         "a learning rate that has to decay, units that died on the way, regularisation that keeps the model from "
         "fitting",
-        "Did the loss flatten or creep in a straight line? Does it fall on with a smaller learning rate?",
+        "Did the loss flatten or creep in a straight line? Does it fall further with a smaller learning rate?",
     ),
     SymptomRow(
         INSTABILITY,
@@ -67,7 +67,7 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "gradients that are never cleared, exploding gradients, a learning rate that is too high, a batch that is too "
         "small",
         "How do the gradient norms of the first steps compare? Does the oscillation grow? How large is an update "
-        "against its weights?",
+        "compared with its weights?",
         blames_rates="if confirmed",
     ),
     SymptomRow(
@@ -93,8 +93,8 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "training is slow",
         "low",
         "data loading, a batch size too small for the machine, one operation that takes most of the step, more threads "
-        "than processors, a compiler that starts again and again",
-        "How long does a step wait for its data, against computing? Which line takes the most? Does a step take "
+        "than processors, a compiler that recompiles again and again",
+        "How long does a step wait for its data, compared with computing? Which line takes the most? Does a step take "
         "longer with twice the samples?",
         about_machine=True,
         comes_and_goes=True,
@@ -111,19 +111,19 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
     ),
     SymptomRow(
         SILENT,
-        "the loss looks fine, but what is learnt is not what was meant",
+        "the loss looks fine, but the model does not learn what was intended",
         "high",
         "inputs that have no influence, samples or tokens that see one another, targets that belong to other samples, "
-        "a loss that is given something else than it expects, state that changes behind the training's back",
-        "Does the output change with each input, and with no other sample's? Does what was learnt carry over to "
+        "a loss that gets something other than it expects, state that changes behind the training's back",
+        "Does the output change with each input, and only with its own sample's? Does what was learnt carry over to "
         "another batch? Can the loss be as low as it is?",
     ),
     SymptomRow(
         CRASH,
         "the training step raises an error",
         "critical",
-        "labels outside the range of the loss, probabilities outside of 0 to 1, a batch too small for BatchNorm",
-        "What was the loss given? How many samples were in the batch?",
+        "labels outside the range of the loss, probabilities outside 0 to 1, a batch too small for BatchNorm",
+        "What did the loss get as input? How many samples were in the batch?",
     ),
 )
 

@@ -15,7 +15,7 @@ Certainty = Literal["confirmed", "likely", "possible"]
 Outcome = Literal["passed", "failed", "could not judge"]
 Severity = Literal["critical", "high", "medium", "low"]
 
-#: Raised by one whenever a reader of the JSON would have to change. It is no limit, and began at 1.
+#: Raised by one whenever a reader of the JSON would have to change. It is not a limit, and began at 1.
 SCHEMA_VERSION = 1
 
 _CERTAINTY_ORDER: dict[str, int] = {"confirmed": 0, "likely": 1, "possible": 2}
@@ -74,7 +74,7 @@ class Rerun:
 
 @dataclass(frozen=True)
 class Finding:
-    """A cause with all that speaks for it."""
+    """A cause with everything that supports it."""
 
     cause: str
     statement: str
@@ -105,7 +105,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A check's outcome, complete: all that any report needs."""
+    """A check's complete outcome: everything that any report needs."""
 
     check: str
     training: str
@@ -185,7 +185,7 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         """Best first: confirmed before likely before possible, structure before hyperparameters.
 
-        A cause that several checks met is told once.
+        A cause that several checks found is listed once.
         """
         everything = [f for v in self.verdicts for f in v.findings]
         everything.sort(key=lambda f: (_CERTAINTY_ORDER[f.certainty], f.rank))

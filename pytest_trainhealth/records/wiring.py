@@ -1,4 +1,4 @@
-"""Parameters, modules, optimizers, and what becomes of gradients between backward() and the step."""
+"""Parameters, modules, optimizers, and what happens to gradients between backward() and the step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ParameterRecord:
     size: int = 0
     dtype: str = "float32"
     trainable: bool = True
-    #: Trainable at first, and frozen when its gradient was looked for: the first such step of the last row of them.
+    #: Trainable at first, and frozen when its gradient was looked for: the first step of the last such run of steps.
     frozen_since: int | None = None
     #: The module that holds it, its class, and who wrote the class that made that module ("user" or a package).
     module: str = ""
@@ -47,8 +47,7 @@ class ParameterRecord:
 
     @property
     def is_weight(self) -> bool:
-        """Matrices and kernels: a bias before a BatchNorm or in front of a softmax rightly gets no gradient to speak
-        of."""
+        """Matrices and kernels: a bias before a BatchNorm or in front of a softmax rightly gets almost no gradient."""
         return len(self.shape) >= 2 and self.size > 1
 
     @property
@@ -72,10 +71,10 @@ def largest_gradient(weights: Sequence[ParameterRecord]) -> float:
 
 
 def vanished_first(weights: Sequence[ParameterRecord], share: float = VANISHED) -> list[ParameterRecord]:
-    """The first weights of the model, as far as their gradient is next to nothing beside the largest, at every look.
+    """The first weights of the model, as long as their gradient is almost nothing next to the largest, at every look.
 
-    A gradient that vanishes on its way back is missing from the first layers. Single weights further on may have
-    next to none by nature: query and key weights at the start get 1e-9 of the largest in a healthy MobileBERT.
+    A gradient that vanishes on its way back is missing from the first layers. Single weights further on may have almost
+    none by nature: query and key weights at the start get 1e-9 of the largest in a healthy MobileBERT.
     """
     limit = share * largest_gradient(weights)
     return list(takewhile(lambda p: p.has_gradient and max(p.rms_gradients().values()) < limit, weights))
@@ -109,12 +108,12 @@ class OptimizerRecord:
     #: Tensors it holds that the model does not have.
     foreign_tensors: int = 0
     foreign_values: int = 0
-    #: It climbs (`maximize=True`).
+    #: It maximises (`maximize=True`).
     maximize: bool = False
     place: Place | None = None
     #: The learning rate at every update, in order; of several groups the largest.
     rates: list[float] = field(default_factory=list)
-    #: The one it was made with, as far as a scheduler has kept it ("initial_lr").
+    #: The one it was made with, if a scheduler has kept it ("initial_lr").
     initial_lr: float | None = None
     #: Momentum, betas and the like of its first group.
     settings: dict[str, float] = field(default_factory=dict)
@@ -126,7 +125,7 @@ class OptimizerRecord:
 
 @dataclass
 class SchedulerRecord:
-    """A scheduler that was stepped, by the call of the user's (those inside of it belong to it)."""
+    """A scheduler that was stepped by the user's call (calls inside that one belong to it)."""
 
     kind: str
     optimizer: str
@@ -142,13 +141,13 @@ class GradientPath:
 
     step: int
     optimizer: str
-    #: Right after backward(), without the factor that a loss scaler has taken out since.
+    #: Right after backward(), without the factor that a loss scaler has removed since.
     after_backward: float
     at_update: float
-    #: Where they were written to between the two, and whether a loss scaler took its factor out after that.
+    #: Where they were written to between the two, and whether a loss scaler removed its factor after that.
     changed_at: Place | None = None
     unscaled_later: bool = False
-    #: What is left of them when they are cleared, where somebody wrote into them after the step, and where that was.
+    #: What is left of them when they are cleared, if they were written into after the step, and where that was.
     left: float | None = None
     changed_later_at: Place | None = None
 
@@ -164,7 +163,7 @@ class DoubleUpdate:
 
 @dataclass
 class ModeRecord:
-    """A model that is trained, and in which mode its layers ran whose behaviour depends on it.
+    """A trained model, and the mode in which its mode-dependent layers ran.
 
     Steps at which it was updated after a forward pass in training mode, and after one in eval mode only.
     """
@@ -223,18 +222,18 @@ class GraphEnd:
 
 @dataclass
 class HelpedCritic:
-    """A critic and the maker of what it judges that pull its scores the same way, and the steps at which they do."""
+    """A critic and its opponent that pull its scores the same way, and the steps at which they do."""
 
     critic: str
     maker: str
-    #: Where the critic was given what the other had made, in its own turn.
+    #: Where the critic got the opponent's samples, in its own turn.
     place: Place | None = None
     steps: list[int] = field(default_factory=list)
 
 
 @dataclass
 class DetachedSample:
-    """`Normal.sample()` of a mean that needs gradients, and the steps at which nothing but a pull to 0 reached it."""
+    """`Normal.sample()` of a mean that needs gradients, and the steps at which only a pull to 0 reached it."""
 
     place: Place | None = None
     #: The gradient that came to the mean was a multiple of the mean itself.
@@ -244,7 +243,7 @@ class DetachedSample:
 
 @dataclass
 class WiringRecord:
-    """All that concerns the wiring: what is trained, by which optimizer, and what becomes of the gradients."""
+    """Everything about the wiring: what is trained, by which optimizer, and what happens to the gradients."""
 
     parameters: dict[str, ParameterRecord] = field(default_factory=dict)
     modules: dict[str, ModuleRecord] = field(default_factory=dict)

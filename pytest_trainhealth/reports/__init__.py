@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 class FileReport(Protocol):
-    """What a module offers that a row of the settings names as its `report`."""
+    """What a module must offer if a row of the settings names it as its `report`."""
 
     def write(self, path: Path, verdicts: Sequence[dict[str, Any]], *, complete: bool, interrupted: bool) -> None:
         """All verdicts so far: before the first test, after each one, and when the run ends."""

@@ -29,7 +29,7 @@ def page(name: str) -> str:
 
 def _symptom_page(row: SymptomRow) -> str:
     """Laid out like the pages that causes and checks bring along."""
-    sections = {"Severity": row.severity, "What usually lies behind it": row.usual, "What to ask": row.ask}
+    sections = {"Severity": row.severity, "What is usually behind it": row.usual, "What to ask": row.ask}
     lines = [f"{row.name}: {row.seen}"]
     for title, text in sections.items():
         lines += ["", title, textwrap.fill(text, 110, initial_indent=_INDENT, subsequent_indent=_INDENT)]

@@ -40,7 +40,7 @@ def explanation(verdict: Verdict) -> str:
 
 
 def totals(verdicts: Iterable[Verdict]) -> str:
-    """'2 failed, 1 passed': failures first, what did not happen left out."""
+    """'2 failed, 1 passed': failures first, without outcomes that did not occur."""
     counted = Counter(verdict.outcome for verdict in verdicts)
     outcomes: tuple[Outcome, ...] = ("failed", "passed", "could not judge")
     return ", ".join(f"{counted[outcome]:,} {outcome}" for outcome in outcomes if counted[outcome]) or "no checks"

@@ -8,7 +8,7 @@ from ..records.speed import PHASES
 from ..records.verdict import Verdict
 from ..wording import short
 
-#: Columns. By judgement: with speed and label beside it a line stays below 100.
+#: Columns. By judgement: with speed and label next to it a line stays below 100.
 _WIDTH = 24
 _LETTERS = {"wait": "w", "transfer": "t", "forward": "f", "backward": "b", "optimizer": "o", "rest": "."}
 

@@ -92,7 +92,7 @@ def _shared_causes(found: Sequence[CheckedItem]) -> Iterator[str]:
 
 
 def _by_test(checked: Sequence[CheckedItem]) -> dict[str, list[CheckedItem]]:
-    """In the order in which tests were first heard of; their checks always in the same order, as under -n."""
+    """In the order in which tests first reported; their checks always in the same order, as under -n."""
     tests: dict[str, list[CheckedItem]] = {}
     for e in checked:
         tests.setdefault(e.test, []).append(e)

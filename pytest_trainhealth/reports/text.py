@@ -15,8 +15,8 @@ from ..records.verdict import Certainty, Evidence, Finding, Place, Report, Rerun
 from ..wording import names
 from .overview import check_rows, told_once, totals
 
-#: pytest's short summary and JUnit's `message` show one line; longer ones are cut where nobody chose. By judgement: 100
-#: columns less "FAILED" and its like.
+#: pytest's short summary and JUnit's `message` show one line and cut longer ones at an arbitrary place. By judgement:
+#: 100 columns less "FAILED" and its like.
 HEADLINE_COLUMNS = 90
 #: Where labels and texts begin: the longest label has 9 letters.
 _LABEL_COLUMN, _TEXT_COLUMN = 2, 12
@@ -91,7 +91,7 @@ def _chart(verdict: Verdict, verbose: bool, in_python: bool) -> Iterator[_Row]:
 
 
 def _unjudged(verdict: Verdict) -> Iterator[_Row]:
-    why = "none seen: the check could not judge, which --trainhealth-strict makes a failure"
+    why = "none seen: the check could not judge, and --trainhealth-strict makes that a failure"
     yield "symptom", [why, *verdict.notes]
     yield "more", [_Verbatim(f"pytest --trainhealth-explain {verdict.check}")]
 

@@ -68,7 +68,7 @@ def _attached(failure: _Failure, capture: StepCapture) -> Verdict:
     write(reproducer, file)
     # The step may depend on what only the user's code remembers, and a file that does not show the failure is useless.
     if capture.state is not None and not _shows(read(file), failure.program, plan):
-        why = "the step alone does not show it: something else than batch, parameters and optimizers bears on it"
+        why = "the step alone does not show it: it depends on more than batch, parameters and optimizers"
         write(replace(reproducer, state=None, why=why), file)
     return verdict
 

@@ -61,10 +61,10 @@ def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
     culprit = describe(trace.numbers.culprit)
     if same(culprit, saved.culprit):
         verdict = _with_line(old, saved.culprit, culprit)
-        note = f"replayed: {what}, as it was kept"
+        note = f"replayed: {what}, as recorded"
     else:
         verdict = _another(old, trace, saved.step)
-        note = f"replayed: {what} is not finite either, but fails elsewhere now ({_where(saved.culprit)} then)"
+        note = f"replayed: {what} is still not finite, but fails elsewhere now (before: {_where(saved.culprit)})"
     why = (saved.why,) if saved.why else ()
     return replace(verdict, notes=(*verdict.notes, note, *why), reproducer=saved.file)
 

@@ -103,7 +103,7 @@ def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
     except Exception as error:
         raise WrongSetting(f"{shown_as} cannot be read: {one_line(error)}") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise WrongSetting(f"{shown_as} is no reproducer of pytest-trainhealth")
+        raise WrongSetting(f"{shown_as} is not a reproducer of pytest-trainhealth")
     if content["version"] != _VERSION:
         raise WrongSetting(
             f"{shown_as} is of version {content['version']}, and this pytest-trainhealth reads {_VERSION}"

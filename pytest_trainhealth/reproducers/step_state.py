@@ -190,7 +190,7 @@ def _kind(tensor: Tensor) -> str:
 def _same_names(what: str, kept: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     for name in kept:
         if name not in now:
-            raise DoesNotFit(f"the training has no {what} {name} any more")
+            raise DoesNotFit(f"the training no longer has {what} {name}")
     for name in now:
         if name not in kept:
             raise DoesNotFit(f"the training had no {what} {name}, and has one now")
@@ -208,4 +208,4 @@ def _load(optimizer: torch.optim.Optimizer, label: str, kept: Mapping[str, Any])
     try:
         optimizer.load_state_dict({"state": kept["state"], "param_groups": groups})
     except Exception as error:
-        raise DoesNotFit(f"{label} does not take its state: {' '.join(str(error).split())}") from None
+        raise DoesNotFit(f"{label} does not accept its saved state: {' '.join(str(error).split())}") from None

@@ -50,7 +50,7 @@ def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp
     measured = margins(sweep)
     short = next((m for m in measured if m.beyond is not None and least is not None and m.factor < least), None)
     if short is not None and short.beyond is not None:
-        return _failed(examination, sweep, short.beyond, f"a margin of {least:g} was asked for")
+        return _failed(examination, sweep, short.beyond, f"a margin of {least:g} was requested")
     known = replace(passed, figures={**passed.figures, **_figures(measured)})
     return replace(outcome, judgement=known, notes=(*notes, "stays finite with " + ", ".join(map(str, measured))))
 
@@ -78,11 +78,9 @@ def _moved(found: Found) -> str:
 
 def _searched_in_vain(searched: Searched) -> str:
     if searched.out_of_time:
-        return (
-            f"searched only in part: the time budget was used up after {wording.plural(searched.attempts, 'attempt')}"
-        )
+        return f"searched only partly: the time budget was used up after {wording.plural(searched.attempts, 'attempt')}"
     if not searched.aimed_at:
-        return "nothing to search for: no operation of yours with a danger zone depends on inputs that may be moved"
+        return "nothing to search for: none of your operations with a danger zone depends on inputs that may be changed"
     operations = wording.plural(searched.aimed_at, "operation")
     return f"searched: {searched.attempts} attempts towards {operations} found nothing"
 
@@ -92,7 +90,7 @@ def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: s
     trace = sweep.traces[found]
     symptom = broke_down(trace)
     assert symptom is not None
-    notes = (why,) if why else ("these alone:", f"  {found.marker()}")
+    notes = (why,) if why else ("to reproduce only this:", f"  {found.marker()}")
     plan = under(examination.plan, found, max(trace.steps, 1))
     return FollowedUp(_under(symptom, found.describe()), trace, plan, notes)
 

@@ -48,12 +48,12 @@ def test_nothing_was_seen() -> None:
 
 
 def test_eval_mode_from_the_start() -> None:
-    assert said(in_modes(evaluated=[0, 1, 2])) == "3 updates followed a forward pass of Net in eval mode (none may)"
+    assert said(in_modes(evaluated=[0, 1, 2])) == "3 updates followed a forward pass of Net in eval mode (expected 0)"
 
 
 def test_eval_mode_that_nothing_takes_back() -> None:
     trace = in_modes(trained=[0, 1], evaluated=[10, 11, 12])
-    assert said(trace).endswith("in eval mode, from step 10 on (none may)")
+    assert said(trace).endswith("in eval mode, from step 10 on (expected 0)")
     assert wrong_mode(trace, before=10) is None
 
 
@@ -75,7 +75,7 @@ def test_modes_that_are_in_order(facts: dict[str, object]) -> None:
 def test_updated_twice() -> None:
     trace = Trace.of([1.0] * 4)
     trace.wiring.double_updates["head.weight"] = DoubleUpdate("head.weight", ("SGD[0]", "SGD[1]"), [0, 1])
-    assert said(trace) == "head.weight was updated twice with one gradient at 2 steps (once is meant)"
+    assert said(trace) == "head.weight was updated twice with one gradient at 2 steps (expected once)"
     trace.wiring.double_updates["head.weight"].steps = [0]
     assert silently_wrong(trace) is None
 
@@ -83,13 +83,13 @@ def test_updated_twice() -> None:
 def test_frozen_and_moving() -> None:
     trace = Trace.of([1.0] * 4)
     trace.wiring.frozen_changes["body.weight"] = FrozenChange("body.weight", "AdamW", [1, 2, 3])
-    assert said(trace) == "body.weight is frozen, but moved at 3 steps (never wanted)"
+    assert said(trace) == "body.weight is frozen, but moved at 3 steps (expected 0)"
 
 
 def test_frozen_with_statistics_that_move() -> None:
     trace = Trace.of([1.0] * 4)
     trace.wiring.frozen_changes["body.1"] = FrozenChange("body.1", "statistics", [0, 1])
-    assert said(trace) == "body.1 is frozen, but its statistics moved at 2 steps (never wanted)"
+    assert said(trace) == "body.1 is frozen, but its statistics moved at 2 steps (expected 0)"
 
 
 def test_two_tensors_where_one_was_meant() -> None:
@@ -105,7 +105,7 @@ def test_pairs_that_nobody_meant_to_tie(facts: dict[str, object]) -> None:
 def test_a_sample_that_changes() -> None:
     trace = Trace.of([1.0] * 4)
     trace.data.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5))
-    assert said(trace).endswith("its mean goes 0.5 -> -1.5 -> -3.5 (has to stay)")
+    assert said(trace).endswith("its mean goes 0.5 -> -1.5 -> -3.5 (expected no change)")
 
 
 def test_a_draw_that_only_a_penalty_reaches() -> None:
@@ -113,13 +113,13 @@ def test_a_draw_that_only_a_penalty_reaches() -> None:
     trace.wiring.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1])
     assert silently_wrong(trace) is None
     trace.wiring.detached_samples["here"].steps.append(2)
-    assert "a pull to 0" in said(trace)
+    assert "only a pull towards 0" in said(trace)
 
 
 def test_a_batch_that_is_blanked_in_the_data() -> None:
     trace = Trace.of([1.0] * 4)
     trace.data.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
-    assert said(trace).startswith("the step blanks values of batch['image'] in the data themselves: 20% and 16%")
+    assert said(trace).startswith("the step blanks values of batch['image'] in the data itself: 20% and 16%")
 
 
 def test_what_begins_later_than_a_closer_look_sees_is_passed_over() -> None:
@@ -150,11 +150,11 @@ def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
         ("w is frozen, but moved", trace.wiring.frozen_changes.clear),
         ("embed.w and head.w are not tied", trace.wiring.tied_pairs.clear),
         (
-            "sample 0 of Digits is another one each time that it is read",
+            "sample 0 of Digits changes each time it is read",
             lambda: setattr(trace.data, "sample_change", None),
         ),
         ("the step blanks values of batch['image']", lambda: setattr(trace.data, "blanked_batch", None)),
-        ("nothing but a pull to 0 reaches the mean", trace.wiring.detached_samples.clear),
+        ("only a pull towards 0 reaches the mean", trace.wiring.detached_samples.clear),
         ("gradients are clipped after SGD has stepped with them", trace.wiring.gradient_paths.clear),
         ("maker helps critic", trace.wiring.helped_critics.clear),
     ]

@@ -58,8 +58,8 @@ def test_workers_that_wait_need_no_processor_of_their_own(facts: dict[str, Any],
 @pytest.mark.parametrize(
     ("busy", "workers", "said"),
     [
-        (0.9, 2, "do the fixed part of __getitem__ once; more workers want more processors:"),
-        (0.1, 8, "do the fixed part of __getitem__ once; to keep up takes 16 workers:"),
+        (0.9, 2, "do the fixed part of __getitem__ once; more workers need more processors:"),
+        (0.1, 8, "do the fixed part of __getitem__ once; keeping up takes 16 workers:"),
     ],
 )
 def test_where_more_workers_are_no_help_none_are_advised(busy: float, workers: int, said: str) -> None:
@@ -70,7 +70,7 @@ def test_where_more_workers_are_no_help_none_are_advised(busy: float, workers: i
 
 def test_a_collate_function_cannot_be_stored_by_sample() -> None:
     advice = fix(slow(item=0.0001, collate=0.16, workers=2))
-    assert advice == Fix("do less in the collate function; more workers want more processors")
+    assert advice == Fix("do less in the collate function; more workers need more processors")
 
 
 # -- a dataset that is iterated ------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def test_a_collate_function_cannot_be_stored_by_sample() -> None:
 def test_workers_for_an_iterable_dataset_need_a_share_each() -> None:
     suspicion = slow(iterable=True)
     assert told(suspicion)[1] == "making a batch: Clips.__iter__ 160 ms for 16 samples, collate 0 ms"
-    assert suspicion.why == "Clips.__iter__ takes longer to make a batch than learning from it does"
+    assert suspicion.why == "Clips.__iter__ takes longer to make a batch than a step takes to learn from it"
     assert suspicion.places == (LINE,)
     advice = fix(suspicion)
     assert not any("num_workers=" in line for line in advice.code)
@@ -91,7 +91,7 @@ def test_workers_for_an_iterable_dataset_need_a_share_each() -> None:
 def test_an_iterable_dataset_of_which_nothing_could_be_read() -> None:
     suspicion = slow(iterable=True, item=0.0, item_place=None)
     assert len(told(suspicion)) == 1
-    assert suspicion.why == "the next batch is not there when a step is done"
+    assert suspicion.why == "the next batch is not ready when a step is done"
     assert "get_worker_info()" in fix(suspicion).code[0]
 
 
@@ -112,7 +112,7 @@ def test_the_lines_give_every_sample_once(workers: int) -> None:
 
 # -- recompilation -------------------------------------------------------------------------------------
 
-SHAPES = Fix("let it expect other shapes, or give it the same ones:", ("torch.compile(model, dynamic=True)",))
+SHAPES = Fix("let it expect changing shapes, or give it the same ones:", ("torch.compile(model, dynamic=True)",))
 KEPT_OUT = "keep what changes out of the compiled function, or in a tensor:"
 
 

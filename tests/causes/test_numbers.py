@@ -292,7 +292,7 @@ def test_a_penalty_that_drowns_the_loss() -> None:
     trace.numbers.penalties.append(Place("train.py", 9))
     trace.loss.calls.append(LossCall("mse_loss", value=1.0, weight=1.0))
     suspicion = found("too-much-regularization", trace)
-    assert "1.000 of 25.000 is left without it" in suspicion.evidence[0].text
+    assert "1.000 of 25.000 remains without it" in suspicion.evidence[0].text
     assert suspicion.cures[0].label == "without the penalty"
     trace.losses[0] = 2.0
     assert look("too-much-regularization", trace) is None

@@ -79,7 +79,7 @@ def test_waiting_says_where_a_batch_is_made() -> None:
     assert told(suspicion) == [
         "waiting 33 ms, computing 10 ms a step (20 steps)",
         "making a batch: Clips.__getitem__ 32 ms for 16 samples, collate 1 ms",
-        "there are no workers; to keep up with the steps takes 4",
+        "there are no workers; keeping up with the steps takes 4",
     ]
     assert suspicion.places == (LINE,)
     assert suspicion.fix is not None
@@ -104,14 +104,14 @@ def test_a_collate_function_is_blamed_where_it_takes_longer() -> None:
     suspicion = found("data-loading-bottleneck", made_up(wait=0.02, compute=0.01, loading=loading))
     assert suspicion.why.startswith("putting the samples of a batch together")
     assert suspicion.places == (own,)
-    assert told(suspicion)[-1] == "2 workers for that; to keep up with the steps takes 6"
+    assert told(suspicion)[-1] == "2 workers for that; keeping up with the steps takes 6"
 
 
 def test_nothing_is_blamed_that_is_fast_enough() -> None:
     """A batch takes less than a step computes, and is late all the same: prefetching, or who knows what."""
     loading = LoadingRecord("Clips", 4, 16, item=0.0001, collate=0.004, item_place=LINE, collate_place=LINE)
     suspicion = found("data-loading-bottleneck", made_up(wait=0.03, compute=0.02, loading=loading))
-    assert suspicion.why == "the next batch is not there when a step is done"
+    assert suspicion.why == "the next batch is not ready when a step is done"
 
 
 def test_moving_a_batch_is_told_from_making_it() -> None:
@@ -233,10 +233,10 @@ def test_threads_beside_other_work() -> None:
     assert look("thread-oversubscription", made_up(threads=2, cores=2, load=1.9)) is None
     assert look("thread-oversubscription", made_up(threads=1, cores=2, load=9.0)) is None
     suspicion = found("thread-oversubscription", made_up(threads=2, cores=2, load=4.2))
-    assert suspicion.statement == "torch uses 2 threads beside other work on 2 processors"
+    assert suspicion.statement == "torch uses 2 threads alongside other work on 2 processors"
     assert suspicion.fix is not None
     assert suspicion.fix.code == ("torch.set_num_threads(1)",)
-    assert told(suspicion)[1] == "load average 4.2: so many wanted a processor in the last minute"
+    assert told(suspicion)[1] == "load average 4.2: that many processes wanted a processor in the last minute"
     assert suspicion.certainty == "possible"
     assert suspicion.cures
 
@@ -272,7 +272,7 @@ def test_waiting_for_the_device() -> None:
     syncs = [SyncRecord("__float__", 1.0, "cuda", LINE), SyncRecord("item", 40.0, "cuda", Place("train.py", 40))]
     suspicion = found("device-sync", made_up(syncs=syncs))
     assert suspicion.statement == "Python waits for the cuda device 41 times in every step"
-    assert told(suspicion) == ["item() 40 x in a step", "float() 1 x in a step"]
+    assert told(suspicion) == ["item(): 40 calls in a step", "float(): 1 call in a step"]
     assert suspicion.places[-1].line == 40
     assert suspicion.certainty == "likely"
     assert not cause("device-sync").curable

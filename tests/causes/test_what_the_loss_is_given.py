@@ -93,7 +93,7 @@ def test_labels_that_begin_at_one() -> None:
     call = cross_entropy(target=TensorSummary((16,), "int64", 1, 5), invalid=3, error="IndexError", value=None)
     found = look("invalid-labels", trace(call), CRASH)
     assert found is not None
-    assert found.statement == "labels from 1 to 5, and cross_entropy takes 0 to 4"
+    assert found.statement == "labels are 1 to 5, but cross_entropy takes 0 to 4"
     assert found.fix is not None
     assert found.fix.code == ("labels = labels - 1",)
 

@@ -80,8 +80,8 @@ def test_what_could_not_be_seen_twice_is_no_failure() -> None:
     verdict = conclude(examination(made_up(*SLOW), short), "it", []).verdict
     assert verdict.outcome == "could not judge"
     assert verdict.reason == (
-        "67 % of a step is waiting for data, at most 50 % wanted (waiting 20 ms, computing 10 ms); "
-        "not seen twice: the time budget was used up at step 2"
+        "67 % of a step is waiting for data, at most 50 % allowed (waiting 20 ms, computing 10 ms); "
+        "not confirmed by a second run: the time budget was used up at step 2"
     )
 
 

@@ -52,7 +52,7 @@ def test_all_is_well() -> None:
 def test_in_no_optimizer() -> None:
     orphan = parameter("head.weight", held_by=(), moved=False)
     assert summary(trace(parameter("a.weight"), orphan)).startswith(
-        "1 trainable parameter of 2 got gradients but never moved"
+        "1 of 2 trainable parameters got gradients but never moved"
     )
 
 
@@ -62,7 +62,7 @@ def test_moved_by_hand_is_fine() -> None:
 
 def test_no_gradient_ever() -> None:
     cut = parameter("a.weight", gradients=NO_GRADIENT, moved=False)
-    assert "1 trainable parameter of 2 got no gradient in 32 steps" in summary(trace(cut, parameter("b.weight")))
+    assert "1 of 2 trainable parameters got no gradient in 32 steps" in summary(trace(cut, parameter("b.weight")))
 
 
 def test_a_gradient_that_comes_with_the_second_step_is_fine() -> None:
@@ -121,7 +121,7 @@ def test_a_faint_weight_further_on_is_fine() -> None:
 def test_stale_gradients() -> None:
     made = trace(parameter("a.weight"))
     made.wiring.stale_gradients = {"SGD": [1, 2, 3]}
-    assert summary(made).startswith("SGD stepped 3 times with gradients that still held those of the step before")
+    assert summary(made).startswith("SGD stepped 3 times with gradients that still held those of the last step")
 
 
 def test_stale_once_is_no_habit() -> None:

@@ -141,10 +141,10 @@ def test_enough_counts_from_the_end_of_the_warm_up() -> None:
 @pytest.mark.parametrize(
     ("settings", "category", "summary"),
     [
-        ({"max_data_wait": 0.05}, PERFORMANCE, "10 % of a step is waiting for data, at most 5 % wanted"),
-        ({"min_samples_per_second": 2000.0}, PERFORMANCE, "1,600 samples/s, at least 2,000 samples/s wanted"),
-        ({"max_step_ms": 9.0}, PERFORMANCE, "10 ms a step, at most 9 ms wanted"),
-        ({"max_memory_growth": 1.5}, MEMORY, "memory grows by 2 MB with every step, at most 1.5 MB wanted"),
+        ({"max_data_wait": 0.05}, PERFORMANCE, "10 % of a step is waiting for data, at most 5 % allowed"),
+        ({"min_samples_per_second": 2000.0}, PERFORMANCE, "1,600 samples/s, at least 2,000 samples/s required"),
+        ({"max_step_ms": 9.0}, PERFORMANCE, "10 ms a step, at most 9 ms allowed"),
+        ({"max_memory_growth": 1.5}, MEMORY, "memory grows by 2 MB with every step, at most 1.5 MB allowed"),
     ],
 )
 def test_a_gate_that_fails(settings: dict[str, float], category: str, summary: str) -> None:
@@ -224,7 +224,7 @@ def test_compiling_again_and_again_is_the_trainings_own_time() -> None:
         ),
         (
             {"min_samples_per_second": 10.0},
-            "min_samples_per_second=10: the batches do not tell how many samples they have",
+            "min_samples_per_second=10: the batches do not show how many samples they hold",
         ),
     ],
 )

@@ -101,7 +101,7 @@ def test_growth_alone_is_doubtful() -> None:
     assert isinstance(judgement.otherwise, Passed)
     assert (
         judgement.symptom.summary
-        == "memory grows by 2 MB with every step, at most 0.5 MB passes without max_memory_growth="
+        == "memory grows by 2 MB with every step, at most 0.5 MB is allowed without max_memory_growth="
     )
     assert judgement.otherwise.figures["memory_growth_mb"] == pytest.approx(2.0)
 

@@ -164,7 +164,7 @@ def test_a_loss_function_below_its_least_value_is_a_symptom() -> None:
     symptom = judge(trace, {})
     assert isinstance(symptom, Symptom)
     assert symptom.category == "silently-wrong"
-    assert symptom.summary == "nll_loss is -0.300 at step 1: with what it is meant for it is never below 0"
+    assert symptom.summary == "nll_loss is -0.300 at step 1: with valid inputs it is never below 0"
 
 
 def test_a_density_may_be_above_one() -> None:

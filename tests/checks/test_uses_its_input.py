@@ -65,7 +65,7 @@ def test_columns_are_listed_as_a_range():
     made = trace(inputs=[COLUMNS])
     symptom = uses_its_input.judge(made, {})
     assert isinstance(symptom, Symptom)
-    assert symptom.summary.startswith("3 columns of 8 of x have no influence")
+    assert symptom.summary.startswith("3 of 8 columns of x have no influence")
     suspicion = cause("ignores-input").look(made, symptom)
     assert suspicion is not None
     assert suspicion.statement == "columns 5 to 7 of x have no influence on the output of Table"
@@ -100,7 +100,7 @@ def test_padding_is_marked_by_lengths_or_by_the_embedding():
     lengths = PaddingRecord("Reader", "lengths", "words", 0.1, 15, 12, told_by="lengths", operation="gru", unused=True)
     symptom = uses_its_input.judge(trace(paddings=[lengths]), {})
     assert isinstance(symptom, Symptom)
-    assert symptom.summary.startswith("more padding behind words, marked by lengths,")
+    assert symptom.summary.startswith("more padding after words, marked by lengths,")
     suspicion = cause("mask-ignored").look(trace(paddings=[lengths]), symptom)
     assert suspicion is not None
     assert suspicion.why == "lengths are not used"

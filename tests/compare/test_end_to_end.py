@@ -43,9 +43,9 @@ def test_a_slower_one_fails(pytester: pytest.Pytester, project: Repository) -> N
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([
         "throughput-regression: a step takes * x the time of HEAD [[]*, *]",
-        "  symptom * x the time of HEAD *at most 1.50 x wanted*",
+        "  symptom * x the time of HEAD *at most 1.50 x allowed*",
         "*compared with uncommitted changes in * files*",
-        "  cause     likely: what was changed since costs time in every step",
+        "  cause     likely: what changed since then costs time in every step",
         "*operators that grew, own time in a step: aten::mm * -> * ms*",
         "  more      pytest --trainhealth-explain throughput-regression",
     ])  # fmt: skip

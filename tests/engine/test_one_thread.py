@@ -57,7 +57,7 @@ def test_threads_that_wait_for_one_another_hide_no_slow_loader() -> None:
     assert [(f.cause, f.certainty) for f in verdict.findings] == [("data-loading-bottleneck", "confirmed")]
     assert verdict.symptom is not None
     assert verdict.symptom.summary == (
-        "98 % of a step is waiting for data, at most 50 % wanted (waiting 20 ms, computing 0.5 ms), with one thread"
+        "98 % of a step is waiting for data, at most 50 % allowed (waiting 20 ms, computing 0.5 ms), with one thread"
     )
     assert verdict.notes[0] == "2 threads hide it: with them a step computes for 40 ms, with one for 0.5 ms"
 

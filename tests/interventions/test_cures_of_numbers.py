@@ -214,7 +214,7 @@ def test_rectifiers_behind_all_layers_but_the_last() -> None:
     bias = layer.bias.detach().clone()
     cured(
         training_of(model, (inputs, torch.randn(64, 1))),
-        Cure("rectified_layers", "a rectifier behind each hidden layer", {"layers": 3}),
+        Cure("rectified_layers", "a rectifier after each hidden layer", {"layers": 3}),
         steps=1,
     )
     assert torch.allclose(given["1"], F.leaky_relu(F.linear(inputs, start, bias), 0.1))

@@ -17,10 +17,10 @@ def test_one_line_for_each_training() -> None:
 
 def test_what_one_run_of_two_showed_is_told() -> None:
     """Else a test passes beside a bar that shows what it is to fail for."""
-    notes = ("in one run of two: 66 % of a step is waiting for data",)
+    notes = ("in one of two runs: 66 % of a step is waiting for data",)
     verdict = Verdict("keeps_throughput", "test_it", "passed", figures=KNOWN, notes=notes)
     assert list(speed_lines([("test_it", verdict)]))[1:] == [
-        "          in one run of two: 66 % of a step is waiting for data"
+        "          in one of two runs: 66 % of a step is waiting for data"
     ]
 
 

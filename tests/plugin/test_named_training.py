@@ -89,7 +89,7 @@ def test_collect_only(models: Project) -> None:
 def test_throughput_needs_a_test_function(models: Project) -> None:
     result = models.runpytest("--trainhealth-training", SPEC, "--trainhealth-checks=keeps_throughput", "-rs")
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED *keeps_throughput could not judge: *only a test function can ask for"])
+    result.stdout.fnmatch_lines(["SKIPPED *keeps_throughput could not judge: *only a test function can request"])
 
 
 def test_an_attribute_of_a_class(models: Project) -> None:

@@ -119,7 +119,7 @@ def test_written_by_one_process_and_replayed_by_another(project: pytest.Pytester
     )
     replayed = project.runpytest_subprocess("--trainhealth-replay", KEPT)
     replayed.assert_outcomes(failed=1)
-    replayed.stdout.fnmatch_lines(["            replayed: step 3, as it was kept"])
+    replayed.stdout.fnmatch_lines(["            replayed: step 3, as recorded"])
     assert chart(replayed.outlines) == chart(written.outlines)
 
 
@@ -167,7 +167,7 @@ def test_lines_that_moved(project: pytest.Pytester) -> None:
     change(project, "def brightness", "# a comment\n# and another\ndef brightness")
     result = project.runpytest("--trainhealth-replay", KEPT)
     result.stdout.fnmatch_lines(
-        ["*replayed: step 3, as it was kept", "*train.py:10   return torch.log(images.sum(1, keepdim=True))"]
+        ["*replayed: step 3, as recorded", "*train.py:10   return torch.log(images.sum(1, keepdim=True))"]
     )
 
 
@@ -186,7 +186,7 @@ def test_another_operation_fails_now(project: pytest.Pytester) -> None:
     [
         ("rand(8, 4, generator=generator)", "rand(8, 4, generator=generator).double()", "batch[[]0] was float32 and *"),
         ("width=16", "width=24", "parameter 0.weight was (16, 4) float32 and is (24, 4) float32 now"),
-        (", nn.BatchNorm1d(width)", "", "the training has no parameter 1.weight any more"),
+        (", nn.BatchNorm1d(width)", "", "the training no longer has parameter 1.weight"),
         ("nn.Tanh()", "nn.PReLU()", "the training had no parameter 2.weight, and has one now"),
         ("nn.Tanh()", "nn.BatchNorm1d(width, affine=False)", "the training had no buffer 2.running_mean, *"),
         (
@@ -223,9 +223,9 @@ def test_a_test_that_is_gone(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     write_test(project, "return train.training()", "gradients_flow")
     said = f"ERROR: --trainhealth-replay: {KEPT} is from {NODE_ID}, "
-    assert usage_error(project, "--trainhealth-replay", KEPT) == f"{said}which is not there any more"
+    assert usage_error(project, "--trainhealth-replay", KEPT) == f"{said}which no longer exists"
     (project.path / "test_it.py").unlink()
-    assert usage_error(project, "--trainhealth-replay", KEPT) == f"{said}and there is no test_it.py any more"
+    assert usage_error(project, "--trainhealth-replay", KEPT) == f"{said}and test_it.py no longer exists"
 
 
 def test_a_test_file_that_cannot_be_imported_says_so_itself(project: pytest.Pytester) -> None:
@@ -246,7 +246,7 @@ def test_files_that_are_none(project: pytest.Pytester) -> None:
     assert usage_error(project, "--trainhealth-replay=text.pt").startswith(f"{said}text.pt cannot be read: ")
     assert (
         usage_error(project, "--trainhealth-replay=model.pt")
-        == f"{said}model.pt is no reproducer of pytest-trainhealth"
+        == f"{said}model.pt is not a reproducer of pytest-trainhealth"
     )
 
 
@@ -257,7 +257,7 @@ def test_a_watched_test_is_run_as_a_whole(project: pytest.Pytester) -> None:
     replayed = project.runpytest("--trainhealth-replay", KEPT)
     replayed.assert_outcomes(failed=1)
     replayed.stdout.fnmatch_lines(
-        ["*replayed: the run up to step 3, as it was kept", "*a test that trains by itself is run as a whole"]
+        ["*replayed: the run up to step 3, as recorded", "*a test that trains by itself is run as a whole"]
     )
     change(project, "torch.log(images", "torch.log1p(images")
     mended = project.runpytest("--trainhealth-replay", KEPT)
@@ -285,7 +285,7 @@ def test_the_fixture(project: pytest.Pytester) -> None:
     written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay {KEPT}"])
     replayed = project.runpytest("--trainhealth-replay", KEPT)
     replayed.assert_outcomes(failed=1)
-    replayed.stdout.fnmatch_lines(["*replayed: step 3, as it was kept"])
+    replayed.stdout.fnmatch_lines(["*replayed: step 3, as recorded"])
 
 
 def test_a_factory_on_the_command_line(project: pytest.Pytester) -> None:
@@ -294,14 +294,14 @@ def test_a_factory_on_the_command_line(project: pytest.Pytester) -> None:
     project.runpytest(*options).stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay {kept}"])
     replayed = project.runpytest("--trainhealth-replay", kept)
     replayed.assert_outcomes(failed=1)
-    replayed.stdout.fnmatch_lines(["*replayed: step 3, as it was kept"])
+    replayed.stdout.fnmatch_lines(["*replayed: step 3, as recorded"])
 
 
 def test_written_by_a_worker(project: pytest.Pytester) -> None:
     assert verdict(project, "--trainhealth", "-n2")["reproducer"] == KEPT
     result = project.runpytest("--trainhealth-replay", KEPT, "-n2")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*replayed: step 3, as it was kept", "*train.py:8   return torch.log(*"])
+    result.stdout.fnmatch_lines(["*replayed: step 3, as recorded", "*train.py:8   return torch.log(*"])
 
 
 def test_the_battery_another_seed_and_options_of_the_ini_file(project: pytest.Pytester) -> None:
@@ -311,7 +311,7 @@ def test_the_battery_another_seed_and_options_of_the_ini_file(project: pytest.Py
     written.assert_outcomes(failed=1, passed=1)
     result = project.runpytest("--trainhealth-replay", KEPT)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*seed 5 *", "*replayed: step 3, as it was kept"])
+    result.stdout.fnmatch_lines(["*seed 5 *", "*replayed: step 3, as recorded"])
 
 
 def test_from_another_folder(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +324,7 @@ def test_from_another_folder(project: pytest.Pytester, monkeypatch: pytest.Monke
     monkeypatch.chdir(inner)
     result = project.runpytest("--trainhealth-replay", f"../{kept}")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*replayed: step 3, as it was kept", "*train.py:8   return torch.log(*"])
+    result.stdout.fnmatch_lines(["*replayed: step 3, as recorded", "*train.py:8   return torch.log(*"])
 
 
 @pytest.mark.parametrize("factory", ["train.training", "lambda: train.training()"])
@@ -341,11 +341,11 @@ def test_what_was_diagnosed_outside_of_pytest(project: pytest.Pytester, factory:
     if factory == "train.training":
         result = project.runpytest("--trainhealth-replay=kept/mine-trains_without_nan.pt")
         result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(["*replayed: step 3, as it was kept"])
+        result.stdout.fnmatch_lines(["*replayed: step 3, as recorded"])
     else:
         said = usage_error(project, "--trainhealth-replay=kept/mine-trains_without_nan.pt")
         assert said.endswith(
-            "is from no test. In Python: pytest_trainhealth.replay('kept/mine-trains_without_nan.pt', factory)"
+            "is not from a test. In Python: pytest_trainhealth.replay('kept/mine-trains_without_nan.pt', factory)"
         )
 
 
@@ -360,4 +360,4 @@ def test_other_options_beside_it(project: pytest.Pytester) -> None:
 def test_gone_and_workers_asked_for(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     write_test(project, "return train.training()", "gradients_flow")
-    assert usage_error(project, "--trainhealth-replay", KEPT, "-n2").endswith("which is not there any more")
+    assert usage_error(project, "--trainhealth-replay", KEPT, "-n2").endswith("which no longer exists")

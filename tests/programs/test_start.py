@@ -41,7 +41,7 @@ def test_a_factory_that_never_gives_the_same_twice() -> None:
     verdict = overfit(factory)
     assert verdict.failed
     assert verdict.findings[0].cause == "lr-too-low"
-    assert "the factory gives another start each time: re-runs used a snapshot" in verdict.notes
+    assert "the factory starts differently each time: re-runs used a snapshot" in verdict.notes
 
 
 def test_a_step_that_reads_from_a_generator_is_not_run_again() -> None:

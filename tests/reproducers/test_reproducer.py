@@ -217,7 +217,7 @@ def test_each_part_of_the_state_is_put_back(tmp_path: Path, what: str) -> None:
     assert kept["step"] == 3
     assert kept["culprit"]["operation"] == "log"
     assert kept["state"] is not None
-    assert "replayed: step 3, as it was kept" in replay(written.reproducer, factory).notes
+    assert "replayed: step 3, as recorded" in replay(written.reproducer, factory).notes
 
 
 @dataclass
@@ -263,7 +263,7 @@ def test_a_step_that_counts_is_replayed_from_the_start(tmp_path: Path) -> None:
     assert kept["why"].startswith("the step alone does not show it")
     again = replay(written.reproducer, factory)
     assert again.findings == written.findings
-    assert f"replayed: the run up to step {kept['step']}, as it was kept" in again.notes
+    assert f"replayed: the run up to step {kept['step']}, as recorded" in again.notes
 
 
 def test_the_conditions_of_the_run_are_kept(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_the_margin_is_measured_and_asserted() -> None:
     assert narrow.figures["margin_inputs"] < wide.figures["margin_inputs"]
     verdict = judged(training(after=torch.exp), min_margin=1000.0)
     assert verdict.failed
-    assert "a margin of 1000 was asked for" in verdict.notes
+    assert "a margin of 1000 was requested" in verdict.notes
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ class Probes(CallSignal):
         base = repeater.run()
         again = repeater.run()
         if not base or any(name not in again or not _equal(t, again[name]) for name, t in base.items()):
-            raise NotRepeatable("its outputs are not the same the second time" if base else "it returns no tensor")
+            raise NotRepeatable("its outputs differ the second time" if base else "it returns no tensor")
         record.calls += 1
         samples = samples_in(repeater, base)
         if samples:

@@ -214,7 +214,7 @@ def _located(repeater: Repeater, changes: Values, found: MixingRecord, run: Run)
     except NotRepeatable:
         return found, ""
     if [s.name for s in before] != [s.name for s in after]:
-        return None, "the call takes another way for other inputs"
+        return None, "the call takes another path for other inputs"
     for one, other in zip(before, after, strict=True):
         square = "attention" not in one.name and any(_square(t, found.samples) for t in one.results)
         if one.name in _ROUTING or square:
@@ -228,7 +228,7 @@ def _located(repeater: Repeater, changes: Values, found: MixingRecord, run: Run)
             found.module_class = _class_of(one.module, run)
             return found, ""
         if any(_one_sequence(a, b, found.samples) for a, b in zip(one.results, other.results, strict=False)):
-            return None, "the batch is made one sequence"
+            return None, "the batch is turned into one sequence"
     return found, ""
 
 

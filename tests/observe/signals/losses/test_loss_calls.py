@@ -112,7 +112,7 @@ def test_training_goes_on_as_without_being_watched() -> None:
 
 
 def test_a_sign_turned_is_told_turned() -> None:
-    turned = Cure("scale_gradients", "sign turned", {"factor": -1.0, "tells": True})
+    turned = Cure("scale_gradients", "sign flipped", {"factor": -1.0, "tells": True})
     cured = record(net(3), lambda o, y: -F.cross_entropy(o, y), LABELS, turned)
     right = record(net(3), F.cross_entropy, LABELS)
     assert cured.losses == pytest.approx(right.losses)
