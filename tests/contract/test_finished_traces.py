@@ -18,10 +18,14 @@ import pytest_trainhealth
 from pytest_trainhealth.records import trace as trace_module
 from pytest_trainhealth.records.trace import Trace
 
-PACKAGE = Path(pytest_trainhealth.__file__).parent #: These record, or are at work while a run is recorded (the last
-takes a step of its own again and again); the first two #: know no trace. RECORDING = [ PACKAGE / name for name in
-("tensors", "state", "observe", "interventions", "programs", "stress/search/trial_step.py") ] FILES = [file for file in
-sorted(PACKAGE.rglob("*.py")) if not any(map(file.is_relative_to, RECORDING))]
+PACKAGE = Path(pytest_trainhealth.__file__).parent
+#: The first two know no trace; the others record, or are at work while a run is recorded (the last takes one step again
+#: and again).
+RECORDING = [
+    PACKAGE / name
+    for name in ("tensors", "state", "observe", "interventions", "programs", "stress/search/trial_step.py")
+]
+FILES = [file for file in sorted(PACKAGE.rglob("*.py")) if not any(map(file.is_relative_to, RECORDING))]
 
 
 def parts_of_a_trace() -> set[str]:
