@@ -63,7 +63,8 @@ def costs(period: int, step: float, dear: int = 0) -> list[float]:
 def test_the_same_code(period: int, before: int, step: float) -> None:
     """With the far side at another step before, and numbers of threads that are tried first."""
     current, other = Periodic(costs(period, step)), Periodic(costs(period, step), before)
-    pairs, _ = compare._timed(current, other, 2, 0.1, math.inf)  # type: ignore[arg-type]
+    terms = compare.Terms("main", 0.1, math.inf, "keeps_throughput", seed=0, threads=2, device=None, promised=45)
+    pairs, _ = compare._timed(current, other, terms)  # type: ignore[arg-type]
     found = pairs.found()
     assert (found.ratio, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))
     assert current.timed == other.timed
