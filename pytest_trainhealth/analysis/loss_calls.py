@@ -62,7 +62,7 @@ def oddities(trace: Trace) -> str:
         return "it gets lower as the KL divergence grows"
     if punished(trace) is not None:
         return "it gets lower as rewarded actions become less likely"
-    if runs_away(trace):
+    if unbounded(trace):
         return "it falls without bound"
     for call in trace.loss.calls:
         if broadcasts(call):
@@ -165,7 +165,7 @@ def punished(trace: Trace) -> LossCall | None:
     return calls[0] if calls and all(c.weight is not None and c.weight > 0 for c in calls) else None
 
 
-def runs_away(trace: Trace) -> bool:
+def unbounded(trace: Trace) -> bool:
     """Far below 0, and faster and faster. A density that becomes sharp falls too, but by a logarithm, so slower and
     slower; and a check stops long before, at a tenth of the first loss.
     """

@@ -51,9 +51,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if record.operation:
         evidence.append(Evidence(f"it first shows after {record.operation}()", place=record.place))
     if record.unused:
-        changed = "inverted" if record.told_by == "mask" else "changed"
+        changed = "inverted" if record.known_from == "mask" else "changed"
         evidence.append(Evidence(f"with {record.mask} {changed}, no output changes: not used at all"))
-    spite = "" if record.told_by == "padding_idx" else f", despite {record.mask}"
+    spite = "" if record.known_from == "padding_idx" else f", despite {record.mask}"
     return Suspicion(
         statement=f"padding of {record.padded} changes the output{spite}",
         evidence=tuple(evidence),
@@ -65,7 +65,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _seen(record: PaddingRecord) -> str:
-    marked = {"mask": "masked", "lengths": f"after the end given by {record.mask}"}.get(record.told_by, "padding_idx")
+    marked = {"mask": "masked", "lengths": f"after the end given by {record.mask}"}.get(
+        record.known_from, "padding_idx"
+    )
     if record.longer:
         how = f"padding them to {2 * record.length} positions instead of {record.length}, all {marked}, changes"
     else:
@@ -78,7 +80,7 @@ def _seen(record: PaddingRecord) -> str:
 
 def _why(record: PaddingRecord) -> str:
     if record.unused:
-        return f"{record.mask} {'are' if record.told_by == 'lengths' else 'is'} not used"
+        return f"{record.mask} {'are' if record.known_from == 'lengths' else 'is'} not used"
     return f"{record.operation or 'something'}{'()' if record.operation else ''} includes padding"
 
 
@@ -88,7 +90,7 @@ def _fix(record: PaddingRecord) -> Fix:
             f"pack what {record.operation}() reads, or take the state at the last real position",
             (f"pack_padded_sequence(embedded, {_lengths(record)}, batch_first=True, enforce_sorted=False)",),
         )
-    if record.told_by == "padding_idx" or ("attention" in record.operation and record.told_by == "lengths"):
+    if record.known_from == "padding_idx" or ("attention" in record.operation and record.known_from == "lengths"):
         mask = f"src_key_padding_mask={_nothing(record)}"
         scores = f"scores.masked_fill({_nothing(record)}[:, None], -torch.inf)"
         return Fix(
@@ -102,10 +104,10 @@ def _fix(record: PaddingRecord) -> Fix:
 
 
 def _lengths(record: PaddingRecord) -> str:
-    return record.mask if record.told_by == "lengths" else f"{record.mask}.sum(1)"
+    return record.mask if record.known_from == "lengths" else f"{record.mask}.sum(1)"
 
 
 def _nothing(record: PaddingRecord) -> str:
-    if record.told_by == "lengths":
+    if record.known_from == "lengths":
         return f"(torch.arange({record.padded}.shape[1]) >= {record.mask}[:, None])"
     return f"({record.padded} == padding_idx)"

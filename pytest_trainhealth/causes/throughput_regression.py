@@ -66,10 +66,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _waiting(comparison: Comparison) -> tuple[Evidence, ...]:
-    grew = comparison.wait_here - comparison.wait_there
+    grew = comparison.wait_current - comparison.wait_other
     if grew <= _WAITS_LONGER * comparison.other:
         return ()
-    other, current = (wording.short(1e3 * seconds) for seconds in (comparison.wait_there, comparison.wait_here))
+    other, current = (wording.short(1e3 * seconds) for seconds in (comparison.wait_other, comparison.wait_current))
     return (Evidence(f"waiting for data {other} -> {current} ms a step", grew),)
 
 

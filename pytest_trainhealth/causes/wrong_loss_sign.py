@@ -54,7 +54,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     call = loss_calls.punished(trace)
     if call is not None:
         return _punished(trace, call)
-    if loss_calls.runs_away(trace):
+    if loss_calls.unbounded(trace):
         return _without_bound(trace)
     call = loss_calls.climbed(trace)
     if call is None:

@@ -179,7 +179,7 @@ def _by_what_the_losses_are_given(
     several = loss_symptoms.any_number_of_labels(trace)
     if several is not None:
         return several
-    if trace.applied.to_the_loss and loss_calls.runs_away(trace):
+    if trace.applied.to_the_loss and loss_calls.unbounded(trace):
         return _symptom(trace, first, last, ratio)  # without bound in either direction: no sign is the right one
     if wiring.adversarial(trace):
         given = loss_symptoms.given_to_adversaries(trace)

@@ -113,7 +113,7 @@ def _ignored_in_part(record: InputRecord) -> Symptom:
 
 def _padded(record: PaddingRecord) -> Symptom:
     other = f"more padding after {record.padded}" if record.longer else f"other padding after {record.padded}"
-    text = "masked by" if record.told_by == "mask" else "marked by"
+    text = "masked by" if record.known_from == "mask" else "marked by"
     sentence = (
         f"{other}, {text} {record.mask}, changes outputs at real positions by "
         f"{wording.share(record.share)} of what another sample would (expected 0)"

@@ -44,5 +44,5 @@ class Comparison:
     #: The operators that take longer here, those that grew most first.
     grown: tuple[OperatorTime, ...] = ()
     #: Seconds of a step that were spent waiting for data.
-    wait_here: float = 0.0
-    wait_there: float = 0.0
+    wait_current: float = 0.0
+    wait_other: float = 0.0

@@ -60,7 +60,7 @@ class PaddingRecord:
     length: int
     made_by: str = "user"
     #: What says where the padding is: "mask", "lengths", or the "padding_idx" of an embedding.
-    told_by: str = "mask"
+    known_from: str = "mask"
     #: False: the model takes this length only, so padding was embedded like another token instead.
     longer: bool = True
     #: The mask has no influence on anything at all.

@@ -46,7 +46,7 @@ def totals(verdicts: Iterable[Verdict]) -> str:
     return ", ".join(f"{counted[outcome]:,} {outcome}" for outcome in outcomes if counted[outcome]) or "no checks"
 
 
-def told_once(verdicts: Iterable[Verdict]) -> list[Verdict]:
+def stated_once(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Failed verdicts, the surest for each cause: one cause is one fix, however many checks noticed it."""
     surest: dict[str, Verdict] = {}
     for verdict in verdicts:

@@ -10,7 +10,7 @@ import pytest
 from ..records.verdict import Verdict
 from ..settings import CHECKS
 from ..wording import plural
-from .overview import check_rows, main_cause, seconds, told_once, totals
+from .overview import check_rows, main_cause, seconds, stated_once, totals
 from .speed_bar import speed_lines
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iter
 def _shared_causes(found: Sequence[CheckedItem]) -> Iterator[str]:
     """One cause, one fix, however many checks noticed it."""
     failed = [(e, Verdict.from_json(e.verdict)) for e in found if e.verdict["outcome"] == "failed"]
-    for words in told_once([verdict for _, verdict in failed]):
+    for words in stated_once([verdict for _, verdict in failed]):
         cause = main_cause(words)
         same = [(e, verdict) for e, verdict in failed if main_cause(verdict) == cause]
         if cause is not None and len(same) > 1:

@@ -13,7 +13,7 @@ from shlex import quote
 
 from ..records.verdict import Certainty, Evidence, Finding, Place, Report, Rerun, Verdict
 from ..wording import names
-from .overview import check_rows, told_once, totals
+from .overview import check_rows, stated_once, totals
 
 #: pytest's short summary and JUnit's `message` show one line and cut longer ones at an arbitrary place. By judgement:
 #: 100 columns less "FAILED" and its like.
@@ -51,7 +51,7 @@ def report_text(report: Report) -> str:
     """What a notebook shows: how every check went, then one chart for every cause."""
     lines = [f"{report.training}: {totals(report.verdicts)}", ""]
     lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
-    for verdict in told_once(report.verdicts):
+    for verdict in stated_once(report.verdicts):
         lines += ["", verdict_text(verdict, in_python=True)]
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.analysis.loss_calls import runs_away
+from pytest_trainhealth.analysis.loss_calls import unbounded
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.wiring import OptimizerRecord
 
@@ -20,16 +20,16 @@ def traced(losses: list[float]) -> Trace:
 
 
 def test_faster_and_faster_below_zero() -> None:
-    assert runs_away(traced([-1.4 - 0.01 * step**3 for step in range(100)]))
+    assert unbounded(traced([-1.4 - 0.01 * step**3 for step in range(100)]))
 
 
 def test_a_likelihood_falls_by_a_logarithm() -> None:
-    assert not runs_away(traced([1.4 - 40 * log(1 + step) for step in range(200)]))
-    assert not runs_away(traced([300.0 - 3 * step for step in range(100)]))
+    assert not unbounded(traced([1.4 - 40 * log(1 + step) for step in range(200)]))
+    assert not unbounded(traced([300.0 - 3 * step for step in range(100)]))
 
 
 def test_a_straight_line_proves_nothing() -> None:
-    assert not runs_away(traced([-5.0 * step for step in range(200)]))
+    assert not unbounded(traced([-5.0 * step for step in range(200)]))
 
 
 class Gaussian(nn.Module):

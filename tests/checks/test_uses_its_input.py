@@ -97,7 +97,9 @@ def test_a_dead_layer_is_the_reason_and_not_the_input():
 
 
 def test_padding_is_marked_by_lengths_or_by_the_embedding():
-    lengths = PaddingRecord("Reader", "lengths", "words", 0.1, 15, 12, told_by="lengths", operation="gru", unused=True)
+    lengths = PaddingRecord(
+        "Reader", "lengths", "words", 0.1, 15, 12, known_from="lengths", operation="gru", unused=True
+    )
     symptom = uses_its_input.judge(trace(paddings=[lengths]), {})
     assert isinstance(symptom, Symptom)
     assert symptom.summary.startswith("more padding after words, marked by lengths,")
@@ -106,7 +108,7 @@ def test_padding_is_marked_by_lengths_or_by_the_embedding():
     assert suspicion.why == "lengths are not used"
     assert "pack_padded_sequence(embedded, lengths" in suspicion.fix.code[0]
 
-    token = PaddingRecord("Encoder", "padding_idx", "tokens", 0.1, 15, 12, told_by="padding_idx", longer=False)
+    token = PaddingRecord("Encoder", "padding_idx", "tokens", 0.1, 15, 12, known_from="padding_idx", longer=False)
     token.operation = "multi_head_attention_forward"
     suspicion = cause("mask-ignored").look(trace(paddings=[token]), symptom)
     assert suspicion is not None

@@ -124,7 +124,7 @@ def test_the_cause() -> None:
         "12.1 ms a step, 10 ms at origin/main (40 pairs of rounds of 7 steps)",
         "99 % confidence interval 1.17 to 1.25 times the time",
     ]
-    trace.comparison = replace(SLOWER, wait_here=0.0053, wait_there=0.0021)
+    trace.comparison = replace(SLOWER, wait_current=0.0053, wait_other=0.0021)
     suspicion = cause("throughput-regression").look(trace, symptom)
     assert suspicion is not None
     assert suspicion.evidence[0].text == "waiting for data 2.1 -> 5.3 ms a step"

@@ -157,7 +157,7 @@ def test_diagnose_fails_where_a_method_would(pytester: pytest.Pytester) -> None:
             optimizer = torch.optim.SGD(model.parameters(), 0.1)
             getattr(trainhealth, way)(Training(model, optimizer, lambda m, b: m(b).square().mean(), torch.randn(8, 4)))
     """)
-    result = pytester.runpytest("--trainhealth", "--trainhealth-device=abacus", "-p", "no:randomly")
+    result = pytester.runpytest_subprocess("--trainhealth", "--trainhealth-device=abacus")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*there is no 'abacus' on this machine. Here: cpu*"])
 

@@ -31,7 +31,7 @@ class Signal(Listener):
     NAME: ClassVar[str]
     COST: ClassVar[Cost]
     #: Whether it receives events after all other signals of a run, whatever their order in the request.
-    TOLD_LAST: ClassVar[bool] = False
+    LAST: ClassVar[bool] = False
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -22,7 +22,7 @@ ALWAYS = ("optimizers", "backwards")
 def make_signals(run: Run, names: Iterable[str]) -> list[Signal]:
     """In the order in which they are requested, except that those with `TOLD_LAST` come last."""
     kinds = [signal(name) for name in dict.fromkeys((*ALWAYS, *names))]
-    return [kind(run) for kind in sorted(kinds, key=lambda kind: kind.TOLD_LAST)]
+    return [kind(run) for kind in sorted(kinds, key=lambda kind: kind.LAST)]
 
 
 def signal(name: str) -> type[Signal]:
@@ -36,7 +36,7 @@ def signal(name: str) -> type[Signal]:
 def all_signals() -> dict[str, type[Signal]]:
     """All signals, in the order in which a closer look installs them. This imports every one of them."""
     found = [each for each in map(_signal_of, _homes().values()) if each is not None]
-    return {each.NAME: each for each in sorted(found, key=lambda each: each.TOLD_LAST)}
+    return {each.NAME: each for each in sorted(found, key=lambda each: each.LAST)}
 
 
 def close_signals() -> tuple[str, ...]:

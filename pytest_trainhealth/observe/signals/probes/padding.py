@@ -44,7 +44,7 @@ class _Padded:
     leaf: Leaf
     #: (samples, positions)
     real: Tensor
-    told_by: Leaf | None = None
+    known_from: Leaf | None = None
     embedding: nn.Embedding | None = None
 
     @property
@@ -87,7 +87,7 @@ def padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tuple[Padd
         first = _first_to_change(repeater, before, padded, probe, run)
         if first is not None and "conv" in first.name:
             continue  # convolutions reach beyond the end of a sequence, as expected
-        if padded.told_by is None and not _is_attention(first, before, padded.length):
+        if padded.known_from is None and not _is_attention(first, before, padded.length):
             continue  # without a mask, reading zeros as padding may be intended; attending to them is not
         worst = _record(repeater, base, padded, probe, share)
         worst.operation = first.name if first is not None else ""
@@ -96,14 +96,14 @@ def padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tuple[Padd
 
 
 def _record(repeater: Repeater, base: dict[str, Tensor], padded: _Padded, probe: _Probe, share: float) -> PaddingRecord:
-    call, told_by = repeater.call, padded.told_by
-    name = "padding_idx" if told_by is None else told_by.name
+    call, known_from = repeater.call, padded.known_from
+    name = "padding_idx" if known_from is None else known_from.name
     record = PaddingRecord(
         call.kind, name, padded.leaf.name, share, int((~padded.real).any(1).sum()), padded.length, call.made_by
     )
     record.longer = probe.longer
-    record.told_by = "padding_idx" if told_by is None else "lengths" if told_by.tensor.ndim == 1 else "mask"
-    record.unused = told_by is not None and _is_unused(repeater, base, told_by)
+    record.known_from = "padding_idx" if known_from is None else "lengths" if known_from.tensor.ndim == 1 else "mask"
+    record.unused = known_from is not None and _is_unused(repeater, base, known_from)
     return record
 
 
@@ -245,14 +245,14 @@ def _is_of_sequences(output: Tensor, length: int) -> bool:
     return output.ndim <= 2 and (width < length - 1 or (width > length + 1 and width % length != 0))
 
 
-def _is_unused(repeater: Repeater, base: dict[str, Tensor], told_by: Leaf) -> bool:
-    given = told_by.tensor
+def _is_unused(repeater: Repeater, base: dict[str, Tensor], known_from: Leaf) -> bool:
+    given = known_from.tensor
     if given.ndim == 1:
         other = torch.where(given > 1, given - 1, given)
     else:
         other = ~given if given.dtype == torch.bool else 1 - given
     try:
-        after = repeater.run({told_by.name: other})
+        after = repeater.run({known_from.name: other})
     except NotRepeatable:
         return False
     return all(torch.equal(t, after[name]) for name, t in base.items() if name in after)

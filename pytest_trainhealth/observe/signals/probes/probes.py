@@ -50,7 +50,7 @@ class _Made:
 
 class Probes(CallSignal):
     NAME, COST = "probes", Cost.CLOSE
-    TOLD_LAST = True  # it calls the models again, once all other signals have stopped listening
+    LAST = True  # it calls the models again, once all other signals have stopped listening
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)

@@ -236,7 +236,7 @@ def attended(self: Reader, tokens: Tensor, masked: bool) -> Tensor:
 
 def test_lengths_tell_where_the_padding_is():
     (found,) = probe(train(Reader(last_state), *sentences())).paddings
-    assert (found.told_by, found.mask, found.operation, found.unused) == ("lengths", "lengths", "gru", True)
+    assert (found.known_from, found.mask, found.operation, found.unused) == ("lengths", "lengths", "gru", True)
     judged = probe(train(Reader(packed_state), *sentences()))
     assert judged.paddings == []
     assert judged.judged["padding"] == 1
@@ -244,7 +244,7 @@ def test_lengths_tell_where_the_padding_is():
 
 def test_attention_to_padding_is_found_without_a_mask_and_at_one_length_only():
     (found,) = probe(train(Reader(lambda self, t, _: attended(self, t, False)), sentences()[0])).paddings
-    assert (found.told_by, found.longer, found.operation) == ("padding_idx", False, "multi_head_attention_forward")
+    assert (found.known_from, found.longer, found.operation) == ("padding_idx", False, "multi_head_attention_forward")
     judged = probe(train(Reader(lambda self, t, _: attended(self, t, True)), sentences()[0]))
     assert judged.paddings == []
     assert judged.judged["padding"] == 1
