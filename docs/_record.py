@@ -69,10 +69,10 @@ def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | N
 
 def failure(report) -> str:
     """The chart that a reader sees first, that of the surest verdict."""
-    from pytest_trainhealth.reports.overview import told_once
+    from pytest_trainhealth.reports.overview import stated_once
     from pytest_trainhealth.reports.text import verdict_text
 
-    return verdict_text(told_once(report.verdicts)[0], width=88) + "\n"
+    return verdict_text(stated_once(report.verdicts)[0], width=88) + "\n"
 
 
 def example(report) -> dict:

@@ -20,7 +20,7 @@ ALWAYS = ("optimizers", "backwards")
 
 
 def make_signals(run: Run, names: Iterable[str]) -> list[Signal]:
-    """In the order in which they are requested, except that those with `TOLD_LAST` come last."""
+    """In the order in which they are requested, except that those with `LAST` come last."""
     kinds = [signal(name) for name in dict.fromkeys((*ALWAYS, *names))]
     return [kind(run) for kind in sorted(kinds, key=lambda kind: kind.LAST)]
 
