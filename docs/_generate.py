@@ -3,7 +3,8 @@
 A check or a cause that is added shows up here by itself: its docstring is its page. What the code cannot say of a
 record's fields is in `FIELDS`, and a field without its words stops the build.
 
-`python docs/_generate.py --readme` writes the tables of checks and causes in README.md anew; a test says when to.
+`python docs/_generate.py --readme` rewrites the tables of checks and causes in README.md; a test fails when that is
+needed.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
 FIELDS = {
     "Report": {
         "training": "the name of what was examined",
-        "verdicts": "one of each check that was run, in order",
+        "verdicts": "one for each check that was run, in order",
         "healthy": "no check failed, and at least one could judge",
-        "findings": "of all verdicts, surest first; a cause that several checks met is told once",
+        "findings": "of all verdicts, surest first; a cause that several checks found is listed once",
     },
     "Verdict": {
         "check": "the check's name",
@@ -40,9 +41,9 @@ FIELDS = {
         "symptom": "what was found wrong, where it failed",
         "findings": "the causes that explain the symptom, surest first; empty where none fits",
         "reruns": "re-runs that belong to no finding, where no cause fits",
-        "ruled_out": "causes that explain such a symptom in general, and of which there is no evidence here",
-        "untried": "cures for which the steps did not suffice, or the training cannot be run again",
-        "notes": "what is worth knowing and is no fault",
+        "ruled_out": "causes that can explain such a symptom, but for which there is no evidence here",
+        "untried": "cures that were not tried: not enough steps left, or the training cannot be run again",
+        "notes": "what is worth knowing but is not a fault",
         "figures": "what was measured, by name; which ones depends on the check",
         "steps": "training steps that the check took",
         "seconds": "time that check and diagnosis took",
@@ -162,7 +163,7 @@ def _settings() -> str:
     return _joined(
         "# Settings",
         "A marker's keyword wins over the command line, and that over the ini file (`pytest.ini`, `pyproject.toml`, "
-        "`tox.ini`). pytest's header says which values are in force and where each was given.",
+        "`tox.ini`). pytest's header shows which values apply and where each was set.",
         "## Options and ini keys",
         *given,
         "## Keywords that only markers take",
@@ -174,7 +175,7 @@ def _settings() -> str:
 
 
 def _also(s: settings.Setting) -> str:
-    """In which other ways it can be given, and what holds when it is not."""
+    """The other ways to set it, and what applies when it is not set."""
     words = [f"Default: {_default(s.default)}."] if s.default is not None else []
     words += [f"Ini key: `{s.key}`."] if s.ini else []
     of = "all checks" if set(s.checks) == set(settings.CHECKS) else ", ".join(f"`{name}`" for name in s.checks)
@@ -211,7 +212,7 @@ def _check(name: str) -> str:
 def _causes() -> str:
     parts = [
         "# Causes",
-        "By what they are about, and in each table in the order in which they are considered. On the whole data and "
+        "Grouped by topic, and in each table in the order in which they are considered. In general, data and "
         "wiring come first, then numbers, learning rates last; the page of a symptom lists all that could explain it "
         "in order. `pytest --trainhealth-explain NAME` prints the same pages in a terminal.",
     ]
@@ -237,15 +238,15 @@ def _cause(cause: Cause, docs: Path) -> str:
 
 
 def _pair(name: str, docs: Path) -> Iterator[str]:
-    """The program that shows the fault, what is said of it, and the program mended, with the change in relief."""
+    """The program that shows the fault, its chart, and the fixed program, with the change highlighted."""
     folder = docs / "causes" / name
     broken, fixed = ((folder / f"{which}.py").read_text(encoding="utf-8").splitlines() for which in ("broken", "fixed"))
     gone, new = _changed(broken, fixed)
     yield "## Example"
     yield _included(f"/causes/{name}/broken.py", "broken.py", gone)
-    yield "What is said of it:"
+    yield "What the chart says:"
     yield _included(f"/causes/{name}/failure.txt", None, [], "text")
-    yield "The same, mended:"
+    yield "The same program, fixed:"
     yield _included(f"/causes/{name}/fixed.py", "fixed.py", new)
 
 

@@ -1,6 +1,6 @@
-"""`python docs/_record.py`: run the broken programs, and keep what they are told beside them.
+"""`python docs/_record.py`: run the broken programs, and keep their charts next to them.
 
-The pages show these records; the tests hold them against fresh ones, up to numbers. Run it after a change of wording.
+The pages show these records; the tests compare them with fresh ones, up to numbers. Run it after a change of wording.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ NODEID = "test_train.py::test_training[gradients_flow]"
 
 #: What only an accelerator shows. Its pages are recorded on a CPU that is taken for one.
 ON_AN_ACCELERATOR = ("device-sync",)
-#: What only shows beside an earlier revision: the mended program is that.
+#: What only shows in comparison with an earlier revision: the fixed program is that revision.
 TWO_REVISIONS = ("throughput-regression",)
 
 
 @contextmanager
 def revisions(cause: str, which: str) -> Iterator[Path]:
-    """A repository in which the mended program is committed, and this one is what became of it since."""
+    """A repository in which the fixed program is committed, and this one is the uncommitted change."""
     with tempfile.TemporaryDirectory() as temporary:
         folder, pages = Path(temporary), HERE / "causes" / cause
         who = ("-c", "user.name=docs", "-c", "user.email=docs@example.org", "-c", "commit.gpgsign=false")
