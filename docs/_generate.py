@@ -28,9 +28,9 @@ from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
 FIELDS = {
     "Report": {
         "training": "the name of what was examined",
-        "verdicts": "one of each check that was run, in order",
+        "verdicts": "one for each check that was run, in order",
         "healthy": "no check failed, and at least one could judge",
-        "findings": "of all verdicts, surest first; a cause that several checks met is told once",
+        "findings": "of all verdicts, surest first; a cause that several checks found is listed once",
     },
     "Verdict": {
         "check": "the check's name",
@@ -40,9 +40,9 @@ FIELDS = {
         "symptom": "what was found wrong, where it failed",
         "findings": "the causes that explain the symptom, surest first; empty where none fits",
         "reruns": "re-runs that belong to no finding, where no cause fits",
-        "ruled_out": "causes that explain such a symptom in general, and of which there is no evidence here",
-        "untried": "cures for which the steps did not suffice, or the training cannot be run again",
-        "notes": "what is worth knowing and is no fault",
+        "ruled_out": "causes that can explain such a symptom, but for which there is no evidence here",
+        "untried": "cures that were not tried: not enough steps left, or the training cannot be run again",
+        "notes": "what is worth knowing but is not a fault",
         "figures": "what was measured, by name; which ones depends on the check",
         "steps": "training steps that the check took",
         "seconds": "time that check and diagnosis took",
@@ -162,7 +162,7 @@ def _settings() -> str:
     return _joined(
         "# Settings",
         "A marker's keyword wins over the command line, and that over the ini file (`pytest.ini`, `pyproject.toml`, "
-        "`tox.ini`). pytest's header says which values are in force and where each was given.",
+        "`tox.ini`). pytest's header shows which values apply and where each was set.",
         "## Options and ini keys",
         *given,
         "## Keywords that only markers take",
@@ -211,7 +211,7 @@ def _check(name: str) -> str:
 def _causes() -> str:
     parts = [
         "# Causes",
-        "By what they are about, and in each table in the order in which they are considered. On the whole data and "
+        "Grouped by topic, and in each table in the order in which they are considered. In general, data and "
         "wiring come first, then numbers, learning rates last; the page of a symptom lists all that could explain it "
         "in order. `pytest --trainhealth-explain NAME` prints the same pages in a terminal.",
     ]
@@ -243,9 +243,9 @@ def _pair(name: str, docs: Path) -> Iterator[str]:
     gone, new = _changed(broken, fixed)
     yield "## Example"
     yield _included(f"/causes/{name}/broken.py", "broken.py", gone)
-    yield "What is said of it:"
+    yield "What the chart says:"
     yield _included(f"/causes/{name}/failure.txt", None, [], "text")
-    yield "The same, mended:"
+    yield "The same program, fixed:"
     yield _included(f"/causes/{name}/fixed.py", "fixed.py", new)
 
 

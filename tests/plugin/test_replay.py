@@ -177,7 +177,11 @@ def test_another_operation_fails_now(project: pytest.Pytester) -> None:
     result = project.runpytest("--trainhealth-replay", KEPT)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["unstable-operation: reciprocal makes inf", "*fails elsewhere now (log at train.py:8*"]
+        [
+            "unstable-operation: reciprocal makes inf",
+            "*step 3 is still not finite, but fails elsewhere now (before: log at",
+            " *train.py:8)",
+        ]
     )
 
 

@@ -1,4 +1,4 @@
-"""Sound clips of three seconds, turned into spectrograms anew each time they are read."""
+"""Sound clips of three seconds, turned into spectrograms again each time they are read."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""A head with a learning rate of its own: one more optimizer, beside the one that holds the whole model."""
+"""A head with its own learning rate: a second optimizer, next to the one that holds the whole model."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A siamese network: pairs of the same person shall lie close together, others apart."""
+"""A siamese network: pairs of the same person should lie close together, others apart."""
 
 import torch
 import torch.nn.functional as F
