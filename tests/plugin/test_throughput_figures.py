@@ -57,7 +57,8 @@ def test_table_json_summary_and_verdict(ran: pytest.RunResult, pytester: pytest.
     ran.stdout.fnmatch_lines(
         [
             "data-loading-bottleneck: each step waits * ms for data and computes * ms",
-            "*confirmed: Slow.__getitem__ takes longer to make a batch than a step takes to learn from it",
+            "*confirmed: Slow.__getitem__ takes longer to make a batch than a step takes to learn from",
+            "            it",
             "*test_speed.py:*time.sleep(0.005)",
             "*the same batches, preloaded * x faster   passes, which confirms the cause",
             "*- training health -*",
