@@ -158,6 +158,35 @@ def odd_setting(trace: Trace) -> OddSetting | None:
     return None
 
 
+#: What torch or the literature gives as the default, and what is put in its place.
+_USUAL = {
+    "momentum": (0.9, {"momentum": 0.9}),
+    "betas[0]": (0.9, {"betas": (0.9, 0.999)}),
+    "betas[1]": (0.999, {"betas": (0.9, 0.999)}),
+    "eps": (1e-8, {"eps": 1e-8}),
+    "dampening": (0.0, {"dampening": 0.0}),
+}
+#: From 1, for a momentum or a beta: twice as near means twice as many steps. By judgement: 0.95 is usual, too.
+_NEARER_TO_ONE = 2.0
+
+
+def unusual_setting(trace: Trace) -> OddSetting | None:
+    """The first setting that differs from the usual one in the direction that does harm. For a swap, never evidence."""
+    for record in trace.wiring.optimizers.values():
+        for name, (usual, instead) in _USUAL.items():
+            value = record.settings.get(name)
+            if value is None or not _is_worse(name, value, usual):
+                continue
+            return OddSetting(record, name, value, f"{usual:g}", dict(instead))
+    return None
+
+
+def _is_worse(name: str, value: float, usual: float) -> bool:
+    if name in ("momentum", "betas[0]"):
+        return 1 - value <= (1 - usual) / _NEARER_TO_ONE
+    return value < usual if name == "betas[1]" else value > usual
+
+
 def wrong_way_round(trace: Trace) -> bool:
     """The first beta is that of a thousand steps, and larger than the second."""
     odd = odd_setting(trace)

@@ -8,6 +8,9 @@ line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It de
 ``ORDER``     its place within the stage, from 0; of two that share one, the alphabet decides
 ``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.records.symptoms`)
 ``look``      ``(trace, symptom) -> Suspicion | None``: evidence first; a cure alone names nothing
+``swap``      ``(trace, symptom) -> Suspicion | None``, for an ingredient that a plain recipe (or model) has differently:
+              what to change without a threshold having pointed to it; None where nothing differs
+``SWAPS``     which of the two: "recipe" or "model"
 ``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the best it can be
 
 and imports no torch: it reads records only, and prescribes cures as records.
@@ -59,6 +62,9 @@ class Cause:
     look: Callable[[Trace, Symptom], Suspicion | None]
     page: str
     curable: bool = True
+    swap: Callable[[Trace, Symptom], Suspicion | None] | None = None
+    #: Where a fault has to lie for the swap to be worth trying (`Symptom.suspects`).
+    swaps: str = "recipe"
 
     @property
     def rank(self) -> int:
@@ -82,7 +88,10 @@ def cause(name: str) -> Cause:
     module = import_module(f".{name.replace('-', '_')}", __name__)
     stage = getattr(module, "STAGE", module.GROUP.stage)
     page, curable = inspect.getdoc(module) or "", getattr(module, "CURABLE", True)
-    return Cause(name, module.GROUP, stage, module.ORDER, tuple(module.EXPLAINS), module.look, page, curable)
+    swap, swaps = getattr(module, "swap", None), getattr(module, "SWAPS", "recipe")
+    return Cause(
+        name, module.GROUP, stage, module.ORDER, tuple(module.EXPLAINS), module.look, page, curable, swap, swaps
+    )
 
 
 @functools.cache

@@ -44,6 +44,8 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, SILENT)
 _SHARE = 0.1
 #: The norm. By judgement: nobody clips below it on purpose.
 _NORM = 0.1
+#: Of the gradient: less is left, so something was taken off. By judgement: rounding takes 1e-7.
+_LESS = 0.99
 #: Those that divide by the size of the gradients do not mind until it is near their eps.
 _SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "RMSprop", "Lion", "Rprop")
 #: A norm for these. By judgement: torch's eps is 1e-8 for each value, and a small model has a thousand of them.
@@ -62,6 +64,11 @@ def _too_much(trace: Trace) -> Suspicion | None:
     # gradients may be small enough by themselves at some steps
     if not cut or 2 * len(cut) <= len(paths) or not any(p.changed_at for p in cut):
         return None
+    return _clipped(cut, trace)
+
+
+def _clipped(cut: list[GradientPath], trace: Trace) -> Suspicion:
+    paths = [p for p in trace.wiring.gradient_paths if p.after_backward > 0]
     first = next(p for p in cut if p.changed_at)
     scaled = any(p.unscaled_later for p in cut)
     evidence = [
@@ -124,3 +131,9 @@ def _too_late(trace: Trace) -> Suspicion | None:
         not_this="a lower learning rate for every step, because of a few large gradients",
         cures=(Cure("clip_gradients", f"clipped at {wording.short(norm)} before the step", {"max_norm": norm}),),
     )
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """Any clipping that takes something off, however usual its limit."""
+    cut = [p for p in trace.wiring.gradient_paths if 0 < p.at_update < _LESS * p.after_backward and p.changed_at]
+    return _clipped(cut, trace) if cut else None

@@ -56,6 +56,13 @@ _SHIFTED = 8.0
 #: Times the loss of a guess, when weights are too large. By judgement: it is evidence, and decides no verdict.
 _FAR_ABOVE_CHANCE = 3
 
+#: Spread times sqrt(inputs) as torch draws the weights of Linear and Conv layers: 1/sqrt(3).
+_OF_TORCH = 0.577
+#: Half or twice as large is no difference; Kaiming's and Xavier's are up to 2.5 times as large. By judgement.
+_TWICE, _LARGER = 2.0, 2.5
+#: Below any spread that matters: 1e-12.
+_NO_ZERO = 1e-12
+
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     weights = [p for p in wiring.weights(trace) if p.fan_in is not None]
@@ -196,3 +203,28 @@ def _scale(parameter: ParameterRecord) -> float:
     if parameter.std is None or parameter.fan_in is None or parameter.fan_in < _FEWEST_INPUTS:
         return 1.0
     return parameter.std * math.sqrt(parameter.fan_in)
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """Weights that torch would have drawn at another scale, or around another mean."""
+    weights = [p for p in wiring.weights(trace) if p.fan_in is not None]
+    odd = [p for p in weights if not 1 / _TWICE < _scale(p) / _OF_TORCH < _LARGER * _TWICE or _shift(p) > 1]
+    if not odd:
+        return None
+    worst = max(odd, key=lambda p: abs(math.log(max(_scale(p), _NO_ZERO) / _OF_TORCH)))
+    usual = _OF_TORCH / math.sqrt(worst.fan_in or 1)
+    return Suspicion(
+        statement=f"{worst.name} starts with weights that do not fit the layer",
+        evidence=(
+            Evidence(
+                f"{worst.name} starts with a mean of {wording.short(worst.mean)} and a spread of "
+                f"{wording.short(worst.std or 0.0)}; torch draws them around 0 with a spread of {wording.short(usual)}",
+                worst.std,
+            ),
+            *_others(odd, weights, "unlike torch's own"),
+        ),
+        why="with the initialisation that torch gives these layers the same training learns",
+        fix=Fix("leave the initialisation to the layers"),
+        not_this="another learning rate: it would have to fit each layer",
+        cures=(Cure("default_initialisation", "torch's own initialisation"),),
+    )

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import learning_rates
+from ..analysis.learning_rates import OddSetting
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
@@ -40,8 +41,16 @@ EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU)
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     odd = learning_rates.odd_setting(trace)
-    if odd is None:
-        return None
+    return None if odd is None else _suspicion(trace, odd)
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """Any momentum, betas or eps other than the usual ones."""
+    odd = learning_rates.unusual_setting(trace)
+    return None if odd is None else _suspicion(trace, odd)
+
+
+def _suspicion(trace: Trace, odd: OddSetting) -> Suspicion:
     record, value = odd.optimizer, wording.short(odd.value)
     evidence = [Evidence(f"{record.label} has {odd.name} = {value} (usual: {odd.usual})", odd.value, record.place)]
     if odd.name in ("momentum", "betas[0]") and odd.value < 1:

@@ -41,6 +41,8 @@ CURABLE = False
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     found = trace.data.alignment
+    if found is not None and not found.order and found.at_chance and found.structured and symptom.category == SILENT:
+        return _unpredictable(found)
     if found is None or not found.order:
         return None if trace.data.repaired is None else _repaired(trace.data.repaired)
     in_step = found.by == "step"
@@ -64,6 +66,19 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if found.place is None or not in_step else (found.place,),
         fix=fix,
         not_this="more data or regularisation: there is nothing to generalise from",
+    )
+
+
+def _unpredictable(found: Alignment) -> Suspicion:
+    return Suspicion(
+        statement="the targets have nothing to do with the inputs",
+        evidence=(
+            Evidence(f"a probe that leaves each sample out: {_describe(found, found.used)}", found.used),
+            Evidence("the inputs are no noise: their values go together"),
+        ),
+        why="inputs and targets were shuffled, sorted or read apart from each other",
+        fix=Fix("pair inputs and targets once, at the source, and check a few pairs by eye", ()),
+        not_this="a larger model or more epochs: all that can be learnt is each sample by heart",
     )
 
 

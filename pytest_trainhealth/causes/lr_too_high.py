@@ -49,6 +49,8 @@ _CURVE = 20
 #: Of the first loss: how far a curve rose above it. On one batch rates too high have 10 and more; of 299 healthy
 #: programs the first two have 0.97 and 0.53, the others at most 0.41.
 _GREW = 0.5
+#: Tried one after the other. By judgement: rates are chosen from powers of 10.
+_DIVISORS = (10, 100, 1000)
 #: By judgement, for the reader: 900 % is still a percentage, beyond that it is "times their size".
 _TOLD_IN_PERCENT = 10
 
@@ -65,6 +67,20 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     grew = worst > first + _GREW * abs(first)
     if large < _LARGE_UPDATE and not grew and not loss_curve.oscillates(trace.losses):
         return None
+    return _suspicion(trace, optimizer)
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """Whatever the size of the updates."""
+    optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
+    return None if optimizer is None or not optimizer.first_lr else _suspicion(trace, optimizer)
+
+
+def _suspicion(trace: Trace, optimizer: OptimizerRecord) -> Suspicion:
+    ratios = wiring.update_ratios(trace)
+    large = median(ratios) if ratios else 0.0
+    first, worst = trace.losses[0], max((x for x in trace.losses if x == x), default=trace.losses[0])
+    grew = worst > first + _GREW * abs(first)
     evidence = []
     if large >= _LARGE_UPDATE:
         evidence.append(
@@ -85,9 +101,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if optimizer.place is None else (optimizer.place,),
         fix=_fix(optimizer, rate / 10),
         not_this="another optimizer or more epochs",
-        cures=(
-            Cure("learning_rate", "learning rate / 10", {"factor": 0.1}, _fix(optimizer, rate / 10)),
-            Cure("learning_rate", "learning rate / 100", {"factor": 0.01}, _fix(optimizer, rate / 100)),
+        cures=tuple(
+            Cure("learning_rate", f"learning rate / {by}", {"factor": 1 / by}, _fix(optimizer, rate / by))
+            for by in _DIVISORS
         ),
     )
 

@@ -46,6 +46,8 @@ _USUAL_UPDATE = 1e-3
 #: No factor is tried that would change the weights by more in one step: that would be too high. By judgement: the same
 #: 0.05 as in lr-too-high.
 _LARGE_UPDATE = 0.05
+#: Of a weight in one step: more is a leap whatever the loss does. By judgement: a weight that becomes another one.
+_LEAP = 0.5
 #: Where there is none at all. The default of Adam in torch, 1e-3.
 _USUAL_RATE = 1e-3
 #: A curve shorter than this says nothing about its slope. By judgement: two halves of ten losses.
@@ -63,6 +65,21 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     straight = loss_curve.is_straight(trace.losses)
     if small >= (_USUAL_UPDATE if straight else _SMALL_UPDATE):
         return None
+    return _suspicion(trace, optimizer, small)
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """Whatever the size of the updates, as long as ten times as much is no leap."""
+    optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
+    ratios = wiring.update_ratios(trace)
+    size = median(ratios) if ratios else 0.0
+    if optimizer is None or _FACTORS[0] * size > _LEAP:
+        return None
+    return _suspicion(trace, optimizer, size)
+
+
+def _suspicion(trace: Trace, optimizer: OptimizerRecord, small: float) -> Suspicion:
+    straight = loss_curve.is_straight(trace.losses)
     rate = optimizer.first_lr or 0.0
     evidence = [
         Evidence(f"an update changes its weights by {wording.short(small)} of their size (about 1e-3 is usual)", small)

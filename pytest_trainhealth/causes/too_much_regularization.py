@@ -27,9 +27,10 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import chance, loss_curve
 from ..records.intervention import Cure
+from ..records.numbers import DropoutRecord
 from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
-from ..records.verdict import Evidence, Fix, Symptom
+from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import OptimizerRecord
 from . import Suspicion
 from ._groups import NUMBERS
@@ -55,8 +56,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     decays = [o for o in trace.wiring.optimizers.values() if o.steps and _is_large(o)]
     drowned = chance.under_a_penalty(trace)
     penalties = trace.numbers.penalties if drowned is not None or _held_up(trace) else []
+    return _suspicion(trace, dropouts, decays, penalties)
+
+
+def _suspicion(
+    trace: Trace, dropouts: list[DropoutRecord], decays: list[OptimizerRecord], penalties: list[Place]
+) -> Suspicion | None:
     if not dropouts and not decays and not penalties:
         return None
+    drowned = chance.under_a_penalty(trace)
     evidence, places, statement = [], [], ""
     if dropouts:
         worst = max(dropouts, key=lambda d: d.share)
@@ -126,3 +134,10 @@ def _fix(dropout: bool, decays: list[OptimizerRecord]) -> Fix:
     if decays:
         return Fix("lower the weight decay:", (f"{decays[0].kind}(..., weight_decay=0.01)",))
     return Fix("lower the factor of the penalty until the loss falls without it")
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """Any dropout, weight decay or penalty at all, however usual its size."""
+    dropouts = [d for d in trace.numbers.dropouts if d.share > 0]
+    decays = [o for o in trace.wiring.optimizers.values() if o.steps and o.weight_decay]
+    return _suspicion(trace, dropouts, decays, list(trace.numbers.penalties))

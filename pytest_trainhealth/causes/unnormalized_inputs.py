@@ -52,6 +52,15 @@ _FASTER = 10.0
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     inputs, targets = data_scale.inputs_off_scale(trace), data_scale.targets_off_scale(trace)
+    return _suspicion(inputs, targets, symptom)
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """Inputs that are a little out of scale, too. Not the targets: with others the loss is another one."""
+    return _suspicion([s for s in trace.data.scales if not s.target and s.largest > _STANDARD], [], symptom)
+
+
+def _suspicion(inputs: list[ScaleRecord], targets: list[ScaleRecord], symptom: Symptom) -> Suspicion | None:
     if not inputs and not targets:
         return None
     worst = max(inputs or targets, key=lambda s: s.largest)

@@ -2,17 +2,31 @@
 
 What it does
     Takes up to 200 steps on the same batch, and twice as many while the loss is still falling. It stops as soon as the
-    loss is below a tenth of its first value (`ratio=`).
+    promise is kept: what is left above the loss's floor is a tenth (`ratio=`) of the first loss, or of the loss of a
+    guess where the first one is even higher.
+
+How it judges
+    By points of reference instead of the first loss alone. The *floor* is the least value that the targets allow: 0 as
+    a rule, more with smoothed labels or soft targets. *Chance* is the loss of the best constant answer. Where the
+    promise is not clearly kept, the same model takes the same steps with a plain recipe (Adam at 0.01 and 0.001,
+    default initialisation, standardised inputs, no regularisation): what that reaches is the model's *reach*.
 
 When it fails
-    The loss stays, creeps, oscillates, grows or becomes NaN. A training that cannot learn sixteen samples by heart will
-    not learn sixteen million; what is in its way is easier to find here.
+    The loss becomes NaN, grows or oscillates; or it ends far above what the plain recipe reaches: then the fault is in
+    the recipe. Or it is no better than a guess, whatever the recipe; or a change to the model, its output or its loss
+    is shown to make the difference. A training that cannot learn sixteen samples by heart will not learn sixteen
+    million; what is in its way is easier to find here.
 
-How it judges losses that cannot reach a tenth
-    Label smoothing, an ELBO or a contrastive loss has a floor, and a likelihood may be negative. Where the ratio
-    cannot decide, the same run with zeroed inputs is the control: a training that does clearly better with its
-    real inputs has memorised what can be memorised. Where the loss moves though nothing is learnt (a queue that fills,
-    an annealed weight), a run without learning is the control.
+When it cannot judge
+    The loss stays well above its floor, a plain recipe does no better, and nothing shows why: the model may be too
+    small for its batch on purpose. All targets of the batch are equal. The learning rate is still warming up.
+    Adversaries, whose losses need not fall.
+
+How it judges losses whose floor is not known
+    An ELBO or a contrastive loss has one, and a likelihood may be negative. There the same run with zeroed inputs is
+    another control: a training that does clearly better with its real inputs, and as well as the plain recipe, has
+    memorised what can be memorised. Where the loss moves though nothing is learnt (a queue that fills, an annealed
+    weight), a run without learning is the control.
 
 Where the figures come from
     Of 233 healthy public architectures 14 % were below a tenth of their first loss after 50 steps, 91 % after 100,
@@ -23,11 +37,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf
 from statistics import fmean, median
 from typing import Any
 
 from .. import wording
-from ..analysis import chance, learning_rates, loss_calls, loss_curve, loss_symptoms, wiring
+from ..analysis import chance, learning_rates, loss_calls, loss_curve, loss_symptoms, reference_points, wiring
+from ..analysis.reference_points import Points, Reach, points
 from ..analysis.run_failures import broke_down
 from ..records.intervention import Cure
 from ..records.judgement import (
@@ -88,6 +104,12 @@ _BETTER_THAN_CONTROL = 0.1
 #: with an obvious fault: a VAE with a sigmoid too many, or with a KL term summed over the batch, ends at 24.1 and 18.0,
 #: and at 8.9 without, which is 0.37 and 0.49 of them.
 _BELOW_A_FAULT = 0.67
+#: Of the way from the start down to what a plain recipe reaches: how far above it a run may end. (figures below)
+_ABOVE_REACH = 0.1
+#: The same where the floor of the loss is not known.
+_FAR_ABOVE_REACH = 0.3
+#: Of the way from the floor up to a guess: a run that ends beyond is no better than the same answer for every sample.
+_NO_BETTER_THAN_A_GUESS = 0.9
 #: Of the first loss. It words a symptom: of 15 healthy programs that get here none grew, of 48 faulty ones two, by up
 #: to 0.22.
 _GREW = 0.1
@@ -127,11 +149,16 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
 
 
 def _kept(trace: Trace, ratio: float) -> bool:
-    return _below(trace.losses, ratio) and not chance.no_better(trace, fmean(trace.losses[-_LAST_STEPS:]))
+    if len(trace.losses) <= _LAST_STEPS:
+        return False
+    last = fmean(trace.losses[-_LAST_STEPS:])
+    return last < _limit(trace, ratio, points(trace)) and not chance.no_better(trace, last)
 
 
-def _below(losses: list[float], ratio: float) -> bool:
-    return len(losses) > _LAST_STEPS and losses[0] > 0 and fmean(losses[-_LAST_STEPS:]) < ratio * losses[0]
+def _limit(trace: Trace, ratio: float, known: Points) -> float:
+    """What the loss has to fall below. Nothing is below where there is nothing to learn."""
+    start, floor = known.start(trace.losses[0]), known.floor or 0.0
+    return floor + ratio * (start - floor) if start > floor else -inf
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
@@ -140,9 +167,10 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return broken
     if not trace.losses:
         return CouldNotJudge("no step was taken")
-    ratio = settings.get("ratio", _RATIO)
+    ratio, marks = settings.get("ratio", _RATIO), points(trace)
     losses, first, last = trace.losses, trace.losses[0], loss_curve.level(trace.losses)
-    known = {"first_loss": first, "last_loss": last, "limit": ratio * first}
+    known = {"first_loss": first, "last_loss": last, "limit": _limit(trace, ratio, marks)}
+    known |= {"floor": marks.floor, "chance": marks.chance}
     by_calls = _by_what_the_losses_are_given(trace, controls, ratio, known)
     if by_calls is not None:
         return by_calls
@@ -150,22 +178,97 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return Passed(figures=known)
     if trace.cut_short:
         return CouldNotJudge(trace.cut_short, known)
-    if _below(losses, ratio):
-        return FailIfConfirmed(_only_guesses(trace, first, last), Passed(figures=known))
     if max(map(abs, losses)) == 0:
         reason = "the loss is 0 from the first step on"
         if loss_calls.one_column(trace) is not None:
             return Symptom(f"{reason}, whatever the model outputs", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
+    if marks.nothing_to_learn:
+        return CouldNotJudge("all targets of the batch are equal: the same answer for every sample is right", known)
+    if learning_rates.warming_up(trace):
+        return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
+    if wiring.adversarial(trace):
+        return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
+    return _beside_the_plain_recipe(trace, controls, ratio, known)
+
+
+def _beside_the_plain_recipe(
+    trace: Trace, controls: Mapping[str, Trace], ratio: float, known: Mapping[str, float | None]
+) -> Judgement:
+    """The promise is not clearly kept. What does the same model reach with nothing special about its recipe?"""
+    marks, first, last = points(trace), trace.losses[0], loss_curve.level(trace.losses)
+    plain = reference_points.missing_reference(controls, _limit(trace, ratio, marks))
+    if plain is not None:
+        return NeedsControl(plain, once=True, may_stop=True)
+    reached, start = reference_points.reach(controls), marks.start(first)
+    if reached is None or loss_calls.climbs(trace):
+        return _by_its_fall(trace, controls, ratio, known)
+    known = {**known, "reach": reached.level, "above_reach": reference_points.above_reach(reached, last, start)}
+    if _far_above(reached, last, start, marks):
+        symptom = replace(_symptom(trace, first, last, ratio, reached), suspects="recipe")
+        if marks.known:
+            return symptom
+        return FailIfConfirmed(symptom, CouldNotJudge(_WORSE_THAN_PLAIN, known), rates=True)
+    if not marks.known:
+        return _by_its_fall(trace, controls, ratio, known)
+    return _as_far_as_it_gets(trace, controls, ratio, known)
+
+
+_WORSE_THAN_PLAIN = "a plain recipe gets further, but the least value of this loss is not known"
+
+
+def _far_above(reached: Reach, last: float, start: float, marks: Points) -> bool:
+    """A loss without a known floor may mean anything (a reward, a queue): there the plain run has to be far better."""
+    share = reference_points.above_reach(reached, last, start)
+    if marks.known:
+        return share > _ABOVE_REACH
+    return share > _FAR_ABOVE_REACH and (last < 0 or loss_curve.clearly_below(reached.level, last))
+
+
+def _as_far_as_it_gets(
+    trace: Trace, controls: Mapping[str, Trace], ratio: float, known: Mapping[str, float | None]
+) -> Judgement:
+    """As good as the plain recipe, and not good: what the two share is in the way, or the model is small on purpose."""
+    marks, first, last = points(trace), trace.losses[0], loss_curve.level(trace.losses)
+    symptom = replace(_symptom(trace, first, last, ratio, reference_points.reach(controls)), suspects="model")
+    untreated = controls.get(UNTREATED)
+    if untreated is not None and _healed(trace, untreated, last):
+        return Passed(("judged against the run without the cure",), known)
+    start, floor = marks.start(first), marks.floor or 0.0
+    if last - floor > _NO_BETTER_THAN_A_GUESS * (start - floor):
+        return symptom
+    plain = wording.loss(known["reach"] or 0.0)
+    reason = (
+        f"the loss ends at {wording.loss(last)}, and a plain recipe gets no further ({plain}): this model may be too "
+        "small for its batch"
+    )
+    return FailIfConfirmed(_jumpy(symptom, trace), CouldNotJudge(reason, known))
+
+
+def _by_its_fall(
+    trace: Trace, controls: Mapping[str, Trace], ratio: float, known: Mapping[str, float | None]
+) -> Judgement:
+    """Where the floor of the loss is not known: by how far it falls, and by controls."""
+    first, last = trace.losses[0], loss_curve.level(trace.losses)
     fall = (first - last) / max(abs(first), _NO_ZERO)
-    hotspot = first - last > _ABOVE_NOISE * loss_curve.spread(losses)
+    if _below(trace.losses, ratio):
+        return FailIfConfirmed(_only_guesses(trace, first, last), CouldNotJudge(_ONLY_A_PENALTY, known))
+    hotspot = first - last > _ABOVE_NOISE * loss_curve.spread(trace.losses)
     if hotspot and (fall >= _WORTH_A_CONTROL or first <= 0):
         verdict = _beside_zeroed_inputs(trace, controls.get(ZEROED_INPUTS.label), first, last, fall)
         if isinstance(verdict, Passed | CouldNotJudge):
+            verdict = replace(verdict, figures={**known, **verdict.figures})
             return _learnt_something(trace, verdict, controls.get(UNTREATED), ratio)
         if verdict is not None:
             return verdict
     return _without_a_fall(trace, controls, ratio, known)
+
+
+_ONLY_A_PENALTY = "most of the loss is a penalty on the parameters, and only that fell"
+
+
+def _below(losses: list[float], ratio: float) -> bool:
+    return len(losses) > _LAST_STEPS and losses[0] > 0 and fmean(losses[-_LAST_STEPS:]) < ratio * losses[0]
 
 
 def _by_what_the_losses_are_given(
@@ -198,8 +301,6 @@ def _learnt_something(
 ) -> Passed | CouldNotJudge | FailIfConfirmed:
     """It does better than its control, but a fault may keep it from doing far better: reported only with proof."""
     first, last = trace.losses[0], loss_curve.level(trace.losses)
-    if wiring.adversarial(trace):
-        return verdict  # what another learning rate makes of two that pull against each other proves nothing
     if isinstance(verdict, Passed):
         nearly = 0 < last < _NEARLY * first and not loss_calls.bounded(trace)
         if uncured is None and wiring.one_unit_bottleneck(trace) is not None:
@@ -209,18 +310,13 @@ def _learnt_something(
             return verdict
         if _healed(trace, uncured, last) and "control_loss" in verdict.figures:
             return verdict
-    symptom = _symptom(trace, first, last, ratio)
-    return FailIfConfirmed(replace(symptom, category=INSTABILITY) if _jumped(trace) else symptom, verdict, rates=True)
+    return FailIfConfirmed(_jumpy(_symptom(trace, first, last, ratio), trace), verdict, rates=True)
 
 
 def _without_a_fall(
     trace: Trace, controls: Mapping[str, Trace], ratio: float, known: Mapping[str, float | None]
 ) -> Judgement:
     first, last = trace.losses[0], loss_curve.level(trace.losses)
-    if learning_rates.warming_up(trace):
-        return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
-    if wiring.adversarial(trace):
-        return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
     if loss_calls.climbs(trace) and last > first:
         reason = "the optimizers climb (maximize=True), and what rises may be meant to"
         return FailIfConfirmed(_symptom(trace, first, last, ratio), CouldNotJudge(reason, known))
@@ -233,6 +329,10 @@ def _without_a_fall(
             (f"the loss moves by itself; judged against a run without learning, which ends at {level}",), known
         )
     return _symptom(trace, first, last, ratio)
+
+
+def _jumpy(symptom: Symptom, trace: Trace) -> Symptom:
+    return replace(symptom, category=INSTABILITY) if _jumped(trace) else symptom
 
 
 def _jumped(trace: Trace) -> bool:
@@ -312,11 +412,12 @@ def _control_level(control: Trace) -> float | None:
     return loss_curve.level(control.losses)
 
 
-def _symptom(trace: Trace, first: float, last: float, ratio: float) -> Symptom:
-    losses, steps = trace.losses, len(trace.losses)
+def _symptom(trace: Trace, first: float, last: float, ratio: float, reached: Reach | None = None) -> Symptom:
+    losses, steps, limit = trace.losses, len(trace.losses), _limit(trace, ratio, points(trace))
     samples = f" of {wording.plural(trace.batch_size, 'sample')}" if trace.batch_size else ""
-    wanted = f"has to fall below {wording.loss(ratio * first)}" if first > 0 else "has to fall"
-    summary = f"loss {wording.change(first, last)} in {steps} steps on one batch{samples} ({wanted})"
+    wanted = f"has to fall below {wording.loss(limit)}" if first > 0 and limit > -inf else "has to fall"
+    plain = f"; a plain recipe gets to {wording.loss(reached.level)}" if reached is not None else ""
+    summary = f"loss {wording.change(first, last)} in {steps} steps on one batch{samples} ({wanted}{plain})"
     if last - first > max(_GREW * abs(first), _GREW_ABOVE_NOISE * loss_curve.spread(losses)):
         category, headline = INSTABILITY, f"loss grows from {wording.change(first, last)}"
     elif loss_curve.oscillates(losses):
@@ -325,7 +426,7 @@ def _symptom(trace: Trace, first: float, last: float, ratio: float) -> Symptom:
         category, headline = PLATEAU, f"loss stops at {wording.loss(last)}"
     else:
         category, headline = NOT_LEARNING, f"loss stuck at {wording.loss(last)}"
-    return Symptom(summary, category, last, ratio * first, "high", headline)
+    return Symptom(summary, category, last, limit if limit > -inf else ratio * first, "high", headline)
 
 
 def result(trace: Trace, failed_run: FailedRun | None = None) -> str:

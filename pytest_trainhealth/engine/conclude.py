@@ -100,11 +100,12 @@ def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judge
     row = row_of(symptom)
     if not row.needs_second_run or not examination.program.repeatable:
         return symptom
-    _, judgement = examination.run_and_judge(replace(examination.rerun, seed_offset=_OTHER_SEED))
+    again, judgement = examination.run_and_judge(replace(examination.rerun, seed_offset=_OTHER_SEED))
     if isinstance(judgement, Passed):
         seen = "in one of two runs" if row.about_machine else "with one of two seeds"
         return replace(judgement, notes=(*judgement.notes, f"{seen}: {symptom.summary}"))
-    if isinstance(judgement, CouldNotJudge) and row.about_machine:
+    cut_short = isinstance(judgement, CouldNotJudge) and again.cut_short
+    if isinstance(judgement, CouldNotJudge) and (row.about_machine or cut_short):
         return replace(judgement, reason=f"{symptom.summary}; not confirmed by a second run: {judgement.reason}")
     return judgement if isinstance(judgement, FailIfConfirmed) else symptom
 
@@ -134,6 +135,8 @@ def _failed(
 ) -> Verdict:
     if not examination.program.repeatable:
         notes = (*notes, f"no re-runs: {examination.program.why_not}")
+    if found.unfinished:
+        notes = (*notes, found.unfinished)
     if not found.findings and found.operators:
         notes = (*notes, f"slowest operators, by their own time: {describe_operators(found.operators)}")
     figures = examination.check.figures

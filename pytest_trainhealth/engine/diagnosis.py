@@ -15,8 +15,10 @@ from ..records.trace import Trace
 from ..records.verdict import Finding, Rerun, Symptom
 from .closeup import closer_look
 from .examination import Examination
+from .findings import finding_of, try_cures_of
 from .reruns import Reruns
 from .shared_results import KnownCause
+from .swaps import swap_ingredients
 
 _OTHER_RATES = (
     Cure("learning_rate", "learning rate x 10", {"factor": 10.0}),
@@ -34,6 +36,11 @@ class Diagnosis:
     known: tuple[KnownCause, ...] = ()
     #: If the training is slow: the operators that took most of a step, with their share of it.
     operators: tuple[tuple[str, float], ...] = ()
+    #: The time budget ended before all was tried (the reason).
+    unfinished: str = ""
+
+
+_OUT_OF_TIME = "the time budget was used up before all causes were tried"
 
 
 def find_causes(
@@ -71,6 +78,11 @@ def find_causes(
     findings = [each.finding for each in tried]
     if not any(f.confirmed for f in findings):
         findings = _confirm_jointly(suspicions, findings, runs)
+    if not any(f.confirmed for f in findings) and not structure_at_fault(findings) and not wiring_faults:
+        swapped = swap_ingredients(closer, symptom, runs)
+        tried += swapped
+        findings = [f for f in findings if f.cause not in {each.finding.cause for each in swapped}]
+        findings += [each.finding for each in swapped]
     if not only_if_confirmed and not any(f.certainty != "possible" for f in findings):
         findings += [replace(f, symptom=symptom) for f in wiring_faults if f.cause not in {g.cause for g in findings}]
     findings.sort(key=lambda f: ("confirmed", "likely", "possible").index(f.certainty))
@@ -80,7 +92,9 @@ def find_causes(
     reruns = () if findings else tuple(runs.done.values())
     sure = tuple(each for each in tried if each.finding.certainty != "possible")
     operators = tuple(closer.speed.operators)
-    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(runs.untried), sure, operators)
+    unfinished = closer.cut_short or (_OUT_OF_TIME if runs.out_of_time else "")
+    ruled_out = [] if closer.cut_short else ruled_out  # what was not seen speaks for nobody
+    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(runs.untried), sure, operators, unfinished)
 
 
 def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
@@ -121,21 +135,16 @@ def _try_cures(suspicions: list[tuple[Cause, Suspicion]], runs: Reruns, symptom:
     for cause, suspicion in suspicions:
         if structural and cause.stage is Stage.RATES:
             return  # there is a wiring fault: whether another learning rate helps proves nothing
-        reruns: list[Rerun] = []
-        healed: Cure | None = None
-        for cure in suspicion.cures:
-            rerun = runs(cure)
-            if rerun is None:
-                continue
-            healed = cure if rerun.healthy or rerun.confirms else None
-            reruns.append(replace(rerun, confirms=healed is not None))
-            if healed is not None:
-                break
+        healed, reruns = try_cures_of(cause, suspicion, runs)
         certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, runs)
         yield KnownCause(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
         if healed is not None:
             return
         structural = structural or (cause.stage is Stage.STRUCTURE and certainty == "likely")
+
+
+def structure_at_fault(findings: Sequence[Finding]) -> bool:
+    return any(f.certainty == "likely" and find_cause(f.cause).stage is Stage.STRUCTURE for f in findings)
 
 
 def _unconfirmed(cause: Cause, suspicion: Suspicion, reruns: list[Rerun], runs: Reruns) -> str:
@@ -157,30 +166,6 @@ def _confirm_jointly(suspicions: list[tuple[Cause, Suspicion]], findings: list[F
                 for f in findings
             ]
     return findings
-
-
-def finding_of(
-    cause: Cause,
-    suspicion: Suspicion,
-    symptom: Symptom,
-    certainty: str,
-    reruns: Sequence[Rerun] = (),
-    healed: Cure | None = None,
-) -> Finding:
-    """A suspicion as a finding, with the re-runs that tested it."""
-    return Finding(
-        cause=cause.name,
-        statement=suspicion.statement,
-        certainty=certainty,  # type: ignore[arg-type]
-        why=suspicion.why,
-        evidence=suspicion.evidence,
-        places=suspicion.places,
-        reruns=tuple(sorted(reruns, key=lambda r: not r.healthy)),
-        fix=(healed.fix if healed is not None else None) or suspicion.fix,
-        not_this=suspicion.not_this,
-        symptom=symptom,
-        rank=cause.rank,
-    )
 
 
 def _rule_out_rates(examination: Examination, findings: list[Finding], runs: Reruns) -> list[Finding]:

@@ -21,6 +21,19 @@ from ..records.verdict import Symptom
 Better = Callable[[Trace, FailedRun], bool]
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """A re-run with cures: its result in a few characters, whether it is healthy, and whether it confirms the cause."""
+
+    result: str
+    healthy: bool
+    confirms: bool
+    #: The time budget ended before the run did: nothing was shown.
+    cut_short: bool = False
+    #: Of two that heal the smaller is better: it took fewer steps to keep the promise, or ended lower.
+    distance: tuple[int, float] = (0, 0.0)
+
+
 @dataclass
 class Examination:
     """One check on one program, with the steps spent on it so far."""
@@ -56,7 +69,8 @@ class Examination:
         while isinstance(judgement, NeedsControl):
             wanted = judgement.control
             if not judgement.once or wanted.label not in self._controls:
-                self._controls[wanted.label] = self.record(plan.untimed().until(trace.steps).curing(*cures, wanted))
+                as_long = plan.untimed() if judgement.may_stop else plan.untimed().until(trace.steps)
+                self._controls[wanted.label] = self.record(as_long.curing(*cures, wanted))
             controls[wanted.label] = self._controls[wanted.label]
             judgement = self.check.judge(trace, self.values, controls)
         return trace, judgement
@@ -66,18 +80,16 @@ class Examination:
         trace, judgement = self.run_and_judge(self.rerun.curing(*cures))
         return trace, isinstance(judgement, Passed) and trace.crash is None
 
-    def try_cures(self, cures: Sequence[Cure], symptom: Symptom) -> tuple[str, bool, bool]:
-        """The result of a re-run in a few characters, whether it is healthy, and whether it confirms the cause."""
+    def try_cures(self, cures: Sequence[Cure], symptom: Symptom) -> Attempt:
         trace, healthy = self.run_with(*cures)
         failed_run = FailedRun(self.untreated or trace, symptom)
         confirms = healthy or _all(self.check.clearly_better, [trace], [failed_run])
         if confirms and row_of(symptom).comes_and_goes:
             return self._once_more(cures, trace, healthy, failed_run)
-        return self._result(trace, failed_run), healthy, confirms
+        distance = (trace.steps, trace.losses[-1] if trace.losses else math.inf)
+        return Attempt(self._result(trace, failed_run), healthy, confirms, bool(trace.cut_short), distance)
 
-    def _once_more(
-        self, cures: Sequence[Cure], trace: Trace, healthy: bool, failed_run: FailedRun
-    ) -> tuple[str, bool, bool]:
+    def _once_more(self, cures: Sequence[Cure], trace: Trace, healthy: bool, failed_run: FailedRun) -> Attempt:
         """The machine may have been busy before and quiet since. So the training runs once more without the cure,
         which has to be slow again, and once more with it, which has to be fast again. Every cured run is compared
         with every untreated one."""
@@ -89,7 +101,7 @@ class Examination:
         confirms = healthy or _all(self.check.clearly_better, cured, before)
         # show the fastest run of each kind or, if the cure is not confirmed, the run that speaks against it
         shown = (min if confirms else max)(cured, key=_seconds)
-        return self._result(shown, min(before, key=lambda each: _seconds(each.trace))), healthy, confirms
+        return Attempt(self._result(shown, min(before, key=lambda each: _seconds(each.trace))), healthy, confirms)
 
     def _result(self, trace: Trace, failed_run: FailedRun) -> str:
         return f"raises {trace.crash.kind}" if trace.crash is not None else self.check.result(trace, failed_run)

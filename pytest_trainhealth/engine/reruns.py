@@ -30,6 +30,9 @@ class Reruns:
     spent_before: int = 0
     done: dict[str, Rerun] = field(default_factory=dict)
     untried: list[str] = field(default_factory=list)
+    #: Whether the time budget ended: what is untried then was not ruled out.
+    out_of_time: bool = False
+    _distances: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def __call__(self, *cures: Cure) -> Rerun | None:
         """The re-run with these cures. None if it cannot be tried."""
@@ -37,13 +40,26 @@ class Reruns:
         label = ", ".join(cure.label for cure in cures)
         if label in self.done:
             return self.done[label]
-        if not self.examination.program.repeatable or self.examination.steps_spent - self.spent_before > budget:
-            if label not in self.untried:
-                self.untried.append(label)
-            return None
-        result, healthy, confirms = self.examination.try_cures(cures, self.symptom)
-        self.done[label] = Rerun(label, result, healthy, confirms=confirms and not healthy)
+        over = self.examination.steps_spent - self.spent_before > budget
+        if not self.examination.program.repeatable or over or self.out_of_time:
+            return self._not_tried(label)
+        attempt = self.examination.try_cures(cures, self.symptom)
+        if attempt.cut_short and not attempt.healthy:
+            self.out_of_time = True
+            return self._not_tried(label)
+        self.done[label] = Rerun(
+            label, attempt.result, attempt.healthy, confirms=attempt.confirms and not attempt.healthy
+        )
+        self._distances[label] = attempt.distance
         return self.done[label]
+
+    def _not_tried(self, label: str) -> None:
+        if label not in self.untried:
+            self.untried.append(label)
+
+    def best(self, reruns: Sequence[Rerun]) -> Rerun:
+        """Of several that heal: the one that keeps the promise soonest, or ends lowest."""
+        return min(reruns, key=lambda rerun: self._distances[rerun.cure])
 
     def smallest_healing_set(self, group: Sequence[Prescription]) -> tuple[set[str], Rerun] | None:
         """The causes that have to be cured together, with the re-run that shows it. None if the whole group fails."""

@@ -60,6 +60,10 @@ class Alignment:
     #: Samples that the step certainly gives the target of another sample.
     crossed: int = 0
     place: Place | None = None
+    #: In the order used, targets are predicted no better than by a constant answer.
+    at_chance: bool = False
+    #: The inputs are no white noise: their columns go together.
+    structured: bool = False
 
 
 @dataclass

@@ -39,5 +39,7 @@ class Applied:
     to_the_loss: str = ""
     #: The step from which on a cure made the learning rate smaller, where it did not from the start.
     smaller_steps_from: int | None = None
+    #: Steps on batches that were never learnt from.
+    held_out: list[int] = field(default_factory=list)
     #: Cures that reported that they had nothing to do.
     without_effect: list[str] = field(default_factory=list)

@@ -29,6 +29,8 @@ class NeedsControl:
     control: Cure
     #: One run of it serves every re-run with a cure as well.
     once: bool = False
+    #: It may stop as soon as it keeps the promise, instead of taking as many steps as the run it is compared with.
+    may_stop: bool = False
 
 
 @dataclass(frozen=True)

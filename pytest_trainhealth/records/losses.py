@@ -73,6 +73,9 @@ class LossCall:
     #: Of the whole result, where it is a scalar.
     value: float | None = None
     result_shape: tuple[int, ...] = ()
+    #: The least mean over the terms that these targets allow, and that of the best constant answer; None: not known.
+    floor: float | None = None
+    chance: float | None = None
     #: Targets that the function does not allow, and the share that it ignores.
     invalid: int = 0
     ignored: float = 0.0

@@ -43,6 +43,9 @@ class Symptom:
     limit: float
     severity: Severity = "high"
     headline: str = ""
+    #: Where the fault lies, as far as a run with a plain recipe shows it: in the user's recipe (rates, settings,
+    #: initialisation, regularisation, the scale of the data), or in what the two share (model, loss, targets).
+    suspects: Literal["", "recipe", "model"] = ""
 
 
 @dataclass(frozen=True)

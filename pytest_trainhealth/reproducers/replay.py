@@ -8,7 +8,7 @@ from typing import Any
 
 from ..analysis.run_failures import not_finite
 from ..causes import cause as find_cause
-from ..engine.diagnosis import finding_of
+from ..engine.findings import finding_of
 from ..observe.microscope import under_the_microscope
 from ..programs.plan import Look, RunPlan, Treatment, Wrap
 from ..programs.program import Program

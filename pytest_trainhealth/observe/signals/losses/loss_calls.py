@@ -19,6 +19,7 @@ from ...run.signal import Cost
 from ...source.places import user_place
 from .generator_range import Imitations
 from .kl_term import Divergences
+from .loss_bounds import bounds, bounds_of_choices
 from .policy_reward import is_rewarded
 from .tensor_summary import count_invalid, given_by, terms
 
@@ -147,6 +148,7 @@ class LossCalls(CallSignal):
         record.input, record.target = given_by(input, dim), given_by(target, dim)
         record.terms = terms(record, input, target)
         count_invalid(call, record, target)
+        record.floor, record.chance = bounds(call.name, input, target, call.kwargs)
         self._add(call, record, self._outputs.made(input), target)
 
     def _by_hand(self, call: Call) -> None:
@@ -192,11 +194,15 @@ class LossCalls(CallSignal):
     def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
         input, target = given_by(of.input), given_by(of.target)
         record = LossCall(name, input=input, target=target, reduction="none", terms=call.result.numel())
+        record.floor, record.chance = bounds(name, of.input, of.target, {})
         self._add(call, record, of.made, of.target)
 
     def _add_likelihood(self, call: Call, input: Tensor, made: Made, chosen: Tensor | None = None) -> None:
         terms = call.result.numel() if chosen is None else int(chosen.sum())
         record = LossCall("log-likelihood", input=given_by(input, -1), reduction="none", terms=terms)
+        index = _chosen(call) if chosen is None else None
+        if index is not None:
+            record.floor, record.chance = bounds_of_choices(index, input.shape[-1])
         self._add(call, record, made)
         self._values[-1].large, self._values[-1].factor = True, chosen
 
@@ -259,6 +265,14 @@ class LossCalls(CallSignal):
 
 def _place_of(call: Call) -> Any:
     return user_place() if call.name.removesuffix("_") in RANGES else None
+
+
+def _chosen(call: Call) -> Tensor | None:
+    """The classes that are selected, where there is one for each row."""
+    index = call.args[2] if call.name == "gather" and len(call.args) > 2 else call.kwargs.get("index")
+    if call.name == "__getitem__" and isinstance(call.args[1], tuple):
+        index = call.args[1][-1]
+    return index if isinstance(index, Tensor) and index.dtype == torch.long and index.numel() else None
 
 
 def _chooses(call: Call) -> bool:

@@ -1,0 +1,59 @@
+"""Adam with one rate and default settings in the place of every optimizer: the optimizer of the reference recipe.
+
+The user's own optimizer still steps, so that its schedules and the loop go on as before; what it did to the parameters
+is undone, and the step of Adam is taken from the gradients that it had.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import torch
+from torch import Tensor
+from torch.optim import Adam, Optimizer
+
+from ...observe.run.events import Listener
+from ...observe.run.run import Run
+
+
+class PlainAdam(Listener):
+    def __init__(self, run: Run, stack: ExitStack, rate: float = 1e-3) -> None:
+        self._run, self._rate = run, rate
+        self._stand_ins: dict[int, Adam] = {}
+        self._before: dict[int, list[tuple[Tensor, Tensor, Tensor | None]]] = {}
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        if id(optimizer) in map(id, self._stand_ins.values()):
+            return
+        if has_closure:  # its gradients are computed inside its step
+            self._run.trace.applied.without_effect.append("plain_adam")
+            return
+        held = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+        self._before[id(optimizer)] = [(p, p.detach().clone(), _copy(p.grad)) for p in held]
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        before = self._before.pop(id(optimizer), None)
+        if before is None:
+            return
+        climbs = bool(optimizer.param_groups[0].get("maximize"))
+        with torch.no_grad():
+            for parameter, value, gradient in before:
+                parameter.copy_(value)
+                parameter.grad = gradient
+        self._stand_in(optimizer, [p for p, _, _ in before], climbs).step()
+
+    def _stand_in(self, optimizer: Optimizer, parameters: list[Tensor], climbs: bool) -> Adam:
+        known = self._stand_ins.get(id(optimizer))
+        if known is None:
+            unique = list({id(p): p for p in parameters}.values())
+            known = self._stand_ins[id(optimizer)] = Adam(unique, lr=self._rate, maximize=climbs)
+        held = {id(p) for p in known.param_groups[0]["params"]}
+        known.param_groups[0]["params"] += [p for p in parameters if id(p) not in held]
+        return known
+
+
+def _copy(gradient: Tensor | None) -> Tensor | None:
+    """Dense: Adam takes no sparse gradients."""
+    if gradient is None:
+        return None
+    return (gradient.to_dense() if gradient.layout != torch.strided else gradient).detach().clone()
