@@ -159,7 +159,7 @@ def odd_setting(trace: Trace) -> OddSetting | None:
 
 
 #: What torch or the literature gives as the default, and what is put in its place.
-_USUAL = {
+_USUAL: dict[str, tuple[float, dict[str, Any]]] = {
     "momentum": (0.9, {"momentum": 0.9}),
     "betas[0]": (0.9, {"betas": (0.9, 0.999)}),
     "betas[1]": (0.999, {"betas": (0.9, 0.999)}),

@@ -8,7 +8,7 @@ line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It de
 ``ORDER``     its place within the stage, from 0; of two that share one, the alphabet decides
 ``EXPLAINS``  the categories of symptom it can explain (`pytest_trainhealth.records.symptoms`)
 ``look``      ``(trace, symptom) -> Suspicion | None``: evidence first; a cure alone names nothing
-``swap``      ``(trace, symptom) -> Suspicion | None``, for an ingredient that a plain recipe (or model) has differently:
+``swap``      ``(trace, symptom) -> Suspicion | None``, for an ingredient that a plain recipe or model has differently:
               what to change without a threshold having pointed to it; None where nothing differs
 ``SWAPS``     which of the two: "recipe" or "model"
 ``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the best it can be

@@ -169,7 +169,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge("no step was taken")
     ratio, marks = settings.get("ratio", _RATIO), points(trace)
     losses, first, last = trace.losses, trace.losses[0], loss_curve.level(trace.losses)
-    known = {"first_loss": first, "last_loss": last, "limit": _limit(trace, ratio, marks)}
+    known: dict[str, float | None] = {"first_loss": first, "last_loss": last, "limit": _limit(trace, ratio, marks)}
     known |= {"floor": marks.floor, "chance": marks.chance}
     by_calls = _by_what_the_losses_are_given(trace, controls, ratio, known)
     if by_calls is not None:

@@ -42,11 +42,13 @@ class Reruns:
             return self.done[label]
         over = self.examination.steps_spent - self.spent_before > budget
         if not self.examination.program.repeatable or over or self.out_of_time:
-            return self._not_tried(label)
+            self._not_tried(label)
+            return None
         attempt = self.examination.try_cures(cures, self.symptom)
         if attempt.cut_short and not attempt.healthy:
             self.out_of_time = True
-            return self._not_tried(label)
+            self._not_tried(label)
+            return None
         self.done[label] = Rerun(
             label, attempt.result, attempt.healthy, confirms=attempt.confirms and not attempt.healthy
         )

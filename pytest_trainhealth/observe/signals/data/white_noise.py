@@ -32,7 +32,7 @@ def hangs_together(inputs: Tensor, tokens: bool = False) -> bool:
     # the smaller of the two products has the same eigenvalues
     product = standard.T @ standard if columns <= count else standard @ standard.T
     largest = float(torch.linalg.eigvalsh(product / count)[-1])
-    return largest > _BEYOND * (1 + (columns / count) ** 0.5) ** 2
+    return bool(largest > _BEYOND * (1 + (columns / count) ** 0.5) ** 2)
 
 
 def _followed(tokens: Tensor) -> Tensor:

@@ -94,7 +94,8 @@ def _of_yes_or_no(target: Tensor, kwargs: Mapping[str, Any]) -> Bounds:
 def _two_sided(share: Tensor, factor: Any) -> Tensor:
     """The loss of the best answer where `share` is the target, and ones count `factor` times."""
     answer = (factor * share / (factor * share + 1 - share)).clamp(0, 1)
-    return -(factor * torch.xlogy(share, answer) + torch.xlogy(1 - share, 1 - answer))
+    loss: Tensor = -(factor * torch.xlogy(share, answer) + torch.xlogy(1 - share, 1 - answer))
+    return loss
 
 
 def _of_distances(name: str, input: Tensor, target: Tensor, kwargs: Mapping[str, Any]) -> Bounds:
