@@ -208,6 +208,8 @@ def _beside_the_plain_recipe(
         symptom = replace(_symptom(trace, first, last, ratio, reached), suspects="recipe")
         if marks.known:
             return symptom
+        if first - last < _CLEARLY_FELL * abs(first):
+            return _without_a_fall(trace, controls, symptom, known)
         return FailIfConfirmed(symptom, CouldNotJudge(_WORSE_THAN_PLAIN, known), rates=True)
     if not marks.known:
         return _by_its_fall(trace, controls, ratio, known)
@@ -261,7 +263,7 @@ def _by_its_fall(
             return _learnt_something(trace, verdict, controls.get(UNTREATED), ratio)
         if verdict is not None:
             return verdict
-    return _without_a_fall(trace, controls, ratio, known)
+    return _without_a_fall(trace, controls, _symptom(trace, first, last, ratio), known)
 
 
 _ONLY_A_PENALTY = "most of the loss is a penalty on the parameters, and only that fell"
@@ -314,12 +316,12 @@ def _learnt_something(
 
 
 def _without_a_fall(
-    trace: Trace, controls: Mapping[str, Trace], ratio: float, known: Mapping[str, float | None]
+    trace: Trace, controls: Mapping[str, Trace], symptom: Symptom, known: Mapping[str, float | None]
 ) -> Judgement:
     first, last = trace.losses[0], loss_curve.level(trace.losses)
     if loss_calls.climbs(trace) and last > first:
         reason = "the optimizers climb (maximize=True), and what rises may be meant to"
-        return FailIfConfirmed(_symptom(trace, first, last, ratio), CouldNotJudge(reason, known))
+        return FailIfConfirmed(symptom, CouldNotJudge(reason, known))
     untrained = controls.get(UNTRAINED.label)
     if untrained is None:
         return NeedsControl(UNTRAINED, once=True)
@@ -328,7 +330,7 @@ def _without_a_fall(
         return Passed(
             (f"the loss moves by itself; judged against a run without learning, which ends at {level}",), known
         )
-    return _symptom(trace, first, last, ratio)
+    return symptom
 
 
 def _jumpy(symptom: Symptom, trace: Trace) -> Symptom:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from pytest_trainhealth.analysis.reference_points import REFERENCES
 from pytest_trainhealth.checks.overfits_one_batch import UNTRAINED, ZEROED_INPUTS, stop_when
 from pytest_trainhealth.checks.overfits_one_batch import judge as judge_beside
 from pytest_trainhealth.records.judgement import (
@@ -23,9 +25,12 @@ from pytest_trainhealth.records.verdict import Place, Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord
 
 
-def judge(trace: Trace, settings: dict[str, float], zeroed: Trace | None = None) -> Judgement:
-    """Beside a run without learning whose loss stays where it is."""
+def judge(
+    trace: Trace, settings: dict[str, float], zeroed: Trace | None = None, plain: Trace | None = None
+) -> Judgement:
+    """Beside a run without learning whose loss stays where it is, and a plain recipe that gets no further."""
     controls = {UNTRAINED.label: Trace.of([trace.losses[0]] * len(trace.losses))}
+    controls |= {reference.label: plain or trace for reference in REFERENCES}
     if zeroed is not None:
         controls[ZEROED_INPUTS.label] = zeroed
     return judge_beside(trace, settings, controls)
@@ -153,9 +158,10 @@ def test_an_accumulating_loop_gets_its_updates() -> None:
 def test_a_loss_that_moves_by_itself_is_judged_beside_no_learning() -> None:
     """A queue of negatives fills: the loss rises, but less than it would without learning."""
     rising = Trace.of(falling(1.4, 1.9, 200))
-    assert judge_beside(rising, {}) == NeedsControl(UNTRAINED, once=True)
-    assert isinstance(judge_beside(rising, {}, {UNTRAINED.label: Trace.of(falling(1.4, 2.3, 200))}), Passed)
-    assert isinstance(judge_beside(rising, {}, {UNTRAINED.label: Trace.of([1.4] * 200)}), Symptom)
+    plain = dict.fromkeys((reference.label for reference in REFERENCES), rising)
+    assert judge_beside(rising, {}, plain) == NeedsControl(UNTRAINED, once=True)
+    assert isinstance(judge_beside(rising, {}, {**plain, UNTRAINED.label: Trace.of(falling(1.4, 2.3, 200))}), Passed)
+    assert isinstance(judge_beside(rising, {}, {**plain, UNTRAINED.label: Trace.of([1.4] * 200)}), Symptom)
 
 
 def test_a_loss_function_below_its_least_value_is_a_symptom() -> None:
@@ -203,7 +209,7 @@ def cured(end: float, uncured: Trace) -> Judgement:
     trace = Trace.of(falling(2.0, end, 400))
     trace.applied.to_the_loss = "matching_shapes"
     controls = {UNTREATED: uncured, ZEROED_INPUTS.label: Trace.of(falling(2.0, 1.9, 400))}
-    return judge_beside(trace, {}, controls)
+    return judge_beside(trace, {}, controls | dict.fromkeys((each.label for each in REFERENCES), uncured))
 
 
 def test_a_cured_loss_need_not_reach_a_tenth_beside_one_that_stood_still() -> None:
@@ -225,7 +231,9 @@ def test_a_cured_loss_beside_scores_that_were_squashed_twice_has_to_be_clearly_l
 
 def test_another_cure_has_to_reach_a_tenth() -> None:
     trace = Trace.of(falling(2.0, 0.7, 400))
-    controls = {UNTREATED: Trace.of([2.0] * 400), ZEROED_INPUTS.label: Trace.of(falling(2.0, 1.9, 400))}
+    still = Trace.of([2.0] * 400)
+    controls = {UNTREATED: still, ZEROED_INPUTS.label: Trace.of(falling(2.0, 1.9, 400))}
+    controls |= dict.fromkeys((reference.label for reference in REFERENCES), still)
     assert isinstance(judge_beside(trace, {}, controls), FailIfConfirmed)
 
 
@@ -245,3 +253,50 @@ def test_adversaries_that_take_turns_cannot_be_judged() -> None:
     trace = Trace.of([1.4, 0.6] * 100)
     trace.wiring.optimizers = {name: OptimizerRecord(name, "Adam", steps=100) for name in ("Adam", "Adam[1]")}
     assert isinstance(judge(trace, {}), CouldNotJudge)
+
+
+def classified(losses: list[float], chance: float = 1.4) -> Trace:
+    """Of a cross-entropy: its floor is 0, and a guess gives `chance`."""
+    trace = Trace.of(losses)
+    call = LossCall("cross_entropy", weight=1.0, sole=True, floor=0.0, chance=chance, value=losses[0])
+    trace.loss.calls = [call, replace(call, step=1)]
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "chance"), [(1.61, 0.73, 1.41), (6.91, 0.73, 2.08), (54.0, 2.2, 2.3), (3.45, 1.85, 2.72)]
+)
+def test_what_a_plain_recipe_does_far_better_fails_wherever_it_started(first: float, last: float, chance: float) -> None:
+    """Neither a tenth of a bad start nor being better than zeroed inputs is memorising."""
+    trace, plain = classified(falling(first, last, 400), chance), classified(falling(chance, 0.0, 200), chance)
+    symptom = judge(trace, {}, plain=plain)
+    assert isinstance(symptom, Symptom)
+    assert symptom.suspects == "recipe"
+    assert "a plain recipe gets to" in symptom.summary
+
+
+def test_what_a_plain_recipe_does_no_better_is_not_passed_without_proof() -> None:
+    trace = classified(falling(1.4, 0.6, 400))
+    verdict = judge(trace, {}, plain=classified(falling(1.4, 0.58, 400)))
+    assert isinstance(verdict, FailIfConfirmed)
+    assert verdict.symptom.suspects == "model"
+    assert isinstance(verdict.otherwise, CouldNotJudge)
+
+
+def test_a_guess_whatever_the_recipe_is_a_symptom() -> None:
+    symptom = judge(classified(falling(6.0, 1.4, 400)), {}, plain=classified(falling(1.5, 1.4, 400)))
+    assert isinstance(symptom, Symptom)
+    assert symptom.suspects == "model"
+
+
+def test_smoothed_labels_have_a_floor_that_counts() -> None:
+    trace = classified(falling(2.3, 0.51, 400), 2.3)
+    for call in trace.loss.calls:
+        call.floor = 0.5
+    assert isinstance(judge(trace, {}), Passed)
+
+
+def test_equal_targets_cannot_be_judged() -> None:
+    verdict = judge(classified(falling(1.0, 0.0, 200), chance=0.0), {})
+    assert isinstance(verdict, CouldNotJudge)
+    assert "equal" in verdict.reason
