@@ -200,7 +200,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     shown = _shown(trace, controls, known, fell)
     if isinstance(shown, Passed | CouldNotJudge) and odd_one is not None:
         return FailIfConfirmed(odd_one, shown, rates=True)
-    return shown
+    return replace(shown, rates=True) if isinstance(shown, FailIfConfirmed) and odd_one is not None else shown
 
 
 def _shown(

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from pytest_trainhealth.checks.learns_from_data import judge, stop_when
+from pytest_trainhealth.analysis.reference_points import REFERENCES
+from pytest_trainhealth.checks.learns_from_data import HELD_OUT, stop_when
+from pytest_trainhealth.checks.learns_from_data import judge as judge_beside
 from pytest_trainhealth.records.data import Alignment, Repaired
-from pytest_trainhealth.records.judgement import UNTREATED, CouldNotJudge, FailIfConfirmed, Passed
+from pytest_trainhealth.records.judgement import (
+    UNTREATED,
+    CouldNotJudge,
+    FailIfConfirmed,
+    Judgement,
+    NeedsControl,
+    Passed,
+)
 from pytest_trainhealth.records.losses import LossCall, TensorSummary
 from pytest_trainhealth.records.numbers import ActivationRecord
 from pytest_trainhealth.records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, SILENT
@@ -17,6 +27,22 @@ from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord
 
 CHANCE = 2.303
+
+
+def judge(
+    trace: Trace, settings: dict[str, float], controls: dict[str, Trace] | None = None, plain: Trace | None = None
+) -> Judgement:
+    """Beside a plain recipe that gets no further."""
+    beside = dict.fromkeys((reference.label for reference in REFERENCES), plain or trace)
+    return judge_beside(trace, settings, {**beside, **(controls or {})})
+
+
+def classified(losses: list[float], chance: float = CHANCE) -> Trace:
+    """Of a cross-entropy: its floor is 0, and a guess gives `chance`."""
+    trace = Trace.of(losses)
+    call = LossCall("cross_entropy", weight=1.0, sole=True, floor=0.0, chance=chance, value=losses[0])
+    trace.loss.calls = [call, replace(call, step=1)]
+    return trace
 
 
 def noisy(level: float, steps: int, spread: float = 0.1) -> list[float]:
@@ -34,23 +60,68 @@ def with_updates(trace: Trace, size: float) -> Trace:
     return trace
 
 
-def test_random_labels_stay_at_chance_and_pass_with_a_note():
-    verdict = judge(Trace.of(noisy(CHANCE, 80)), {})
-    assert isinstance(verdict, Passed)
-    assert "random labels" in verdict.notes[0]
+def test_random_labels_stay_at_chance_and_cannot_be_judged():
+    verdict = judge(classified(noisy(CHANCE, 160)), {})
+    assert isinstance(verdict, FailIfConfirmed)
+    assert isinstance(verdict.otherwise, CouldNotJudge)
+    assert "random labels" in verdict.otherwise.reason
 
 
-def test_one_batch_is_left_to_the_other_check():
-    trace = Trace.of([CHANCE, CHANCE])
-    trace.batches = 1
-    assert stop_when(trace, {})
-    assert isinstance(judge(trace, {}), Passed)
+@pytest.mark.parametrize(("first", "last"), [(6.91, 2.29), (2.75, 2.27)])
+def test_chance_after_a_bad_start_is_not_learning(first: float, last: float):
+    """Where a plain recipe learns, it is a fault; where it does not, nobody can tell."""
+    trace = classified([first, *noisy(last, 159, 0.01)])
+    symptom = judge(trace, {}, plain=classified([CHANCE * 0.97**step for step in range(160)]))
+    assert isinstance(symptom, Symptom)
+    assert symptom.suspects == "recipe"
+    verdict = judge(trace, {})
+    assert isinstance(verdict, FailIfConfirmed)
+    assert isinstance(verdict.otherwise, CouldNotJudge)
+
+
+def test_half_of_the_way_down_to_the_floor_is_learning():
+    assert isinstance(judge(classified([CHANCE * 0.985**step for step in range(80)]), {}), Passed)
+
+
+def test_without_a_single_update_nothing_is_learnt():
+    trace = classified(noisy(CHANCE, 80))
+    trace.updates = [0] * 80
+    symptom = judge(trace, {})
+    assert isinstance(symptom, Symptom)
+    assert symptom.category == NOT_LEARNING
+
+
+def test_equal_targets_cannot_be_judged():
+    assert isinstance(judge(classified([1.0 * 0.9**step for step in range(80)], chance=0.0), {}), CouldNotJudge)
+
+
+def unpredictable(structured: bool) -> Trace:
+    trace = classified([CHANCE * 0.98**step for step in range(160)])
+    trace.data.alignment = Alignment(256, "classes", 0.1, 0.1, 0.1, at_chance=True, structured=structured)
+    return trace
+
+
+@pytest.mark.parametrize(("unseen", "wrong"), [(2.4, True), (1.9, False)])
+def test_structured_inputs_whose_targets_carry_nothing_over_are_a_symptom(unseen: float, wrong: bool):
+    assert judge(unpredictable(True), {}) == NeedsControl(HELD_OUT, once=True)
+    control = classified([1.0, 1.0, 1.0, unseen] * 40)
+    control.applied.held_out = list(range(3, 160, 4))
+    assert isinstance(judge(unpredictable(True), {}, {HELD_OUT.label: control}), Symptom) is wrong
+
+
+def test_labels_that_are_memorised_from_white_noise_are_no_fault():
+    assert isinstance(judge(unpredictable(False), {}), Passed)
 
 
 def test_it_stops_when_all_is_learnt():
     assert stop_when(Trace.of([CHANCE, *[0.01] * 49]), {})
     assert not stop_when(Trace.of([CHANCE, *[0.5] * 49]), {})
-    assert stop_when(Trace.of([CHANCE] * 80), {})
+    assert stop_when(Trace.of([CHANCE, *[0.5] * 79]), {})
+
+
+def test_one_that_has_not_come_half_of_its_way_gets_twice_the_time():
+    assert not stop_when(Trace.of([CHANCE] * 80), {})
+    assert stop_when(Trace.of([CHANCE] * 160), {})
 
 
 def test_targets_that_fit_in_another_order_are_a_symptom_whatever_the_loss_does():
@@ -66,7 +137,9 @@ def test_targets_that_fit_in_another_order_are_a_symptom_whatever_the_loss_does(
 def test_targets_that_fit_in_no_order_are_none():
     trace = Trace.of(noisy(CHANCE, 80))
     trace.data.alignment = Alignment(256, "classes", 0.1, 0.09, 0.09)
-    assert isinstance(judge(trace, {}), Passed)
+    verdict = judge(trace, {})
+    assert isinstance(verdict, FailIfConfirmed)
+    assert isinstance(verdict.otherwise, CouldNotJudge)
 
 
 def test_targets_that_change_from_epoch_to_epoch_are_a_symptom_that_no_cure_takes_away():
@@ -104,7 +177,7 @@ def test_a_rate_that_is_gone_is_worth_a_look_and_no_alarm():
     verdict = judge(with_rates(Trace.of(noisy(CHANCE, 80)), [0.1] * 10 + [0.0] * 70), {})
     assert isinstance(verdict, FailIfConfirmed)
     assert verdict.symptom.category == NOT_LEARNING
-    assert isinstance(verdict.otherwise, Passed)
+    assert isinstance(verdict.otherwise, CouldNotJudge)
 
 
 def test_nothing_is_odd_where_all_was_learnt():
@@ -114,7 +187,9 @@ def test_nothing_is_odd_where_all_was_learnt():
 
 @pytest.mark.parametrize(("size", "odd"), [(1e-3, False), (0.5, True), (1e-6, True)])
 def test_a_flat_loss_is_odd_beside_steps_out_of_size(size, odd):
-    assert isinstance(judge(with_updates(Trace.of(noisy(CHANCE, 80)), size), {}), FailIfConfirmed) is odd
+    verdict = judge(with_updates(Trace.of(noisy(CHANCE, 80)), size), {})
+    assert isinstance(verdict, FailIfConfirmed)
+    assert verdict.rates is odd
 
 
 def test_large_steps_that_still_lead_down_are_fine():
@@ -156,7 +231,7 @@ def test_far_worse_than_a_guess_after_all_steps_is_worth_a_look():
     trace.loss.calls.append(LossCall("mse_loss", target=TensorSummary(std=1.0), weight=1.0, sole=True))
     doubt = judge(trace, {})
     assert isinstance(doubt, FailIfConfirmed)
-    assert not doubt.rates
+    assert doubt.symptom.suspects == "recipe"
     assert "the same guess" in doubt.symptom.summary
     healed = Trace.of([8.0] + [0.4] * 79)
     assert isinstance(judge(healed, {}, {UNTREATED: trace}), Passed)
@@ -243,4 +318,6 @@ def test_units_at_their_ends_from_the_start_are_doubtful(share: float, only_if_c
 def test_units_at_their_ends_may_yet_leave_a_plateau():
     trace = Trace.of(noisy(CHANCE, 80, 0.02))
     trace.numbers.activations["tanh"] = ActivationRecord("tanh", "body", 8, saturated={0: 0.97})
-    assert isinstance(judge(trace, {}), Passed)
+    verdict = judge(trace, {})
+    assert isinstance(verdict, FailIfConfirmed)
+    assert isinstance(verdict.otherwise, CouldNotJudge)
