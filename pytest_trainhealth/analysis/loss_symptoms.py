@@ -39,6 +39,19 @@ def below_zero(call: LossCall) -> Symptom:
     return Symptom(summary, SILENT, call.value or 0.0, 0.0, "high", f"{call.function} is {value}, below 0")
 
 
+#: Of each target. More is then said about the wrong classes than about the right one. Usual: 0.05 to 0.2.
+MOST_SMOOTHING = 0.5
+
+
+def smoothed_away(trace: Trace) -> Symptom | None:
+    call = next((call for call in trace.loss.calls if call.smoothing > MOST_SMOOTHING), None)
+    if call is None or trace.applied.to_the_loss:
+        return None
+    sentence = f"label smoothing leaves {wording.share(1 - call.smoothing)} of each target to the right class"
+    summary = f"{sentence}, and spreads {wording.share(call.smoothing)} over all (0.05 to 0.2 is usual)"
+    return Symptom(summary, SILENT, call.smoothing, MOST_SMOOTHING, "high", sentence)
+
+
 def any_number_of_labels(trace: Trace) -> Symptom | None:
     most = loss_calls.any_number_of_labels(trace)
     if most is None:

@@ -61,6 +61,9 @@ _PER_PIXEL = {
 }  # fmt: skip
 #: Units. By judgement: two are what one draws, three may be a colour.
 _BOTTLENECK = 2
+#: The same for a re-run with a wide path, which decides. By judgement: eight numbers hold what a sample is about.
+_NARROW = 8
+_OF_UNITS, _RECURRENT = ("Linear",), ("LSTM", "GRU", "RNN")
 #: A floor shows after some steps only. By judgement: a quarter of the 200 steps that a healthy training needs.
 _FEWEST_STEPS = 50
 
@@ -124,6 +127,41 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         not_this="other learning rates or optimizers, or more epochs: the model lacks something they cannot add",
         cures=cures,
     )
+
+
+SWAPS = "model"
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """The narrowest place between a model's inputs and its outputs, wherever it is, gets a wide path beside it.
+
+    An autoencoder squeezes on purpose: only a single unit counts there. And where there is nothing but linear layers,
+    they get rectifiers.
+    """
+    weights = [p for p in trace.trainable if p.is_weight and p.module_class in (*_OF_UNITS, *_RECURRENT)]
+    if trace.frozen or len(weights) < 2 or weights[-1].module_class not in _OF_UNITS:
+        return None
+    narrow = min(weights[:-1], key=_width)
+    units, last = _width(narrow), weights[-1]
+    squeezes = weights[0].module_class in _OF_UNITS and weights[0].shape[1] == last.shape[0]
+    if units > (1 if squeezes else _NARROW) or units >= _width(last) > 1:
+        return None
+    counted = wording.plural(units, "unit")
+    options = {"start": narrow.module, "end": last.module, "weight": narrow.name}
+    return Suspicion(
+        statement=f"everything goes through {counted} in {narrow.module or narrow.name}",
+        evidence=(
+            Evidence(f"{narrow.module or narrow.name} has {counted}; the output has {_width(last)}", float(units)),
+        ),
+        why="no weights of this model fit these targets",
+        fix=Fix("give that layer more units"),
+        not_this="other learning rates or optimizers, or more epochs: the model lacks something they cannot add",
+        cures=(Cure("wide_path", f"a path of 64 units beside {narrow.module or 'it'}", options),),
+    )
+
+
+def _width(parameter: ParameterRecord) -> int:
+    return parameter.shape[-1] if parameter.module_class in _RECURRENT else parameter.shape[0]
 
 
 def _bottleneck(weights: list[ParameterRecord]) -> ParameterRecord | None:

@@ -8,7 +8,8 @@ What happens
 How it is recognised
     The share of values that dropout sets to 0 is counted, the weight decay is read from the optimizer, and lines that
     add the size of parameters to the loss are noted: such a penalty counts where it makes the loss five times as large
-    or holds it up. The re-run switches all of it off; if it then memorises, the regularisation was in the way.
+    or holds it up. So does label smoothing that leaves the right class less than half of its target. The re-run
+    switches all of it off; if it then memorises, the regularisation was in the way.
 
 How to fix it
     Dropout of 0.1 to 0.5 (the share that is *dropped*); weight decay of 1e-4 to 1e-2 (up to 0.1 with AdamW, whose decay
@@ -26,9 +27,11 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import chance, loss_curve
+from ..analysis.loss_symptoms import MOST_SMOOTHING
 from ..records.intervention import Cure
+from ..records.losses import LossCall
 from ..records.numbers import DropoutRecord
-from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import OptimizerRecord
@@ -37,7 +40,7 @@ from ._groups import NUMBERS
 
 GROUP = NUMBERS
 ORDER = 10
-EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY)
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 #: Of the values that dropout was given: at most 0.56 in the 257 healthy programs (0.5, counted on few values).
 _DROPPED = 0.6
@@ -52,6 +55,11 @@ _DECOUPLED = ("AdamW", "Lion", "Muon", "Adafactor")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    smoothed = next((call for call in trace.loss.calls if call.smoothing > MOST_SMOOTHING), None)
+    if smoothed is not None:
+        return _smoothed(smoothed)
+    if symptom.category == SILENT:
+        return None
     dropouts = [d for d in trace.numbers.dropouts if d.share >= _DROPPED]
     decays = [o for o in trace.wiring.optimizers.values() if o.steps and _is_large(o)]
     drowned = chance.under_a_penalty(trace)
@@ -107,6 +115,25 @@ def _suspicion(
         fix=_fix(bool(dropouts), decays),
         not_this="a larger model or more epochs: without it the same model fits",
         cures=(Cure("no_regularization", f"without {_parts(bool(dropouts), bool(decays), bool(penalties))}"),),
+    )
+
+
+def _smoothed(call: LossCall) -> Suspicion:
+    return Suspicion(
+        statement=f"label smoothing of {wording.short(call.smoothing)} leaves little of the labels",
+        evidence=(
+            Evidence(
+                f"{call.function} has label_smoothing = {wording.short(call.smoothing)} (0.05 to 0.2 is usual): the least "
+                f"that it can be is {wording.loss(call.floor or 0.0)}, and a guess gives {wording.loss(call.chance or 0)}",
+                call.smoothing,
+                call.place,
+            ),
+        ),
+        why="each target says more about the wrong classes than about the right one",
+        places=() if call.place is None else (call.place,),
+        fix=Fix("smooth less:", (f"{call.function}(scores, labels, label_smoothing=0.1)",)),
+        not_this="a larger model or more epochs: there is hardly anything left to learn",
+        cures=(Cure("no_regularization", "without label smoothing"),),
     )
 
 

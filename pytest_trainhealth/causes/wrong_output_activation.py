@@ -70,6 +70,33 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     return _unlike_the_data(trace, unlike) if unlike is not None and symptom.category == SILENT else None
 
 
+SWAPS = "model"
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """The output may come out of something bounded that is no activation function: a recurrent layer's state."""
+    call = next((c for c in trace.loss.calls if c.function in loss_calls.REGRESSIONS and c.sole), None)
+    if call is None or call.input.low < call.target.low or call.input.high > call.target.high:
+        return None
+    return Suspicion(
+        statement="the output cannot reach the targets",
+        evidence=(
+            Evidence(
+                f"the targets lie {loss_calls.between(call.target.low, call.target.high)}, the outputs at the start "
+                f"{loss_calls.between(call.input.low, call.input.high)}",
+                call.input.high,
+                call.place,
+            ),
+            Evidence("stretched and shifted by factors that are learnt, the same output does reach them"),
+        ),
+        why="the output comes straight from something bounded, such as the state of a recurrent layer",
+        places=loss_calls.places(call.place),
+        fix=Fix("put a linear layer at the end:", ("self.head = nn.Linear(hidden, outputs)",)),
+        not_this="a deeper model or more epochs: the range stays",
+        cures=(Cure("stretched_output", "output stretched by learnt factors"),),
+    )
+
+
 def _out_of_reach(trace: Trace, call: LossCall) -> Suspicion:
     made, where = loss_calls.made_at(call, trace), _where(call)
     return _suspicion(

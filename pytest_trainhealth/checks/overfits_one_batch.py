@@ -281,7 +281,7 @@ def _by_what_the_losses_are_given(
     impossible, odd = loss_calls.impossible(trace), loss_calls.oddities(trace)
     if impossible is not None:
         return loss_symptoms.below_zero(impossible)
-    several = loss_symptoms.any_number_of_labels(trace)
+    several = loss_symptoms.any_number_of_labels(trace) or loss_symptoms.smoothed_away(trace)
     if several is not None:
         return several
     if trace.applied.to_the_loss and loss_calls.unbounded(trace):

@@ -266,7 +266,9 @@ def classified(losses: list[float], chance: float = 1.4) -> Trace:
 @pytest.mark.parametrize(
     ("first", "last", "chance"), [(1.61, 0.73, 1.41), (6.91, 0.73, 2.08), (54.0, 2.2, 2.3), (3.45, 1.85, 2.72)]
 )
-def test_what_a_plain_recipe_does_far_better_fails_wherever_it_started(first: float, last: float, chance: float) -> None:
+def test_what_a_plain_recipe_does_far_better_fails_wherever_it_started(
+    first: float, last: float, chance: float
+) -> None:
     """Neither a tenth of a bad start nor being better than zeroed inputs is memorising."""
     trace, plain = classified(falling(first, last, 400), chance), classified(falling(chance, 0.0, 200), chance)
     symptom = judge(trace, {}, plain=plain)

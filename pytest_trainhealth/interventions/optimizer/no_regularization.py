@@ -1,4 +1,4 @@
-"""Turns off dropout and weight decay, and takes penalties on weights out of the loss."""
+"""Turns off dropout, weight decay and label smoothing, and takes penalties on weights out of the loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NoRegularization(Listener):
         self._run, self._stack = run, stack
         self._before: dict[int, list[Any]] = {}
         self._recurrent: set[int] = set()
-        stack.enter_context(_Without())
+        stack.enter_context(_Without(run))
 
     def run_begins(self) -> None:
         self.step_begins(None)
@@ -45,6 +45,10 @@ class NoRegularization(Listener):
 
 
 class _Without(TorchFunctionMode):
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self._run = run
+
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").rstrip("_")
@@ -52,5 +56,8 @@ class _Without(TorchFunctionMode):
             return args[0] if args else kwargs["input"]
         if kwargs.get("dropout_p"):  # attention
             kwargs = {**kwargs, "dropout_p": 0.0}
+        if kwargs.get("label_smoothing"):
+            kwargs = {**kwargs, "label_smoothing": 0.0}
+            self._run.trace.applied.to_the_loss = "no_regularization"
         result = func(*args, **kwargs)
         return result * 0 if name in PENALTIES and args and isinstance(args[0], nn.Parameter) else result

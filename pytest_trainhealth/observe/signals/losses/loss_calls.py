@@ -149,6 +149,7 @@ class LossCalls(CallSignal):
         record.terms = terms(record, input, target)
         count_invalid(call, record, target)
         record.floor, record.chance = bounds(call.name, input, target, call.kwargs)
+        record.smoothing = float(call.kwargs.get("label_smoothing") or 0.0)
         self._add(call, record, self._outputs.made(input), target)
 
     def _by_hand(self, call: Call) -> None:
