@@ -187,7 +187,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return _no_update(trace, first, last)
     if wiring.adversarial(trace):
         return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
-    if learning_rates.warming_up(trace) and not learning_rates.runs_away(trace):
+    if learning_rates.warming_up(trace) and not learning_rates.runs_away(trace) and _way_left(trace) > _HALF_WAY:
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if chance.worse_than_chance(trace, last):
         odd = replace(_worse_than_a_guess(trace, first, last), suspects="recipe")
@@ -237,10 +237,13 @@ def _shown(
     if left <= _A_GUESS:
         return Passed((f"a plain recipe gets to {wording.loss(reached.level)}",), known)
     symptom = replace(_symptom(trace, first, last), suspects="model")
+    course = f"loss {wording.change(first, last)} over {len(trace.losses)} steps"
+    plain_level = wording.loss(reached.level)
     reason = (
-        f"loss {wording.change(first, last)} over {len(trace.losses)} steps: nothing was learnt, and a plain recipe "
-        f"learns nothing either ({wording.loss(reached.level)}), as with random labels"
+        f"{course}: nothing was learnt, and a plain recipe learns nothing either ({plain_level}), as with random labels"
     )
+    if above > _ABOVE_REACH:
+        reason = f"{course}: hardly anything was learnt yet, and a plain recipe gets to {plain_level}"
     return FailIfConfirmed(symptom, CouldNotJudge(reason, known))
 
 
