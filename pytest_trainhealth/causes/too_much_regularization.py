@@ -123,7 +123,7 @@ def _smoothed(call: LossCall) -> Suspicion:
         statement=f"label smoothing of {wording.short(call.smoothing)} leaves little of the labels",
         evidence=(
             Evidence(
-                f"{call.function} has label_smoothing = {wording.short(call.smoothing)} (0.05 to 0.2 is usual): it can be "
+                f"{call.function} has label_smoothing = {wording.short(call.smoothing)} (0.05 to 0.2 is usual): it is "
                 f"{wording.loss(call.floor or 0.0)} at least, and a guess gives {wording.loss(call.chance or 0.0)}",
                 call.smoothing,
                 call.place,
