@@ -228,7 +228,7 @@ def _shown(
     ):
         symptom = replace(_symptom(trace, first, last), suspects="recipe")
         symptom = replace(symptom, summary=f"{symptom.summary}; a plain recipe gets to {wording.loss(reached.level)}")
-        if left > _A_GUESS and marks.known:
+        if left > _A_GUESS and marks.known and marks.steady and not _falls_on(trace.losses):
             return symptom
         otherwise = (
             Passed(figures=known) if marks.known else CouldNotJudge(f"the loss hardly fell: {symptom.summary}", known)
