@@ -8,7 +8,7 @@ from .. import wording
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
-from . import wiring
+from . import schedules, wiring
 
 
 def silently_wrong(trace: Trace) -> Symptom | None:
@@ -22,13 +22,15 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _drawn_without_gradient(trace)
         or _clipped_too_late(trace)
         or _allied(trace)
+        or _upside_down(trace)
     )
 
 
 def begins_later(trace: Trace, before: float) -> Symptom | None:
     """What a look at the first steps alone would miss, if it begins before this step."""
     moved = wiring.frozen_moved(trace)
-    return wrong_mode(trace, before) or (_frozen_moved(trace) if moved and moved[0].steps[0] < before else None)
+    frozen = _frozen_moved(trace) if moved and moved[0].steps[0] < before else None
+    return wrong_mode(trace, before) or frozen or _upside_down(trace, before)
 
 
 def wrong_mode(trace: Trace, before: float = inf) -> Symptom | None:
@@ -105,6 +107,22 @@ def _allied(trace: Trace) -> Symptom | None:
     summary = f"{alliance.maker} helps {alliance.critic}: both pull its scores for generated samples the same way"
     steps = wording.plural(len(alliance.steps), "step")
     return Symptom(f"{summary}, at {steps} (expected opposite ways)", SILENT, 1.0, -1.0, "high", summary)
+
+
+def _upside_down(trace: Trace, before: float = inf) -> Symptom | None:
+    """`before`: only if enough of it is seen earlier than at this step."""
+    scheduler = schedules.waits_the_wrong_way(trace, before)
+    if scheduler is None:
+        return None
+    fed = wording.change(scheduler.fed[0], scheduler.fed[-1])
+    return Symptom(
+        f'ReduceLROnPlateau(mode="max") is given a loss that falls, {fed} (expected mode="min")',
+        SILENT,
+        scheduler.fed[-1],
+        scheduler.fed[0],
+        "high",
+        'ReduceLROnPlateau(mode="max") is given a loss',
+    )
 
 
 def _clipped_too_late(trace: Trace) -> Symptom | None:

@@ -130,9 +130,19 @@ class SchedulerRecord:
     kind: str
     optimizer: str
     calls: int = 0
-    #: Where step() was called, and where the scheduler was made.
+    #: The steps of its first calls.
+    steps: list[int] = field(default_factory=list)
+    #: Where step() was called (None: by our own loop), and where the scheduler was made.
     place: Place | None = None
     made_at: Place | None = None
+    #: The highest rate that it is to reach, if it sets one of its own (OneCycleLR, CyclicLR).
+    peak: float | None = None
+    #: Steps until its course is over, if it says so (OneCycleLR).
+    total_steps: int | None = None
+    #: ReduceLROnPlateau: "min" or "max", how many calls it waits, and what it was given.
+    mode: str = ""
+    patience: int | None = None
+    fed: list[float] = field(default_factory=list)
 
 
 @dataclass
