@@ -14,6 +14,7 @@ from . import schedules, wiring
 def silently_wrong(trace: Trace) -> Symptom | None:
     return (
         wrong_mode(trace)
+        or _wrongly_scaled(trace)
         or _updated_twice(trace)
         or _frozen_moved(trace)
         or _broken_tie(trace)
@@ -44,6 +45,18 @@ def wrong_mode(trace: Trace, before: float = inf) -> Symptom | None:
     return Symptom(
         summary, SILENT, float(len(record.evaluated)), 0.0, "high", f"{record.model} is trained in eval mode"
     )
+
+
+def _wrongly_scaled(trace: Trace) -> Symptom | None:
+    wrong = wiring.wrongly_scaled(trace)
+    if not wrong:
+        return None
+    first = wrong[0]
+    how = "large" if first.factor > 1 else "small"
+    times = wording.short(max(first.factor, 1 / first.factor))
+    summary = f"{first.optimizer} steps with gradients that are {times} times too {how}, because of a loss scaler"
+    updates = wording.plural(len(wrong), "update")
+    return Symptom(f"{summary}, at {updates} (expected 0)", SILENT, first.factor, 1.0, "high", summary)
 
 
 def _updated_twice(trace: Trace) -> Symptom | None:

@@ -17,6 +17,7 @@ from ..records.wiring import (
     OptimizerRecord,
     ParameterRecord,
     TiedPair,
+    WronglyScaled,
     largest_gradient,
     vanished_first,
 )
@@ -74,6 +75,11 @@ def left_in_eval(trace: Trace) -> ModeRecord | None:
         if late or set(record.layers) - record.pretrained:
             return record
     return None
+
+
+def wrongly_scaled(trace: Trace) -> list[WronglyScaled]:
+    found = trace.wiring.wrongly_scaled
+    return found if len(found) >= _STEPS else []
 
 
 def frozen_moved(trace: Trace) -> list[FrozenChange]:

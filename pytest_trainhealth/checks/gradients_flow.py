@@ -36,6 +36,7 @@ from ..records.wiring import VANISHED, ParameterRecord
 SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "modules", "double_updates", "modes", "frozen", "weight_ties"),
     *("samples", "batch_writes", "blanked_batches", "detached_samples", "adversaries", "clipping"),
+    *("loss_scaling",),
 )
 ONE_BATCH = False
 BLAMES_RATES = False

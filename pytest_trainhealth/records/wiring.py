@@ -163,6 +163,21 @@ class GradientPath:
 
 
 @dataclass
+class WronglyScaled:
+    """An update with gradients that a loss scaler's factor is still in, or was taken out of although it never was in.
+
+    They are `factor` times their real size.
+    """
+
+    step: int
+    optimizer: str
+    factor: float
+    #: Of all gradients of the optimizer, as it got them.
+    norm: float
+    place: Place | None = None
+
+
+@dataclass
 class DoubleUpdate:
     """A parameter that moved twice with one gradient: in two optimizers, or held twice by one."""
 
@@ -267,6 +282,7 @@ class WiringRecord:
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
     gradient_paths: list[GradientPath] = field(default_factory=list)
+    wrongly_scaled: list[WronglyScaled] = field(default_factory=list)
     double_updates: dict[str, DoubleUpdate] = field(default_factory=dict)
     accumulations: list[Accumulation] = field(default_factory=list)
     modes: dict[str, ModeRecord] = field(default_factory=dict)
