@@ -15,6 +15,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
     return (
         wrong_mode(trace)
         or _wrongly_scaled(trace)
+        or _thrown_away(trace)
         or _updated_twice(trace)
         or _frozen_moved(trace)
         or _broken_tie(trace)
@@ -57,6 +58,18 @@ def _wrongly_scaled(trace: Trace) -> Symptom | None:
     summary = f"{first.optimizer} steps with gradients that are {times} times too {how}, because of a loss scaler"
     updates = wording.plural(len(wrong), "update")
     return Symptom(f"{summary}, at {updates} (expected 0)", SILENT, first.factor, 1.0, "high", summary)
+
+
+def _thrown_away(trace: Trace) -> Symptom | None:
+    record = wiring.thrown_away(trace)
+    if record is None:
+        return None
+    cleared, used = record.cleared[-1], record.used[-1]
+    if used:
+        summary = f"{cleared} of {cleared + used} backward passes before each update of {record.optimizer} are cleared"
+    else:
+        summary = f"{record.optimizer} steps without a gradient: zero_grad() has cleared them"
+    return Symptom(f"{summary} (expected 0)", SILENT, float(cleared), 0.0, "high", summary)
 
 
 def _updated_twice(trace: Trace) -> Symptom | None:

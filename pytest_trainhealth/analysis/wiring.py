@@ -17,6 +17,7 @@ from ..records.wiring import (
     OptimizerRecord,
     ParameterRecord,
     TiedPair,
+    UnusedPasses,
     WronglyScaled,
     largest_gradient,
     vanished_first,
@@ -55,6 +56,24 @@ def cleared_early(trace: Trace) -> list[int]:
         for step, after in trace.wiring.after_backward.items()
         if after > 0 and trace.wiring.at_update.get(step, after) == 0
     ]
+
+
+def thrown_away(trace: Trace) -> UnusedPasses | None:
+    """Passes that are cleared before each update but the last of them, all from one line: accumulation in vain.
+
+    Or all of them, so that an optimizer steps with nothing. The first update is not counted: whether the code itself
+    reads gradients is watched from then on. Where several optimizers step, one may skip turns of its own on purpose.
+    """
+    stepping = [o for o in trace.wiring.optimizers.values() if o.steps]
+    for record in trace.wiring.unused_passes.values():
+        cleared, used = record.cleared[1:], record.used[1:]
+        if len(cleared) < _STEPS or not all(cleared):
+            continue
+        if not any(used):
+            return record
+        if len(stepping) == 1 and set(used) == {1} and len(set(cleared)) == 1:
+            return record
+    return None
 
 
 def updated_twice(trace: Trace) -> list[DoubleUpdate]:

@@ -92,7 +92,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _places(scheduler: SchedulerRecord | None) -> tuple[Place, ...]:
-    found = () if scheduler is None else (scheduler.made_at, scheduler.place)
+    found = () if scheduler is None else (scheduler.place, scheduler.made_at)
     return tuple(place for place in found if place is not None)
 
 

@@ -88,7 +88,7 @@ def _odd(course: Course, trace: Trace) -> Suspicion | None:
         why="a schedule counts its own steps, and these are not the intended ones"
         if course.kind != "low" or culprit is None or culprit.peak
         else "what its function returns is multiplied with the learning rate of the optimizer",
-        places=_places(culprit),
+        places=_places(culprit)[:: -1 if culprit is not None and culprit.peak else 1],
         fix=_fix(culprit, course),
         not_this="a higher initial learning rate, or more epochs",
         cures=_cures(course, culprit),

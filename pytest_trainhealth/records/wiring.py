@@ -163,6 +163,20 @@ class GradientPath:
 
 
 @dataclass
+class UnusedPasses:
+    """Backward passes whose gradients were cleared before an optimizer had used them."""
+
+    optimizer: str
+    #: For each of its updates: passes from the same line that were cleared since the last one, and those that it used.
+    #: Where it got nothing at all, the passes from any line.
+    cleared: list[int] = field(default_factory=list)
+    used: list[int] = field(default_factory=list)
+    #: Of backward(), and where its gradients were cleared.
+    place: Place | None = None
+    cleared_at: Place | None = None
+
+
+@dataclass
 class WronglyScaled:
     """An update with gradients that a loss scaler's factor is still in, or was taken out of although it never was in.
 
@@ -229,7 +243,7 @@ class Accumulation:
     step: int
     optimizer: str
     passes: int
-    #: The smallest number that a loss was multiplied by at its end: 1/k where it was divided by k; the largest of all.
+    #: What a loss, as a mean, was multiplied by: 1/k where it was divided by k; the mean of all passes.
     factor: float = 1.0
     place: Place | None = None
     #: All came from one line.
@@ -282,6 +296,8 @@ class WiringRecord:
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
     gradient_paths: list[GradientPath] = field(default_factory=list)
+    #: By the optimizer.
+    unused_passes: dict[str, UnusedPasses] = field(default_factory=dict)
     wrongly_scaled: list[WronglyScaled] = field(default_factory=list)
     double_updates: dict[str, DoubleUpdate] = field(default_factory=dict)
     accumulations: list[Accumulation] = field(default_factory=list)

@@ -39,7 +39,7 @@ def test_one_cycle_in_batches_stepped_per_epoch(total: int) -> None:
     found = scheduler_misuse.look(trace, STUCK)
     assert found is not None
     assert "once per epoch" in found.statement
-    assert found.places == (HERE, THERE)
+    assert found.places == (THERE, HERE)
     assert found.fix is not None
     assert found.fix.code == ("optimizer.step()", "scheduler.step()")
     assert [cure.options["rate"] for cure in found.cures] == [pytest.approx(0.018), 0.06]
@@ -78,7 +78,7 @@ def test_milestones_in_epochs_that_come_too_early() -> None:
     found = lr_decayed_too_early.look(trace, STUCK)
     assert found is not None
     assert "by update 32 of 80" in found.statement
-    assert found.places == (THERE, HERE)
+    assert found.places == (HERE, THERE)
 
 
 def test_a_plateau_without_patience_that_is_fed_every_batch() -> None:
