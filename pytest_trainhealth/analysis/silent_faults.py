@@ -23,6 +23,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _batch_spoilt(trace)
         or _drawn_without_gradient(trace)
         or _clipped_too_late(trace)
+        or _clipped_in_vain(trace)
         or _allied(trace)
         or _upside_down(trace)
     )
@@ -159,6 +160,19 @@ def _clipped_too_late(trace: Trace) -> Symptom | None:
     summary = f"gradients are clipped after {late[0].optimizer} has stepped with them"
     steps = wording.plural(len(late), "step")
     return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(late)), 0.0, "high", summary)
+
+
+def _clipped_in_vain(trace: Trace) -> Symptom | None:
+    scaled, vain = wiring.clipped_while_scaled(trace), wiring.clipped_in_vain(trace)
+    if scaled:
+        summary = f"gradients of {scaled[0].optimizer} are clipped before they are unscaled"
+        count = len(scaled)
+    elif vain is not None:
+        summary, count = "clipping finds no gradient, and no line clips those that the optimizer gets", vain.looks
+    else:
+        return None
+    steps = wording.plural(count, "step")
+    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(count), 0.0, "high", summary)
 
 
 def _samples_change(trace: Trace) -> Symptom | None:

@@ -8,6 +8,7 @@ from statistics import median
 from ..records.trace import Trace
 from ..records.wiring import (
     VANISHED,
+    ClipCalls,
     DetachedSample,
     DoubleUpdate,
     FrozenChange,
@@ -35,6 +36,9 @@ _STEPS_LATER = 3
 #: Of the gradient that the optimizer used. By judgement: clipping that does something takes half of it or more;
 #: rounding takes 1e-7.
 _CUT_DOWN = 0.5
+#: Of the gradient. By judgement: clipped with a factor of thousands in it, a thousandth is left or less; a tenth, as in
+#: bad-gradient-clipping, is enough.
+_NEXT_TO_NOTHING = 0.1
 
 
 def orphaned(trace: Trace) -> list[ParameterRecord]:
@@ -142,6 +146,30 @@ def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:
 def clipped_too_late(trace: Trace) -> list[GradientPath]:
     """Steps whose gradients were cut down after the optimizer had used them."""
     return [p for p in trace.wiring.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
+
+
+def clipped_in_vain(trace: Trace) -> ClipCalls | None:
+    """A line that clips and never finds a gradient, while no other line finds one either.
+
+    It comes before backward(), or is given parameters that are not those that are trained.
+    """
+    calls = list(trace.wiring.clip_calls.values())
+    in_vain = next((each for each in calls if each.looks >= _STEPS), None)
+    return None if in_vain is None or any(each.found for each in calls) else in_vain
+
+
+def clipped_while_scaled(trace: Trace) -> list[GradientPath]:
+    """Steps at which gradients were clipped while a loss scaler's factor was in them: next to nothing is left.
+
+    Only by a line that says so, and at most of the steps.
+    """
+    paths = [p for p in trace.wiring.gradient_paths if p.after_backward > 0]
+    cut = [
+        p for p in paths
+        if p.unscaled_later and p.changed_at and "clip" in p.changed_at.code
+        and p.at_update <= _NEXT_TO_NOTHING * p.after_backward
+    ]  # fmt: skip
+    return cut if len(cut) >= _STEPS and 2 * len(cut) > len(paths) else []
 
 
 def nothing_moves(trace: Trace) -> bool:

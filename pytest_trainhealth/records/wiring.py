@@ -163,6 +163,18 @@ class GradientPath:
 
 
 @dataclass
+class ClipCalls:
+    """A line that calls `clip_grad_norm_` (or `clip_grad_value_`) with parameters that are trained."""
+
+    place: Place
+    limit: float
+    by_norm: bool = True
+    #: Steps at which it was looked at, and those of them at which it found a gradient other than 0.
+    looks: int = 0
+    found: int = 0
+
+
+@dataclass
 class UnusedPasses:
     """Backward passes whose gradients were cleared before an optimizer had used them."""
 
@@ -296,6 +308,8 @@ class WiringRecord:
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
     gradient_paths: list[GradientPath] = field(default_factory=list)
+    #: By the line.
+    clip_calls: dict[str, ClipCalls] = field(default_factory=dict)
     #: By the optimizer.
     unused_passes: dict[str, UnusedPasses] = field(default_factory=dict)
     wrongly_scaled: list[WronglyScaled] = field(default_factory=list)

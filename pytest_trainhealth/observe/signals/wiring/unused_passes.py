@@ -7,7 +7,6 @@ used by the generator.
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from ....records.verdict import Place
 from ....records.wiring import UnusedPasses as Unused
+from ...calls.grad_reads import reader, reads_grad
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
@@ -29,7 +29,6 @@ from ...source.places import user_place
 _UPDATES = 4
 #: Whoever only clips or unscales gradients has not used them.
 _NO_USE = (clip_grad.__file__, grad_scaler.__file__)
-_READ = Tensor.grad.__get__  # type: ignore[attr-defined]
 
 
 @dataclass
@@ -100,8 +99,9 @@ class UnusedPasses(Signal):
     def update_skipped(self, optimizer: Optimizer) -> None:
         self._use(optimizer)
 
-    def grad_read(self, frame: Any) -> None:
-        if self._run.emitting or self._clearing or frame.f_code.co_filename in _NO_USE:
+    def grad_read(self) -> None:
+        frame = reader()
+        if self._run.emitting or self._clearing or frame is None or frame.f_code.co_filename in _NO_USE:
             return
         for each in self._open:
             each.used = True
@@ -150,8 +150,8 @@ class _Reads(TorchFunctionMode):
         self._signal = signal
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        if func == _READ:
-            self._signal.grad_read(sys._getframe(1))
+        if reads_grad(func):
+            self._signal.grad_read()
         return func(*args, **(kwargs or {}))
 
 
