@@ -281,8 +281,11 @@ def batch_norms_starved(trace: Trace) -> bool:
 def adversarial(trace: Trace) -> bool:
     """Several optimizers, and as many backward passes in a step: a GAN and the like.
 
-    Or none of them at most steps: in a watched loop each one's turn is a step of its own.
+    Or none of them at most steps: in a watched loop each one's turn is a step of its own. Or one loss whose gradient is
+    turned round on its way back, so that one part of the model works against another.
     """
+    if trace.wiring.reversed_gradients:
+        return True
     active = [o for o in trace.wiring.optimizers.values() if o.steps]
     with_updates = sum(1 for count in trace.updates if count)
     in_turns = len(active) > 1 and max(o.steps for o in active) < _IN_TURNS * with_updates

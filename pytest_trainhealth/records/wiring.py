@@ -321,6 +321,8 @@ class WiringRecord:
     zeroed_changes: dict[str, FrozenChange] = field(default_factory=dict)
     tied_pairs: list[TiedPair] = field(default_factory=list)
     graph_ends: list[GraphEnd] = field(default_factory=list)
+    #: How often a gradient was turned round on its way back, at the first steps.
+    reversed_gradients: int = 0
     #: By the line that drew.
     detached_samples: dict[str, DetachedSample] = field(default_factory=dict)
     #: By the critic.
