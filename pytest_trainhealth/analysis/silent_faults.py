@@ -26,6 +26,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _clipped_in_vain(trace)
         or _allied(trace)
         or _upside_down(trace)
+        or _validated(trace)
     )
 
 
@@ -33,7 +34,7 @@ def begins_later(trace: Trace, before: float) -> Symptom | None:
     """What a look at the first steps alone would miss, if it begins before this step."""
     moved = wiring.frozen_moved(trace)
     frozen = _frozen_moved(trace) if moved and moved[0].steps[0] < before else None
-    return wrong_mode(trace, before) or frozen or _upside_down(trace, before)
+    return wrong_mode(trace, before) or frozen or _upside_down(trace, before) or _validated(trace, before)
 
 
 def wrong_mode(trace: Trace, before: float = inf) -> Symptom | None:
@@ -47,6 +48,16 @@ def wrong_mode(trace: Trace, before: float = inf) -> Symptom | None:
     return Symptom(
         summary, SILENT, float(len(record.evaluated)), 0.0, "high", f"{record.model} is trained in eval mode"
     )
+
+
+def _validated(trace: Trace, before: float = inf) -> Symptom | None:
+    """`before`: only if it is seen twice earlier than at this step."""
+    record = wiring.validated_in_training_mode(trace)
+    if record is None or record.validated[1] >= before:
+        return None
+    summary = f"{record.model} is evaluated in training mode: its BatchNorm statistics move"
+    steps = wording.plural(len(record.validated), "step")
+    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(record.validated)), 0.0, "high", summary)
 
 
 def _wrongly_scaled(trace: Trace) -> Symptom | None:

@@ -100,6 +100,10 @@ def left_in_eval(trace: Trace) -> ModeRecord | None:
     return None
 
 
+def validated_in_training_mode(trace: Trace) -> ModeRecord | None:
+    return next((record for record in trace.wiring.modes.values() if len(record.validated) >= _STEPS), None)
+
+
 def wrongly_scaled(trace: Trace) -> list[WronglyScaled]:
     found = trace.wiring.wrongly_scaled
     return found if len(found) >= _STEPS else []

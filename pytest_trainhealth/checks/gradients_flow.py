@@ -36,7 +36,7 @@ from ..records.wiring import VANISHED, ParameterRecord
 SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "modules", "double_updates", "modes", "frozen", "weight_ties"),
     *("samples", "batch_writes", "blanked_batches", "detached_samples", "adversaries", "clipping"),
-    *("loss_scaling", "unused_passes"),
+    *("loss_scaling", "unused_passes", "validations"),
 )
 ONE_BATCH = False
 BLAMES_RATES = False

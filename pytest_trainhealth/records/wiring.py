@@ -227,6 +227,9 @@ class ModeRecord:
     pretrained: set[str] = field(default_factory=set)
     #: Where eval() was called, if that was in the run.
     place: Place | None = None
+    #: Steps at which it was evaluated on other data in training mode, and where.
+    validated: list[int] = field(default_factory=list)
+    validated_at: Place | None = None
 
 
 @dataclass
