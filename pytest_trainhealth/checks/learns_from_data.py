@@ -60,6 +60,7 @@ SIGNALS: tuple[str, ...] = (
     "target_pairing",
     "parameters",
     "modes",
+    "validations",
     "frozen",
 )
 ONE_BATCH = False
