@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from statistics import median
+from itertools import pairwise
+from statistics import fmean, median
 from typing import Any
 
 from .. import wording
@@ -291,7 +292,7 @@ def _carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Sympto
     unseen = [control.losses[step] for step in control.applied.held_out if step < len(control.losses)]
     if len(unseen) < _FEWEST_HELD_OUT or not control.finite or control.crash is not None or marks.chance is None:
         return None
-    best = min(unseen)
+    best = _best_epoch(control.losses, control.applied.held_out)
     if best < _CARRIES_OVER * marks.chance:
         return None
     return Symptom(
@@ -303,6 +304,16 @@ def _carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Sympto
         "high",
         "the targets have nothing to do with the inputs",
     )
+
+
+def _best_epoch(losses: list[float], held_out: list[int]) -> float:
+    """The lowest mean over the batches of an epoch that were not learnt from: a single batch may be an easy one."""
+    epochs: list[list[float]] = []
+    for before, step in pairwise([-2, *held_out]):
+        if step != before + 1:
+            epochs.append([])
+        epochs[-1].append(losses[step])
+    return min(fmean(epoch) for epoch in epochs)
 
 
 def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None:

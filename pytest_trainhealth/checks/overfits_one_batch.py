@@ -104,8 +104,8 @@ _BETTER_THAN_CONTROL = 0.1
 #: with an obvious fault: a VAE with a sigmoid too many, or with a KL term summed over the batch, ends at 24.1 and 18.0,
 #: and at 8.9 without, which is 0.37 and 0.49 of them.
 _BELOW_A_FAULT = 0.67
-#: Of the way from the start down to what a plain recipe reaches: how far above it a run may end. All of 86 healthy twins
-#: end within 0.04; of 30 faulty programs whose recipe is at fault 27 end above 0.2.
+#: Of the way from the start down to what a plain recipe reaches: how far above it a run may end. All of 86 healthy
+#: twins end within 0.04; of 30 faulty programs whose recipe is at fault 27 end above 0.2.
 _ABOVE_REACH = 0.15
 #: The same: beyond, the fault is plain whatever its cause. Of the healthy programs none is, of 27 faulty ones whose
 #: recipe is at fault 21 are.
