@@ -46,6 +46,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not found:
         return None
     record = found[0]
+    if record.in_loss:
+        return _in_the_loss(record)
     evidence = [
         Evidence(
             f"with sample {record.sample} of {record.samples} replaced, the outputs of {record.others} others change, "
@@ -53,6 +55,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             record.share,
         )
     ]
+    if record.for_all is not None:
+        evidence.append(Evidence(f"of the samples that were replaced, only sample {record.for_all} changes others"))
     if record.operation:
         evidence.append(
             Evidence(f"samples are separate before {_where(record)}, and mixed after it", place=record.place)
@@ -67,9 +71,37 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     )
 
 
+def _in_the_loss(record: MixingRecord) -> Suspicion:
+    samples, classes = record.given[0], record.given[1]
+    return Suspicion(
+        statement=f"{record.operation}() before the loss normalises over the {samples} samples, not the classes",
+        evidence=(
+            Evidence(
+                f"{record.operation}() runs over dimension 0 of the scores {record.given}: each class, not each "
+                "sample, sums to 1",
+                place=record.place,
+            ),
+            Evidence(
+                f"the gradients of {record.others} other samples depend on the scores of sample {record.sample}, by up "
+                f"to {wording.share(record.share)} of its own dependence",
+                record.share,
+            ),
+        ),
+        why=f"dimension 0 counts the samples, and the {classes} classes are in dimension 1",
+        places=(record.place,) if record.place is not None else (),
+        fix=Fix(f"let {record.operation}() run over the classes:", (f"{record.operation}(scores, dim=1)",)),
+        not_this="shuffling or another batch size: they only change which samples are mixed",
+    )
+
+
 def _where(record: MixingRecord) -> str:
-    what = f"{record.module} ({record.module_class})" if _is_layer(record) else f"{record.operation}()"
+    what = f"{record.module} ({record.module_class})" if _is_layer(record) else _called(record)
     return f"{what} on {record.given}" if record.given else what
+
+
+def _called(record: MixingRecord) -> str:
+    called = "indexing" if record.operation == "__getitem__" else f"{record.operation}()"
+    return f"{called} in {record.module}" if record.module not in ("", record.model) else called
 
 
 def _is_layer(record: MixingRecord) -> bool:
@@ -77,6 +109,8 @@ def _is_layer(record: MixingRecord) -> bool:
 
 
 def _fix(record: MixingRecord) -> Fix:
+    if record.for_all is not None and record.operation in ("__getitem__", "select"):
+        return Fix("index the time steps, not the samples: dimension 0 counts samples", ("last = output[:, -1]",))
     if "batch_first=False" in record.module_class:
         return Fix(
             f"{record.module} takes dimension 0 for time: make it with batch_first=True, or give it (time, samples, "

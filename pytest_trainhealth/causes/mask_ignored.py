@@ -27,6 +27,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
+from ..records.loss_functions import WITH_CLASSES
 from ..records.probes import PaddingRecord
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -47,6 +48,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if not found:
         return None
     record = found[0]
+    if record.in_loss:
+        return _in_the_loss(record)
     evidence = [Evidence(_seen(record), record.share)]
     if record.operation:
         evidence.append(Evidence(f"it first shows after {record.operation}()", place=record.place))
@@ -61,6 +64,31 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=(record.place,) if record.place is not None else (),
         fix=_fix(record),
         not_this="sorting by length: it hides how much padding there is",
+    )
+
+
+def _in_the_loss(record: PaddingRecord) -> Suspicion:
+    classes = record.function in WITH_CLASSES and record.filling is not None
+    fix = (
+        Fix("leave the padding out of the loss:", (f"F.{record.function}(..., ignore_index={record.filling:.0f})",))
+        if classes
+        else Fix("take the mean over real positions only:", ("loss = (error * real).sum() / real.sum()",))
+    )
+    known = "the padding_idx of the embedding" if record.known_from == "padding_idx" else record.mask
+    return Suspicion(
+        statement=f"{record.function}() counts the padding of {record.padded}",
+        evidence=(
+            Evidence(
+                f"{wording.count(record.counted)} of {wording.count(record.positions)} positions with a gradient come "
+                f"after the end of their sequence, as {known} shows; every target there is {record.filling:g}",
+                record.share,
+                record.place,
+            ),
+        ),
+        why="the loss is a mean over all positions, padding included: predicting it is easy, and hides the rest",
+        places=(record.place,) if record.place is not None else (),
+        fix=fix,
+        not_this="longer training: the loss looks lower the more padding there is",
     )
 
 

@@ -56,6 +56,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     found = [s for s in _symptoms(trace.probe, "user") if s is not None]
     if found:
         return found[0]
+    if trace.probe.doubts:
+        return CouldNotJudge(f"samples change each other's outputs, which may be meant: {trace.probe.doubts[0]}")
     if not any(trace.probe.judged.values()):
         return CouldNotJudge(_why_not(trace.probe))
     return Passed(_notes(trace.probe), {name: float(number) for name, number in trace.probe.judged.items()})
@@ -78,6 +80,12 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
 
 
 def _mixed(record: MixingRecord) -> Symptom:
+    if record.in_loss:
+        sentence = (
+            f"the gradients of {record.others} of {record.samples - 1} samples depend on the scores of sample "
+            f"{record.sample}, by up to {wording.share(record.share)} of its own dependence (expected 0)"
+        )
+        return Symptom(sentence, SILENT, record.share, 0.0, "high", "samples change each other's loss")
     sentence = (
         f"replacing sample {record.sample} changes the outputs of {record.others} of {record.samples - 1} others, "
         f"by up to {wording.share(record.share)} of its own change (expected 0)"
@@ -111,7 +119,17 @@ def _ignored_in_part(record: InputRecord) -> Symptom:
     return Symptom(sentence, SILENT, float(number), 0.0, "medium", headline)
 
 
+def _listed(record: InputRecord) -> str:
+    return f"{record.unit} {wording.names([str(part) for part in record.ignored_parts])}"
+
+
 def _padded(record: PaddingRecord) -> Symptom:
+    if record.in_loss:
+        sentence = (
+            f"{wording.count(record.counted)} of {wording.count(record.positions)} positions that the loss counts are "
+            f"padding after {record.padded} (expected 0)"
+        )
+        return Symptom(sentence, SILENT, float(record.counted), 0.0, "high", "the loss counts padding")
     other = f"more padding after {record.padded}" if record.longer else f"other padding after {record.padded}"
     text = "masked by" if record.known_from == "mask" else "marked by"
     sentence = (
@@ -123,8 +141,11 @@ def _padded(record: PaddingRecord) -> Symptom:
 
 def _notes(probe: ProbeRecord) -> tuple[str, ...]:
     noted = [s.summary for s in _symptoms(probe, "package") if s is not None]
+    meant = [f"samples change each other's outputs, as is meant: {why}" for why in dict.fromkeys(probe.designs)]
+    last = [r for r in probe.inputs if r.ignored_parts and r.in_order]
+    meant += [f"{_listed(r)} of {r.name} comes last in the order of {r.model}, and reaches no output" for r in last]
     why = f"whether samples mix was not judged: {probe.reasons[0]}" if probe.reasons else ""
-    return (*noted, why) if why and not probe.judged.get("mixing") else tuple(noted)
+    return (*noted, *meant, why) if why and not probe.judged.get("mixing") else (*noted, *meant)
 
 
 def _why_not(probe: ProbeRecord) -> str:
