@@ -50,7 +50,38 @@ class MixingRecord:
     given: tuple[int, ...] = ()
     #: It is the loss that mixes them: the gradient of a sample depends on the scores of others.
     in_loss: bool = False
+    #: A state with a row for each sample that the model keeps from one batch to the next, though batches are drawn at
+    #: random.
+    carried: str = ""
     place: Place | None = None
+
+
+@dataclass
+class MaskEdit:
+    """A mask that a call writes to, and the next call again: there is less left of it each time, or more."""
+
+    model: str
+    name: str
+    #: It is an argument, and belongs to the data; otherwise the model keeps it.
+    argument: bool
+    #: Share of ones before a call, and after two.
+    before: float
+    after: float
+    place: Place | None = None
+    made_by: str = "user"
+
+
+@dataclass
+class ScrambleRecord:
+    """A `view()` or `reshape()` that gives a dimension another place and leaves the values in their old order."""
+
+    operation: str
+    given: tuple[int, ...]
+    result: tuple[int, ...]
+    #: Between the model's output and the loss.
+    in_loss: bool = False
+    place: Place | None = None
+    made_by: str = "user"
 
 
 @dataclass
@@ -113,6 +144,10 @@ class ProbeRecord:
     seen: int = 0
     inputs: list[InputRecord] = field(default_factory=list)
     mixing: list[MixingRecord] = field(default_factory=list)
+    scrambles: list[ScrambleRecord] = field(default_factory=list)
+    mask_edits: list[MaskEdit] = field(default_factory=list)
+    #: States that models keep from one batch to the next, where nothing says that batches are unrelated.
+    states: list[str] = field(default_factory=list)
     paddings: list[PaddingRecord] = field(default_factory=list)
     leaks: list[LeakRecord] = field(default_factory=list)
     #: How many calls each question could be answered for, and why it could not be for others.

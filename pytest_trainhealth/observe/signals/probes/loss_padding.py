@@ -1,4 +1,4 @@
-"""Does the loss count padding? The gradient of the loss with respect to the model's output at padded positions shows it.
+"""Does the loss count padding? Its gradient with respect to the model's output at padded positions shows it.
 
 The position right after the end may be meant: a model that has to tell where a sequence ends predicts one of them.
 """

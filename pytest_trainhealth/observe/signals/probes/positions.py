@@ -18,7 +18,7 @@ _FEWEST = 3
 
 
 def without_all_but(leaf: Leaf, kept: int) -> tuple[list[Tensor], list[int]]:
-    """The input with other samples' values at all positions but one, in two versions; and which of them that changes."""
+    """Two versions of the input with other samples' values at all positions but one, and the positions that change."""
     values = leaf.tensor
     versions = []
     changed = torch.zeros(values.shape[1], dtype=torch.bool)

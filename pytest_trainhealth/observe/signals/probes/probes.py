@@ -17,7 +17,7 @@ from torch.nn.modules.module import _global_forward_hooks_with_kwargs, register_
 from torch.utils.hooks import RemovableHandle
 
 from ....records.loss_functions import SAMPLE_BY_SAMPLE
-from ....records.probes import InputRecord, ProbeRecord
+from ....records.probes import InputRecord, ProbeRecord, ScrambleRecord
 from ....records.verdict import Place
 from ....tensors.batches import tensors
 from ...calls import torch_calls
@@ -26,6 +26,7 @@ from ...run.run import Run
 from ...run.signal import Cost
 from ...source.places import user_place
 from .influence import influences, samples_in
+from .kept_state import carried_state, mask_edits
 from .leakage import leak
 from .loss_mixing import LossMixing
 from .loss_padding import padding_in_loss
@@ -33,6 +34,7 @@ from .padding import padding
 from .repeat_call import Call, Leaf, NotRepeatable, Repeater, repeating
 from .sample_axis import samples_first, shuffled
 from .sample_mixing import Axis, mixing
+from .scrambles import scramble
 
 #: Early, for the short training of a watched test; later, for branches that start at zero. By judgement: watched tests
 #: train for as few as 3 steps.
@@ -71,6 +73,7 @@ class Probes(CallSignal):
         #: The loss functions that were given them, and where.
         self._losses: list[tuple[str, Place | None]] = []
         self._loss_mixing = LossMixing()
+        self._scrambles: list[ScrambleRecord] = []
         self._batch: Any = None
         self._inputs: list[tuple[Leaf, InputRecord]] = []
         #: Modules whose calls in one step have different numbers of rows.
@@ -87,7 +90,7 @@ class Probes(CallSignal):
         super().step_begins(batch)
 
     def _forget(self) -> None:
-        self._calls, self._targets, self._losses, self._batch = [], [], [], None
+        self._calls, self._targets, self._losses, self._scrambles, self._batch = [], [], [], [], None
         self._loss_mixing.clear()
 
     def _hook(self) -> None:
@@ -112,13 +115,15 @@ class Probes(CallSignal):
             return
         if torch.is_grad_enabled():
             self._loss_mixing.note(call)
+            torn = scramble(call)
+            self._scrambles += [torn] if torn is not None else []
         if call.name in SAMPLE_BY_SAMPLE:
             target = call.args[1] if len(call.args) > 1 else call.kwargs.get("target")
             if isinstance(target, Tensor) and not is_functorch_wrapped_tensor(target):
                 self._targets.append(target.detach())
                 self._losses.append((call.name, user_place()))
 
-    def backward_begins(self, roots: list[Tensor]) -> None:
+    def backward_begins(self, roots: Any) -> None:
         super().backward_begins(roots)
         if not self._hooks or len(roots) != 1 or roots[0].grad_fn is None:
             return
@@ -163,6 +168,7 @@ class Probes(CallSignal):
                 except Exception as error:  # user code that fails on a probe is not a fault of the training
                     record.reasons.append(f"{call.kind} cannot be probed: {type(error).__name__}: {error}")
         record.mixing += [] if record.mixing else self._loss_mixing.found
+        record.scrambles = self._scrambles
         record.inputs, self._inputs = _merged(self._inputs), []
         self._run.trace.probe = record
 
@@ -196,6 +202,9 @@ class Probes(CallSignal):
             with suppress(NotRepeatable):
                 self._mixing(repeater, base, samples, record)
         with suppress(NotRepeatable):
+            keeps = {t.data_ptr() for _, t in tensors(self._batch) if self._belongs_to_the_data()}
+            record.mask_edits += mask_edits(repeater, keeps)
+        with suppress(NotRepeatable):
             leaking, number = leak(repeater, base, self._candidates(), self._run, bool(self._targets))
             record.leaks += [leaking] if leaking is not None else []
             _count(record, "leaks", number)
@@ -218,6 +227,15 @@ class Probes(CallSignal):
         record.mixing += [answer.found] if answer.found is not None else []
         (record.designs if answer.proven else record.doubts).extend([answer.why] if answer.why else [])
         _count(record, "mixing", int(answer.judged or answer.proven))
+
+        state = carried_state(repeater, base, samples)
+        if state is not None and shuffled(getattr(self._run.feed, "source", None)):
+            record.mixing.append(state)
+        elif state is not None:
+            record.states.append(f"{state.model} keeps {state.carried} from one batch to the next")
+
+    def _belongs_to_the_data(self) -> bool:
+        return isinstance(getattr(self._run.feed, "source", None), (list, tuple, dict))
 
     def _axis(self, repeater: Repeater, samples: int) -> Axis:
         data = getattr(self._run.feed, "source", None)

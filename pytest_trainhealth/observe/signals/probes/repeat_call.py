@@ -101,12 +101,16 @@ class Repeater:
         self._weights = _Weights(call.module)
         self.stateful = False
 
-    def run(self, changes: Values | None = None, *, gradients: bool = False, train: bool = False) -> dict[str, Tensor]:
+    def run(
+        self, changes: Values | None = None, *, gradients: bool = False, train: bool = False, draws: int = 0
+    ) -> dict[str, Tensor]:
+        """`draws`: so many random numbers are used up before, so that the call draws others."""
         module = self.call.module
         modes = [(each, each.training) for each in module.modules()]
         state = _State(module)
         try:
             self._put_back()
+            torch.rand(draws)
             module.train() if train else module.eval()
             # the fast path cuts off padding and computes other numbers than training does
             with torch.set_grad_enabled(gradients), _without_fast_path():

@@ -99,7 +99,7 @@ def _ends_early(zero: Tensor) -> bool:
     lengths = (~zero).sum(1)
     in_order = bool((zero.long().diff(dim=1) >= 0).all())
     padded = lengths[lengths < zero.shape[1]]
-    return in_order and bool((lengths > 0).all()) and len(padded.unique()) >= _FEWEST_PADDED
+    return in_order and bool((lengths > 0).all()) and len(set(padded.tolist())) >= _FEWEST_PADDED
 
 
 def _by_cut(leaf: Leaf, data: Any, batch: Any) -> bool | None:

@@ -140,7 +140,7 @@ def _are_permuted(before: Tensor, after: Tensor, rows: Tensor) -> bool:
         return False
     distance = torch.cdist(_table(after[rows]), _table(before))
     moved = bool((distance.amin(1) < _SAME_ROW * before.double().abs().max()).all())
-    return moved and len(distance.argmin(1).unique()) == int(rows.sum())
+    return moved and len(set(distance.argmin(1).tolist())) == int(rows.sum())
 
 
 def _located(
