@@ -48,6 +48,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if whole:
         return _suspicion(whole[0], wording.names([r.name for r in whole]), len(whole) > 1)
     parts = [r for r in trace.probe.ignored_in_part if r.made_by == "user"]
+    if trace.probe.mixing:  # samples that are read as a sequence leave one position for the sequence itself
+        parts = [r for r in parts if r.unit != "position"]
     return _suspicion(parts[0], _listed(parts[0]), len(parts[0].ignored_parts) > 1) if parts else None
 
 

@@ -14,8 +14,8 @@ How it is recognised
 How to fix it
     Give the mask to every layer that looks across positions (`src_key_padding_mask`, `key_padding_mask`), pack what
     recurrent nets read (`pack_padded_sequence`), and pool over real positions only: `(x * mask[..., None]).sum(1) /
-    mask.sum(1, keepdim=True)`. In the loss, `ignore_index=`, or a mean over real positions. Check the meaning of the mask: torch's padding masks are True for padding, most others
-    for real positions.
+    mask.sum(1, keepdim=True)`. In the loss, `ignore_index=`, or a mean over real positions. Check the meaning of the
+    mask: torch's padding masks are True for padding, most others for real positions.
 
 What not to do
     Sorting by length or longer batches: they hide how much padding there is.

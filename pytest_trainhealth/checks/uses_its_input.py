@@ -61,8 +61,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     found = [s for s in _symptoms(trace.probe, "user") if s is not None]
     if found:
         return found[0]
-    if trace.probe.doubts:
-        return CouldNotJudge(f"samples change each other's outputs, which may be meant: {trace.probe.doubts[0]}")
+    if trace.probe.unproven:
+        return CouldNotJudge(f"samples change each other's outputs, which may be meant: {trace.probe.unproven[0]}")
     if not any(trace.probe.judged.values()):
         return CouldNotJudge(_why_not(trace.probe))
     return Passed(_notes(trace.probe), {name: float(number) for name, number in trace.probe.judged.items()})

@@ -155,7 +155,7 @@ class ProbeRecord:
     reasons: list[str] = field(default_factory=list)
     #: Why samples are meant to change each other's outputs, as a probe has proven; and what only looks like it.
     designs: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
+    unproven: list[str] = field(default_factory=list)
 
     @property
     def ignored(self) -> list[InputRecord]:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ....records.probes import MixingRecord
 from ....tensors.batches import tensors
-from .operations import RANKING, Step
+from .steps_of_a_call import RANKING, Step
 from .repeat_call import NotRepeatable, Repeater, Values
 from .sample_axis import ordered
 from .sample_rows import Samples, row_changes

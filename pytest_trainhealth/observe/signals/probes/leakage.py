@@ -11,7 +11,7 @@ from torch import Tensor
 from ....records.probes import LeakRecord
 from ...run.run import Run
 from .influence import forward_of
-from .operations import Step, operations
+from .steps_of_a_call import Step, operations
 from .repeat_call import Leaf, NotRepeatable, Repeater
 
 #: Share of a target that has to equal the input one position later (or at the same position). By judgement: 1, except

@@ -55,7 +55,7 @@ class LossMixing:
         if isinstance(call.result, Tensor) and call.result.requires_grad:
             self._outputs.note(call, first, user_place() if call.name in SOFTMAXES else None)
 
-    def backward_begins(self, roots: list[Tensor]) -> None:
+    def before_backward(self, roots: list[Tensor]) -> None:
         choices, self._choices = self._choices, []
         if len(roots) == 1 and roots[0].numel() == 1 and roots[0].grad_fn is not None:
             self.found += list(_mixed(roots[0], choices))

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ....records.probes import PaddingRecord
 from ...run.run import Run
 from .influence import forward_of, is_mask
-from .operations import Step, operations
+from .steps_of_a_call import Step, operations
 from .repeat_call import Leaf, NotRepeatable, Repeater, Values
 
 #: How much real positions change, as a share of the change by another sample. Measured: masked encoders and packed

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...run.run import Run
-from .operations import operations
+from .steps_of_a_call import operations
 from .repeat_call import Leaf, NotRepeatable, Repeater
 
 #: Fewest other positions that vary. By judgement: with 3 there is a sequence to speak of.

@@ -127,7 +127,7 @@ class Probes(CallSignal):
         super().backward_begins(roots)
         if not self._hooks or len(roots) != 1 or roots[0].grad_fn is None:
             return
-        self._loss_mixing.backward_begins(roots)
+        self._loss_mixing.before_backward(roots)
         outputs = [(made, name, t) for made in self._calls for name, t in made.outputs.items()]
         try:
             slopes = (
@@ -225,7 +225,7 @@ class Probes(CallSignal):
     def _mixing(self, repeater: Repeater, base: dict[str, Tensor], samples: int, record: ProbeRecord) -> None:
         answer = mixing(repeater, base, samples, self._run, self._axis(repeater, samples))
         record.mixing += [answer.found] if answer.found is not None else []
-        (record.designs if answer.proven else record.doubts).extend([answer.why] if answer.why else [])
+        (record.designs if answer.proven else record.unproven).extend([answer.why] if answer.why else [])
         _count(record, "mixing", int(answer.judged or answer.proven))
 
         state = carried_state(repeater, base, samples)
@@ -240,8 +240,8 @@ class Probes(CallSignal):
     def _axis(self, repeater: Repeater, samples: int) -> Axis:
         data = getattr(self._run.feed, "source", None)
         leaves = [leaf for leaf in repeater.call.leaves if leaf.tensor.ndim > 1 and samples in leaf.tensor.shape[:2]]
-        said = [samples_first(leaf, data, self._batch, self._targets) for leaf in leaves]
-        first = next((each for each in said if each is not None), None)
+        answers = [samples_first(leaf, data, self._batch, self._targets) for leaf in leaves]
+        first = next((each for each in answers if each is not None), None)
         return Axis(first, shuffled(data), repeater.call.module in self._varying)
 
 

@@ -33,7 +33,7 @@ def samples_first(leaf: Leaf, data: Any, batch: Any, targets: list[Tensor]) -> b
     shape = leaf.tensor.shape
     if len(shape) < 2:
         return None
-    return next((said for said in _evidence(leaf, data, batch, targets) if said is not None), None)
+    return next((answer for answer in _evidence(leaf, data, batch, targets) if answer is not None), None)
 
 
 def _evidence(leaf: Leaf, data: Any, batch: Any, targets: list[Tensor]) -> Iterator[bool | None]:

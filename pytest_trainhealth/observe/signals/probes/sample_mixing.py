@@ -10,7 +10,7 @@ from torch import Tensor
 from ....records.probes import MixingRecord
 from ...run.run import Run
 from .by_design import Mixed, by_design
-from .operations import Step, class_of, operations
+from .steps_of_a_call import Step, class_of, operations
 from .repeat_call import Leaf, NotRepeatable, Repeater, Values
 from .sample_rows import Samples, changes_by_sample, samples_of
 
@@ -55,16 +55,15 @@ def mixing(repeater: Repeater, base: dict[str, Tensor], number: int, run: Run, a
         return Answer()
     worst = MixingRecord(call.kind, 0, number, 0, 0.0, call.made_by)
     probed: Values = {}
-    influencing = []
+    influence: dict[int, float] = {}
     for sample in dict.fromkeys((0, number // 2, number - 1)):
         changes = samples.with_other(sample)
         found = _changed_rows(base, repeater.run(changes), outputs, samples, sample) if changes else None
-        if found is not None and found[0] > _SHARE:
-            influencing.append(sample)
-            if found[0] > worst.share:
-                worst.share, worst.others = found
-                worst.sample, probed = sample, changes
-    if not influencing:
+        influence[sample] = 0.0 if found is None else found[0]
+        if found is not None and found[0] > max(_SHARE, worst.share):
+            worst.share, worst.others = found
+            worst.sample, probed = sample, changes
+    if not probed:
         return Answer(judged=True)
     if repeater.stateful:
         return Answer(why=f"{call.kind} changes its own state when it is called, in eval mode too")
@@ -72,8 +71,9 @@ def mixing(repeater: Repeater, base: dict[str, Tensor], number: int, run: Run, a
         return Answer(
             why=f"the rows of {call.kind}'s calls differ in number within a step: each is one set", proven=True
         )
-    if len(influencing) == 1 and number > len(influencing) + 1:
-        worst.for_all = influencing[0]
+    silent = [sample for sample, share in influence.items() if share <= _ROUNDING]
+    if len(silent) == len(influence) - 1 > 0:
+        worst.for_all = worst.sample
     return _located(repeater, probed, worst, run, axis, samples)
 
 
