@@ -17,10 +17,10 @@ from torch import Tensor, nn
 
 from ....records.probes import MixingRecord
 from ....tensors.batches import tensors
-from .steps_of_a_call import RANKING, Step
 from .repeat_call import NotRepeatable, Repeater, Values
 from .sample_axis import ordered
 from .sample_rows import Samples, row_changes
+from .steps_of_a_call import RANKING, Step
 
 #: Names which show that rows are nodes, not samples.
 _GRAPH = ("edge", "adj", "lapl", "graph", "neighb", "senders", "receivers")

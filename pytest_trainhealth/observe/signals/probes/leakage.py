@@ -11,8 +11,8 @@ from torch import Tensor
 from ....records.probes import LeakRecord
 from ...run.run import Run
 from .influence import forward_of
-from .steps_of_a_call import Step, operations
 from .repeat_call import Leaf, NotRepeatable, Repeater
+from .steps_of_a_call import Step, operations
 
 #: Share of a target that has to equal the input one position later (or at the same position). By judgement: 1, except
 #: for one value in a hundred that is masked or rounded.

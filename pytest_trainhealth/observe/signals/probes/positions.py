@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ...run.run import Run
-from .steps_of_a_call import operations
 from .repeat_call import Leaf, NotRepeatable, Repeater
+from .steps_of_a_call import operations
 
 #: Fewest other positions that vary. By judgement: with 3 there is a sequence to speak of.
 _FEWEST = 3

@@ -10,9 +10,9 @@ from torch import Tensor
 from ....records.probes import MixingRecord
 from ...run.run import Run
 from .by_design import Mixed, by_design
-from .steps_of_a_call import Step, class_of, operations
 from .repeat_call import Leaf, NotRepeatable, Repeater, Values
-from .sample_rows import Samples, changes_by_sample, samples_of
+from .sample_rows import Samples, changes_by_sample, outputs_in_lists, samples_of
+from .steps_of_a_call import Step, class_of, operations
 
 #: How much other samples change, as a share of the sample's own change. Rounding stays below 1e-6; an LSTM that
 #: mistakes samples for time steps reaches 0.05 to 1, a mean over the batch about 1 / N.
@@ -50,7 +50,8 @@ class Answer:
 def mixing(repeater: Repeater, base: dict[str, Tensor], number: int, run: Run, axis: Axis) -> Answer:
     call = repeater.call
     samples = samples_of(repeater, number)
-    outputs = [name for name, t in base.items() if _rows_are_samples(t, samples, axis)]
+    members = {name for each in outputs_in_lists(base, samples) for name in each}  # their rows are something else
+    outputs = [name for name, t in base.items() if name not in members and _rows_are_samples(t, samples, axis)]
     if number < 2 or not (samples.rows or samples.members) or not (outputs or samples.members):
         return Answer()
     worst = MixingRecord(call.kind, 0, number, 0, 0.0, call.made_by)

@@ -64,7 +64,7 @@ def changes_by_sample(before: Values, after: Values, names: list[str], samples: 
         one, two = before[name], after.get(name)
         if two is not None and two.shape == one.shape and bool(torch.isfinite(two).all()):
             yield row_changes(one, two)
-    for ours in _outputs_in_lists(before, samples):
+    for ours in outputs_in_lists(before, samples):
         theirs = [after.get(name) for name in ours]
         if all(t is not None for t in theirs):
             pairs = [(before[name], t) for name, t in zip(ours, theirs, strict=True) if t is not None]
@@ -82,7 +82,7 @@ def _change(one: Tensor, two: Tensor) -> Tensor:
     return (two.detach().double() - one.detach().double()).abs().max()
 
 
-def _outputs_in_lists(outputs: Values, samples: Samples) -> list[list[str]]:
+def outputs_in_lists(outputs: Values, samples: Samples) -> list[list[str]]:
     """Lists of outputs with a member for each sample, where the inputs are such lists."""
     found: dict[str, list[str]] = {}
     for name, tensor in outputs.items():

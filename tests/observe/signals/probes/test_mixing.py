@@ -194,3 +194,22 @@ def test_members_of_a_ragged_list_are_samples():
     assert (found.mixing, found.judged["mixing"]) == ([], 1)
     (mixed,) = probe(bags(Bag(centred=True))).mixing
     assert (mixed.samples, mixed.others) == (8, 7)
+
+
+def test_rows_of_a_member_are_not_samples():
+    """Each sequence is centred by its own mean, and the first has as many steps as there are sequences."""
+
+    class Centred(Bag):
+        def forward(self, bags: list[Tensor]) -> list[Tensor]:
+            return [self.leave(self.enter(bag - bag.mean(0))) for bag in bags]
+
+    model = Centred(centred=True)
+    ragged = [torch.randn(8 if n == 0 else 3 + n, 4) for n in range(8)]
+    tags = [torch.randint(0, 3, (len(each),)) for each in ragged]
+
+    def loss(model: nn.Module, batch: Any) -> Tensor:
+        return torch.stack([F.cross_entropy(o, t) for o, t in zip(model(batch[0]), batch[1], strict=True)]).mean()
+
+    training = Training(model, torch.optim.SGD(model.parameters(), 0.01), loss=loss, data=[(ragged, tags)])
+    found = probe(training)
+    assert (found.mixing, found.judged["mixing"]) == ([], 1)
