@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,9 @@ from ....tensors.batches import tensors
 from ...source.places import user_place
 from .influence import forward_of
 from .repeat_call import NotRepeatable, Repeater, Values
+
+#: Calls in which a mask has to change twice. By judgement: 8, as a random edit of a few values may miss what is left.
+_CALLS = 8
 
 
 def carried_state(repeater: Repeater, base: Values, number: int) -> MixingRecord | None:
@@ -50,14 +53,27 @@ def mask_edits(repeater: Repeater, keeps: set[int]) -> list[MaskEdit]:
     masks += [(leaf.name, leaf.tensor, leaf.name) for leaf in call.leaves
               if _is_mask(leaf.tensor) and leaf.origin[0] in keeps]  # fmt: skip
     for name, mask, argument in masks:
-        left, place = _left_behind(repeater, mask, mask, argument)
-        if left is None or not _only_one_way(mask, left):
-            continue
-        later, _ = _left_behind(repeater, mask, left, argument)
-        if later is not None and _only_one_way(left, later):  # an edit that is always the same is made only once
-            share = [float((t != 0).float().mean()) for t in (mask, later)]
+        left, place = _after_calls(repeater, mask, argument)
+        if left is not None:
+            share = [float((t != 0).float().mean()) for t in (mask, left)]
             found.append(MaskEdit(call.kind, name, bool(argument), share[0], share[1], place, call.made_by))
     return found
+
+
+def _after_calls(repeater: Repeater, mask: Tensor, argument: str) -> tuple[Tensor | None, Place | None]:
+    """What is left of a mask once two calls have changed it; an edit that is always the same changes it only once."""
+    left, changes = mask, 0
+    for draws in range(_CALLS):
+        later, writes = _left_behind(repeater, mask, left, argument, draws)
+        if not writes.seen:
+            return None, None
+        if later is not None:
+            if not _only_one_way(left, later) or not _only_one_way(mask, later):
+                return None, None
+            left, changes = later, changes + 1
+        if changes > 1:
+            return left, writes.place
+    return None, None
 
 
 def _kept(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
@@ -97,16 +113,20 @@ def _is_rewritten(repeater: Repeater, held: Tensor) -> bool:
     return any(seen)
 
 
-def _left_behind(repeater: Repeater, mask: Tensor, start: Tensor, argument: str) -> tuple[Tensor | None, Place | None]:
-    """The mask's values after a call that begins with `start` and has changed them, and the line that did."""
+def _left_behind(
+    repeater: Repeater, mask: Tensor, start: Tensor, argument: str, draws: int
+) -> tuple[Tensor | None, _Writes]:
+    """The mask's values after a call that begins with `start`, if it has changed them, and the writes to it."""
     before, left = start.detach().clone(), list[Tensor]()
     given = [] if argument else [mask]
 
     def enter(module: nn.Module, args: Any, kwargs: Any) -> None:
         alike = [t for _, t in tensors((args, kwargs)) if t.shape == before.shape and t.dtype == before.dtype]
         given.extend(t for t in alike if argument and torch.equal(t, before))
+        writes.watching = True
 
     def leave(module: nn.Module, args: Any, output: Any) -> None:
+        writes.watching = False
         left.extend(t.detach().clone() for t in given if not torch.equal(t, before))
 
     module, writes = repeater.call.module, _Writes(given)
@@ -115,11 +135,11 @@ def _left_behind(repeater: Repeater, mask: Tensor, start: Tensor, argument: str)
         stack.enter_context(_hooked(module.register_forward_hook(leave)))
         stack.enter_context(writes)
         if argument:
-            repeater.run({argument: before}, train=True, draws=int(start is not mask))
+            repeater.run({argument: before}, train=True, draws=draws)
         else:
             with _as(mask, before):
-                repeater.run(train=True, draws=int(start is not mask))
-    return (left[0] if left else None), writes.place
+                repeater.run(train=True, draws=draws)
+    return (left[0] if left else None), writes
 
 
 class _Writes(torch.overrides.TorchFunctionMode):
@@ -127,17 +147,23 @@ class _Writes(torch.overrides.TorchFunctionMode):
 
     def __init__(self, watched: list[Tensor]) -> None:
         super().__init__()
-        self._watched = watched
-        self.place: Place | None = None
+        self._watched, self.watching = watched, False
+        self.seen, self.place = False, cast("Place | None", None)
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         first = args[0] if args and isinstance(args[0], Tensor) else None
         before = first._version if first is not None and not first.is_inference() else 0
         result = func(*args, **(kwargs or {}))
-        if first is not None and self.place is None and not first.is_inference() and first._version != before:
+        if (
+            first is not None
+            and self.watching
+            and not self.seen
+            and not first.is_inference()
+            and first._version != before
+        ):
             memory = {t.untyped_storage().data_ptr() for t in self._watched}
             if first.layout == torch.strided and first.untyped_storage().data_ptr() in memory:
-                self.place = user_place()
+                self.seen, self.place = True, user_place()
         return result
 
 
