@@ -139,7 +139,7 @@ def not_logarithms(call: LossCall) -> bool:
 def broadcasts(call: LossCall) -> bool:
     """(N, 1) against (N,): each value of one side is compared with every value of the other."""
     return (
-        call.function in (*REGRESSIONS, "product")
+        call.function in (*REGRESSIONS, "difference", "product")
         and call.input.shape != call.target.shape
         and _without_ones(call.input.shape) == _without_ones(call.target.shape) != ()
         and (call.terms or _size(call.result_shape)) > _size(call.input.shape)

@@ -46,6 +46,8 @@ class _Difference:
     input: Tensor
     target: Tensor
     made: Made | None
+    #: A difference that broadcasts is recorded at once, until what is done with it gets a record of its own.
+    record: LossCall | None = None
 
 
 @dataclass
@@ -206,9 +208,17 @@ class LossCalls(CallSignal):
                 record = LossCall("product", input=given_by(input), target=given_by(target), reduction="none")
                 self._add(call, record, made, target)
             return
-        self._differences[id(call.result)] = _Difference(call.result, input, target, made)
+        found = _Difference(call.result, input, target, made)
+        self._differences[id(call.result)] = found
+        if call.result.numel() > max(input.numel(), target.numel()):
+            self._add_difference(call, "difference", found)
+            found.record = self._run.trace.loss.calls[-1]
 
     def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
+        if of.record is not None:
+            calls = self._run.trace.loss.calls
+            calls[:] = [each for each in calls if each is not of.record]
+            self._values = [value for value in self._values if value.record is not of.record]
         input, target = given_by(of.input), given_by(of.target)
         record = LossCall(name, input=input, target=target, reduction="none", terms=call.result.numel())
         record.floor, record.chance = bounds(name, of.input, of.target, {})
