@@ -14,8 +14,8 @@ When it fails
     targets in different orders; or an input has a different target in every epoch. Or the model is trained in eval mode
     from some step on, because nothing undoes an `eval()`. Or the loss gets stuck, creeps or oscillates, something can
     be the reason, and a re-run without it does far better. Some reasons are considered however far the loss has fallen:
-    betas the wrong way round, BatchNorm over two values, sigmoid or tanh units at their limits from the start, steps
-    that stay large while the loss stays where it is.
+    momentum or betas beyond sense, BatchNorm over two values, sigmoid or tanh units at their limits from the start,
+    steps that stay large while the loss stays where it is.
 
 When it cannot judge
     Nothing is learnt, and a plain recipe learns nothing either: random labels on random inputs, as in a smoke test,
@@ -151,7 +151,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if updates >= 2 * steps:
         return True
     if updates == steps or (updates > steps and updates % _ASKED_EVERY == 0):
-        return _way_left(trace) <= _HALF_WAY and not trace.cured
+        return _way_left(trace) <= _HALF_WAY and not trace.cured and not learning_rates.decays_fast(trace)
     looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
     learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * losses[0]
     return learnt and trace.data.alignment is None and not trace.cured and not _plainly_wrong(trace)
@@ -336,11 +336,7 @@ def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None
 
 def _plainly_wrong(trace: Trace) -> bool:
     """What harms a training however far its loss has fallen; how much, a re-run without it shows."""
-    if (
-        learning_rates.wrong_way_round(trace)
-        or learning_rates.cannot_settle(trace)
-        or wiring.batch_norms_starved(trace)
-    ):
+    if learning_rates.never_settles(trace) or learning_rates.cannot_settle(trace) or wiring.batch_norms_starved(trace):
         return True
     return _learns_on_top(trace) and any(
         a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.numbers.activations.values()
@@ -385,7 +381,7 @@ def _far_better(cured: Trace, uncured: Trace) -> bool:
         return True  # a huge first loss is no measure
     if uncured.losses[0] > 0 and before > 0 and not loss_curve.clearly_below(after, before):
         return False
-    if learning_rates.wrong_way_round(uncured):
+    if learning_rates.never_settles(uncured):
         return True  # never intended: half is enough
     return before - after > _BY_AT_LEAST * first or (
         after > 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)

@@ -305,8 +305,9 @@ def _chosen(call: Call) -> Tensor | None:
 
 
 def _chooses(call: Call) -> bool:
-    """Whether one value of each row is selected: `logp.gather(1, labels[:, None])`, `logp[range(n), labels]`."""
-    if call.name == "gather":
+    """Whether one value of each row is selected: `logp.gather(1, labels[:, None])`, `logp[range(n), labels]`, or the
+    diagonal, where each row belongs to the column of its own number (pairs in a batch)."""
+    if call.name in ("gather", "diag", "diagonal"):
         return True
     index = call.args[1] if call.name == "__getitem__" else None
     return isinstance(index, tuple) and any(isinstance(i, Tensor) and i.ndim for i in index)
