@@ -153,7 +153,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if updates == steps or (updates > steps and updates % _ASKED_EVERY == 0):
         return _way_left(trace) <= _HALF_WAY and not trace.cured and not learning_rates.decays_fast(trace)
     looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
-    learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * losses[0]
+    learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * points(trace).start(losses[0])
     return learnt and trace.data.alignment is None and not trace.cured and not _plainly_wrong(trace)
 
 

@@ -172,8 +172,10 @@ def _notes(probe: ProbeRecord) -> tuple[str, ...]:
     noted = [s.summary for s in _symptoms(probe, "package") if s is not None]
     meant = [f"samples change each other's outputs, as is meant: {why}" for why in dict.fromkeys(probe.designs)]
     last = [r for r in probe.inputs if r.ignored_parts and r.in_order]
+    beyond = [r for r in probe.inputs if r.ignored_parts and r.out_of_view]
     meant += probe.states
     meant += [f"{_listed(r)} of {r.name} comes last in the order of {r.model}, and reaches no output" for r in last]
+    meant += [f"{_listed(r)} of {r.name} lies beyond what the convolutions of {r.model} see" for r in beyond]
     why = f"whether samples mix was not judged: {probe.reasons[0]}" if probe.reasons else ""
     return (*noted, *meant, why) if why and not probe.judged.get("mixing") else (*noted, *meant)
 

@@ -24,6 +24,8 @@ class InputRecord:
     parts: int = 0
     #: Each output belongs to a column and depends on those before it in some order: the last reaches none, by design.
     in_order: bool = False
+    #: Columns at one end of a series that lie beyond what the model's convolutions see from the other end.
+    out_of_view: bool = False
     #: An argument of forward() itself, not a part of a larger batch that the model may pick from.
     direct: bool = True
     place: Place | None = None
@@ -165,4 +167,4 @@ class ProbeRecord:
 
     @property
     def ignored_in_part(self) -> list[InputRecord]:
-        return [r for r in self.inputs if r.ignored_parts and r.direct and not r.in_order]
+        return [r for r in self.inputs if r.ignored_parts and r.direct and not r.in_order and not r.out_of_view]

@@ -66,11 +66,23 @@ def influences(
             record.unit, record.parts = unit, leaf.tensor.shape[dim]
             record.ignored_parts = _ignored_parts(repeater, base, leaf, dim)
             record.in_order = bool(record.ignored_parts) and is_autoregressive(repeater, leaf)
+            record.out_of_view = _lies_at_one_end(record) and _looks_through_a_window(call.module)
         elif not record.ignored and judged:
             record.ignored_parts = _all_but_one(repeater, base, leaf, run)
             record.unit, record.parts = "position", leaf.tensor.shape[1] if leaf.tensor.ndim > 1 else 1
         found.append((leaf, record))
     return found
+
+
+def _lies_at_one_end(record: InputRecord) -> bool:
+    found = record.ignored_parts
+    together = bool(found) and found[-1] - found[0] + 1 == len(found)
+    return record.unit == "column" and together and (found[0] == 0 or found[-1] == record.parts - 1)
+
+
+def _looks_through_a_window(model: nn.Module) -> bool:
+    """Convolutions see as far as their kernels and dilations add up to; a window may be longer than that."""
+    return any(isinstance(module, nn.Conv1d) and max(module.kernel_size) > 1 for module in model.modules())
 
 
 def _is_number(tensor: Tensor) -> bool:
