@@ -43,12 +43,10 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    lost = wiring.thrown_away(trace)
-    if lost is not None:
-        return _thrown_away(lost)
     steps = wiring.cleared_early(trace)
     if len(steps) < 2 or symptom.category != NOT_LEARNING:
-        return None
+        lost = wiring.thrown_away(trace)
+        return None if lost is None else _thrown_away(lost)
     size = trace.wiring.after_backward[steps[0]]
     return Suspicion(
         statement="gradients are cleared between backward() and step()",
@@ -92,6 +90,6 @@ def _thrown_away(record: UnusedPasses) -> Suspicion:
             if used
             else ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()"),
         ),
-        not_this="a higher learning rate: most of the data still has no say",
+        not_this="a higher learning rate: what was cleared still has no say",
         cures=(Cure("keep_gradients", "gradients kept until the step"),),
     )

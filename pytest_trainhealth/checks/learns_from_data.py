@@ -75,8 +75,9 @@ STEPS = 80
 _LEAST = trains_without_nan.STEPS
 #: A loop that accumulates gradients needs several calls for an update. By judgement: 640 calls are long enough.
 _CALLS_PER_UPDATE = 4
-#: Calls without an update after which there will be none. By judgement: the longest accumulation that is usual is 32.
-_WITHOUT_UPDATE = 32
+#: Calls without an update after which there will be none. By judgement: twice the longest accumulation that is usual,
+#: 32.
+_WITHOUT_UPDATE = 64
 #: Of the first loss, as in overfits_one_batch. 142 of 278 healthy programs get there, 14 of 83 faulty ones.
 _LEARNT = 0.1
 #: Fewer steps show no course. By judgement: the shortest healthy run that is judged has 32.
@@ -194,11 +195,16 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if chance.worse_than_chance(trace, last):
         odd = replace(_worse_than_a_guess(trace, first, last), suspects="recipe")
         return FailIfConfirmed(odd, CouldNotJudge("the loss is still above that of a guess", known), rates=True)
+    few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
+    if few is not None and _way_left(trace) > _HALF_WAY:
+        return CouldNotJudge(few, known)
     nothing = _carries_nothing_over(trace, controls)
     if nothing is not None:
         return nothing
     fell = (first - last) / max(abs(first), _NO_ZERO)
-    odd_one = _odd(trace, first, last, fell)
+    # with a few updates, and as many equal weights as calls between them, no curve looks as it should
+    accumulating = 0 < trace.update_count < min(trace.steps, _steps(settings))
+    odd_one = None if accumulating else _odd(trace, first, last, fell)
     shown = _shown(trace, controls, known, fell)
     if isinstance(shown, Passed | CouldNotJudge) and odd_one is not None:
         return FailIfConfirmed(odd_one, shown, rates=True)
