@@ -8,14 +8,17 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ..interventions import install
+from ..observe.run.beside_the_model import parameters_beside
 from ..observe.run.feed import Feed
 from ..observe.run.hooks import listening
+from ..observe.run.late_parameters import LateParameters
 from ..observe.run.run import Run
 from ..observe.run.stepper import NotConnected, Stepper
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import CreationSites, raised_at
+from ..observe.source.creation_sites import CreationSites
+from ..observe.source.places import raised_at
 from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..tensors.batches import batch_size
@@ -72,9 +75,12 @@ class TrainingProgram:
 def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
     """A run with its listeners; afterwards hooks are removed and batches restored, whatever happens."""
     run = TrainingRun(look_closely_at=plan.look.closely_at)
+    run.creation_sites = creation_sites
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
+    roots = [each for each in (training.loss, training.criterion, training.step) if each is not None]
+    run.add_beside(parameters_beside(roots, lambda tensor: bool(run.held_by(tensor))))
     run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
     run.trace.batches = run.feed.count
     run.trace.cured = bool(plan.treatment.cures)
@@ -82,7 +88,7 @@ def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -
         for intervention in plan.treatment.interventions:
             run.subscribe(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
-        for signal in (run.finiteness, *make_signals(run, plan.look.signals)):
+        for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)
         stack.callback(run.end)
         stack.callback(run.feed.close)

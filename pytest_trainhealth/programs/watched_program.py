@@ -20,13 +20,15 @@ from torch.utils.hooks import RemovableHandle
 from ..interventions import install
 from ..observe.run.events import Listener
 from ..observe.run.hooks import listening
+from ..observe.run.late_parameters import LateParameters
 from ..observe.run.loader_clock import Clock
 from ..observe.run.run import Run
 from ..observe.run.sampling import is_sampled
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import CreationSites, raised_at, record_creation_sites
+from ..observe.source.creation_sites import CreationSites, record_creation_sites
+from ..observe.source.places import raised_at
 from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace
 from ..state.process import seed_everything
@@ -142,7 +144,7 @@ def watching(plan: RunPlan) -> Iterator[Run]:
         steps = _Steps(run, plan)
         run.subscribe(steps)
         run.finiteness = Finiteness(run)
-        for signal in (run.finiteness, *make_signals(run, plan.look.signals), Clock(run, stack)):
+        for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals), Clock(run, stack)):
             run.subscribe(signal)
         stack.callback(_finish, run, creation_sites)
         stack.callback(run.end)

@@ -14,6 +14,22 @@ VANISHED = 1e-8
 
 
 @dataclass
+class LostUpdates:
+    """Updates of a parameter that an optimizer holds, that has a gradient, and that has not moved yet."""
+
+    count: int = 0
+    #: The largest learning rate of its group, and the one that the group was made with, if a scheduler kept it.
+    rate: float = 0.0
+    initial_rate: float | None = None
+    #: The optimizer's step wrote to it; it left other values there; such an update is too small for the type of number.
+    written: bool = False
+    changed: bool = False
+    too_small: bool = False
+    #: All its values are the same: a bound may hold it there.
+    constant: bool = False
+
+
+@dataclass
 class ParameterRecord:
     """One parameter. Steps are keys because norms are sampled (steps 0, 1, 2, 4, 8, ...)."""
 
@@ -24,10 +40,19 @@ class ParameterRecord:
     trainable: bool = True
     #: Trainable at first, and frozen when its gradient was looked for: the first step of the last such run of steps.
     frozen_since: int | None = None
-    #: The module that holds it, its class, and who wrote the class that made that module ("user" or a package).
+    #: The module that holds it, its class, who wrote that class, and whose code made the parameter ("user" or a
+    #: package: torch's own layers belong to whoever makes them).
     module: str = ""
     module_class: str = ""
+    class_by: str = "user"
     made_by: str = "user"
+    #: What a package made: the module around it that the user's code put into the model.
+    put_in: str = ""
+    #: The step in which it was made, if it was not there before: a layer made in the first forward pass.
+    appeared: int | None = None
+    #: It belongs to no model: the loss or the step uses it. And a tensor that is no `nn.Parameter`.
+    beside: bool = False
+    plain_tensor: bool = False
     #: The attribute, a plain list or dict, that holds it where no module does: `parameters()` does not know it.
     kept_in: str = ""
     held_by: tuple[str, ...] = ()
@@ -40,6 +65,10 @@ class ParameterRecord:
     #: Spread and mean of its values at the start.
     std: float | None = None
     mean: float = 0.0
+    #: Whether what goes into its module was computed with parameters that an optimizer holds; None: not looked at.
+    behind_trained: bool | None = None
+    #: Updates that had a gradient for it and left it as it was, and what was seen of them.
+    lost: LostUpdates | None = None
     #: How many inputs each unit sums up, as seen where an input was multiplied with it.
     fan_in: int | None = None
     #: Spread between its units (rows) relative to its size, by sampled step: 0 where all units are equal. Weights only.
@@ -58,6 +87,11 @@ class ParameterRecord:
     @property
     def never_reached(self) -> bool:
         return bool(self.gradients) and all(g is None for g in self.gradients.values())
+
+    @property
+    def stands_by(self) -> bool:
+        """Beside the model, in no optimizer, and reached by no gradient."""
+        return self.beside and not self.held_by and not self.has_gradient
 
     def rms_gradients(self) -> dict[int, float]:
         """Per value rather than per tensor, so that layers of different size can be compared."""
