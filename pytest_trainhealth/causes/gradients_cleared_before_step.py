@@ -23,7 +23,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import wiring
+from ..analysis import unmoved, wiring
 from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING
 from ..records.trace import Trace
@@ -38,17 +38,25 @@ EXPLAINS = (NOT_LEARNING,)
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     steps = wiring.cleared_early(trace)
+    seen = trace.wiring.empty_updates
+    if unmoved.mostly_empty(trace) and seen.cleared > seen.not_computed:
+        steps_seen = wording.plural(seen.cleared + seen.full, "optimizer step")
+        found = f"{seen.cleared} of {steps_seen} found no gradient, although a backward pass had gone before"
+        return _suspicion(trace, Evidence(found, float(seen.cleared)))
     if len(steps) < 2:
         return None
     size = trace.wiring.after_backward[steps[0]]
+    return _suspicion(
+        trace,
+        Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
+        Evidence(f"seen at {len(steps)} of {wording.plural(len(trace.wiring.after_backward), 'step')} examined"),
+    )
+
+
+def _suspicion(trace: Trace, *evidence: Evidence) -> Suspicion:
     return Suspicion(
         statement="gradients are cleared between backward() and step()",
-        evidence=(
-            Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
-            Evidence(
-                f"seen at {len(steps)} of {wording.plural(len(trace.wiring.after_backward), 'step')} examined",
-            ),
-        ),
+        evidence=evidence,
         why="zero_grad() is called too late",
         places=() if trace.wiring.cleared_at is None else (trace.wiring.cleared_at,),
         fix=Fix(

@@ -25,7 +25,7 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import learning_rates
 from ..records.intervention import Cure
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.symptoms import EXPLOSION, INSTABILITY, NO_RATE, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import SchedulerRecord
@@ -34,7 +34,7 @@ from ._groups import WIRING
 
 GROUP = WIRING
 ORDER = 17
-EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+EXPLAINS = (NOT_LEARNING, NO_RATE, PLATEAU, INSTABILITY, EXPLOSION)
 #: Calls of a scheduler for each update. By judgement: a call may be missing at the start or the end, and once an epoch
 #: is far below.
 _AT_EVERY_UPDATE = 0.9

@@ -16,9 +16,10 @@ from ..observe.run.run import Run
 from ..observe.run.stepper import NotConnected, Stepper
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
-from ..observe.source.engine_frames import engine_frame
 from ..observe.source.creation_sites import CreationSites
+from ..observe.source.engine_frames import engine_frame
 from ..observe.source.places import raised_at
+from ..observe.source.statements import statement_at
 from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..tensors.batches import batch_size
@@ -191,6 +192,7 @@ def add_places(run: Run, creation_sites: CreationSites) -> None:
     for label, optimizer in run.optimizers.items():
         record = run.trace.wiring.optimizers[label]
         record.place = record.place or creation_sites(optimizer)
+        record.statement = record.statement or statement_at(record.place)
     for scheduler, noted in run.schedulers:
         noted.made_at = noted.made_at or creation_sites(scheduler)
     for path, module in run.named_modules():

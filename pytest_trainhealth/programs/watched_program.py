@@ -26,8 +26,8 @@ from ..observe.run.run import Run
 from ..observe.run.sampling import is_sampled
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
-from ..observe.source.engine_frames import engine_frame
 from ..observe.source.creation_sites import CreationSites, record_creation_sites
+from ..observe.source.engine_frames import engine_frame
 from ..observe.source.places import raised_at
 from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace

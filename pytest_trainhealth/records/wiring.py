@@ -11,6 +11,8 @@ from .verdict import Place
 #: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
 #: (any weight: 1.6e-3); the first of twelve sigmoid layers is at 1e-11.
 VANISHED = 1e-8
+#: How the end of a graph is called where gradients were switched off.
+NO_GRAD = "no_grad()"
 
 
 @dataclass
@@ -67,6 +69,10 @@ class ParameterRecord:
     mean: float = 0.0
     #: Whether what goes into its module was computed with parameters that an optimizer holds; None: not looked at.
     behind_trained: bool | None = None
+    #: It cannot matter as its layer is called: attention over a single key, one step of a recurrence.
+    inert: bool = False
+    #: Whether the graph of the loss leads to it; None: not looked at.
+    in_graph: bool | None = None
     #: Updates that had a gradient for it and left it as it was, and what was seen of them.
     lost: LostUpdates | None = None
     #: How many inputs each unit sums up, as seen where an input was multiplied with it.
@@ -122,8 +128,11 @@ class ModuleRecord:
     kind: str
     made_by: str = "user"
     calls: int = 0
-    #: False when it ran where torch records no graph.
+    #: False when it ran where torch records no graph; and where that was switched off.
     grad_enabled: bool = True
+    no_grad_at: Place | None = None
+    #: It ran without a graph, next to layers that learn from something else than its output.
+    branch: bool = False
     place: Place | None = None
     #: Put into the model after an optimizer had been made.
     after_optimizer: bool = False
@@ -145,6 +154,8 @@ class OptimizerRecord:
     #: It maximises (`maximize=True`).
     maximize: bool = False
     place: Place | None = None
+    #: The whole statement that made it.
+    statement: str = ""
     #: The learning rate at every update, in order; of several groups the largest.
     rates: list[float] = field(default_factory=list)
     #: The one it was made with, if a scheduler has kept it ("initial_lr").
@@ -229,6 +240,8 @@ class TiedPair:
     first: str
     second: str
     how: str
+    #: What shows that one was meant: "memory", "assigned" over a layer's own weight, or "said" in the source.
+    meant: str = "assigned"
 
 
 @dataclass
@@ -246,12 +259,30 @@ class Accumulation:
 
 
 @dataclass
+class EmptyUpdates:
+    """How many of the optimizers' steps had a gradient to step with, and how many had none."""
+
+    full: int = 0
+    #: Cleared between backward() and the step; and never computed since the last step.
+    cleared: int = 0
+    not_computed: int = 0
+    #: Where the first empty step was taken.
+    place: Place | None = None
+
+    @property
+    def empty(self) -> int:
+        return self.cleared + self.not_computed
+
+
+@dataclass
 class GraphEnd:
     """A place in the user's source where the autograd graph ends."""
 
     operation: str
     module: str
     place: Place | None = None
+    #: The parameters whose graph ends here.
+    parameters: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -288,6 +319,9 @@ class WiringRecord:
     at_update: dict[int, float] = field(default_factory=dict)
     #: Steps at which an optimizer used gradients that still held the previous step's.
     stale_gradients: dict[str, list[int]] = field(default_factory=dict)
+    empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)
+    #: The loss was computed with derivatives of a model (`autograd.grad(..., create_graph=True)`).
+    through_derivatives: bool = False
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
     gradient_paths: list[GradientPath] = field(default_factory=list)

@@ -29,9 +29,12 @@ def parameters_beside(roots: list[Any], held: Callable[[Tensor], bool]) -> Itera
             for key, each in _members(name, value):
                 if isinstance(each, nn.Module):
                     yield from _of_module(key, each, held)
-                elif isinstance(each, Tensor) and each.is_leaf and each.requires_grad:
-                    if held(each) or isinstance(each, nn.Parameter):
-                        yield key, None, each
+                elif _can_learn(each) and (held(each) or isinstance(each, nn.Parameter)):
+                    yield key, None, each
+
+
+def _can_learn(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_leaf and value.requires_grad
 
 
 def _of_module(name: str, module: nn.Module, held: Callable[[Tensor], bool]) -> Iterator[Found]:

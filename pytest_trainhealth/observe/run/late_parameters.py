@@ -32,5 +32,3 @@ class LateParameters(Listener):
 
     def run_ends(self) -> None:
         self._noting.close()
-
-

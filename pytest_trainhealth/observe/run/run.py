@@ -191,7 +191,10 @@ class Run:
             foreign_tensors = [p for p in held if id(p) not in ours]
             record = self.trace.wiring.optimizers[label]
             record.parameters, record.values = len(held), sum(size_of(p) for p in held)
-            record.foreign_tensors, record.foreign_values = len(foreign_tensors), sum(size_of(p) for p in foreign_tensors)
+            record.foreign_tensors, record.foreign_values = (
+                len(foreign_tensors),
+                sum(size_of(p) for p in foreign_tensors),
+            )
         self._holders = {key: tuple(labels) for key, labels in holders.items()}
         for name, parameter in self.parameters.items():
             self.trace.wiring.parameters[name].held_by = self.held_by(parameter)
