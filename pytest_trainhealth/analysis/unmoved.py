@@ -69,6 +69,12 @@ def at_rate_zero(trace: Trace) -> list[ParameterRecord]:
     return [p for p in _unmoved(trace) if p.lost and not p.lost.rate]
 
 
+def left_at_rate_zero(trace: Trace) -> list[ParameterRecord]:
+    """Not by a schedule, and not before all that is trained: a body may be unfrozen later by giving it a rate."""
+    zero = [p for p in at_rate_zero(trace) if p.lost is not None and not p.lost.initial_rate]
+    return [p for p in zero if p.behind_trained is not False]
+
+
 def too_small_to_move(trace: Trace) -> list[ParameterRecord]:
     return [p for p in _unmoved(trace) if p.lost and p.lost.rate and p.lost.too_small]
 

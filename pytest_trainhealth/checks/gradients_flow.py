@@ -158,8 +158,8 @@ def _held_still(trace: Trace) -> Symptom | None:
 
 
 def _at_rate_zero(trace: Trace) -> Symptom | None:
-    """A schedule may raise the rate later; a group that was made with 0 stays there."""
-    zero = [p for p in unmoved.at_rate_zero(trace) if p.lost is not None and not p.lost.initial_rate]
+    """A schedule may raise the rate later, and what lies before all that is trained may wait for its turn."""
+    zero = unmoved.left_at_rate_zero(trace)
     if not zero or trace.steps < _PATIENCE:
         return None
     counted = f"{len(zero)} of {wording.plural(len(trace.trainable), 'trainable parameter')}"
@@ -171,7 +171,7 @@ def _at_rate_zero(trace: Trace) -> Symptom | None:
 def _still_at_zero(trace: Trace) -> str:
     zero = unmoved.at_rate_zero(trace)
     had = f"{wording.names([p.name for p in zero])} had a learning rate of 0 for {wording.plural(trace.steps, 'step')}"
-    return f"{had}: set a higher steps= if a schedule raises it later"
+    return f"{had}: freeze them if that is meant, or set a higher steps= if it rises later"
 
 
 def _mostly_empty(trace: Trace) -> Symptom | None:

@@ -1,4 +1,4 @@
-"""Where parameters that no optimizer holds stand: before what is trained, or behind it.
+"""Where parameters that are not trained stand, in no optimizer or at a rate of 0: before what is trained, or behind it.
 
 Fine-tuning may hand only the head to an optimizer: what is not handed over lies before what is trained. A head that was
 left out stands behind it: what goes into the head was computed with parameters that are trained.
@@ -38,15 +38,22 @@ class Unheld(Signal):
         if self._run.step != _STEP:
             return
         records = self._run.trace.wiring.parameters
-        self._held = {id(p): name for name, p in self._run.parameters.items() if records[name].held_by}
+        trained = self._trained()
+        self._held = {id(p): name for name, p in self._run.parameters.items() if id(p) in trained}
         for path, module in self._run.named_modules():
             names = [full_path(path, key) for key, p in module.named_parameters(recurse=False) if p.requires_grad]
-            orphans = [name for name in names if name in records and not records[name].held_by]
+            orphans = [n for n in names if n in records and id(self._run.parameters[n]) not in trained]
             if orphans and _is_one_layer(module):
                 self._waiting[id(module)] = orphans
         if self._waiting:
             handle = register_module_forward_pre_hook(self._called)
             self._hook.callback(handle.remove)
+
+    def _trained(self) -> set[int]:
+        """A group with a rate of 0 trains nothing, unless a schedule has taken it there."""
+        groups = [group for optimizer in self._run.optimizers.values() for group in optimizer.param_groups]
+        rated = [group for group in groups if group.get("lr", 1.0) or group.get("initial_lr")]
+        return {id(p) for group in rated for p in group["params"]}
 
     def step_ends(self) -> None:
         self.run_ends()
