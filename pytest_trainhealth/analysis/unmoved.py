@@ -39,12 +39,19 @@ def _unheld(trace: Trace) -> list[ParameterRecord]:
 
 
 def _spared(parameter: ParameterRecord, trace: Trace) -> bool:
-    """An optimizer that holds tensors which no model has was made for another head or layer: then nothing is spared."""
-    if parameter.behind_trained is not False or parameter.kept_in or parameter.appeared is not None or parameter.beside:
+    """Within one model, of which something is trained.
+
+    An optimizer that holds tensors which no model has was made for another head or layer, and two optimizers that hold
+    the same parameters were made for something else: then nothing is spared on purpose.
+    """
+    hidden = parameter.kept_in or parameter.outside_model or parameter.appeared is not None
+    if parameter.behind_trained is not False or hidden:
         return False
     if any(o.foreign_tensors for o in trace.wiring.optimizers.values()) or _put_in_late(parameter, trace):
         return False
-    return any(p.held_by and p.has_gradient for p in trace.trainable)
+    if any(len(set(p.held_by)) > 1 for p in trace.trainable):
+        return False
+    return any(p.held_by and p.has_gradient and p.model == parameter.model for p in trace.trainable)
 
 
 def _put_in_late(parameter: ParameterRecord, trace: Trace) -> bool:

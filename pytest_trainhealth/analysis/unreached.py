@@ -53,7 +53,9 @@ def _is_last_link(parameter: ParameterRecord, trace: Trace) -> bool:
     block learns too. (Of a block whose output is thrown away nothing learns.)
     """
     parts = parameter.name.split(".")
-    for index, part in enumerate(parts[:-1]):
+    for index, part in enumerate(
+        parts[:-2] if parameter.never_reached else ()
+    ):  # a part of a block is a module of its own
         number = _numbered(part)[1]
         others = {} if number is None else _same_part_of_others(index, parts, trace)
         if number is None or not others or min(others) < number < max(others) or not all(others.values()):
@@ -106,7 +108,7 @@ def thrown_away(parameter: ParameterRecord, trace: Trace) -> bool:
     if parameter.in_graph is not False or record is None or not record.calls or not record.grad_enabled:
         return False
     siblings = any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
-    return not parameter.beside and not siblings and not graph_ends_of(parameter, trace)
+    return not parameter.outside_model and not siblings and not graph_ends_of(parameter, trace)
 
 
 def graph_ends_of(parameter: ParameterRecord, trace: Trace) -> list[GraphEnd]:

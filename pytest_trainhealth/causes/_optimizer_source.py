@@ -20,7 +20,10 @@ def adding(optimizer: OptimizerRecord, paths: Sequence[str], *, own_variable: bo
     call, name, text = _call(optimizer.statement, optimizer.kind)
     first = None if call is None else _params(call)
     root = _root(first) or "model"
-    added = [path if own_variable else expression(root, path) for path in paths]
+    split = [path.partition(".") for path in paths]
+    added = [
+        expression(own, inner) if own_variable else expression(root, own + dot + inner) for own, dot, inner in split
+    ]
     groups = [f'{{"params": {each}.parameters()}}' for each in added]
     where = "" if optimizer.place is None else f" at {optimizer.place.file}:{optimizer.place.line}"
     if isinstance(first, (ast.List, ast.Tuple)) and first.elts and all(isinstance(e, ast.Dict) for e in first.elts):

@@ -110,7 +110,7 @@ def _drawn(draw: DetachedSample) -> Suspicion:
 def _merely_unused(parameter: ParameterRecord, trace: Trace) -> bool:
     """Nothing uses what it computes; or its module ran and other parameters of the module learn."""
     siblings = any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
-    aside = parameter.beside and parameter.in_graph is False and not unreached.graph_ends_of(parameter, trace)
+    aside = parameter.outside_model and parameter.in_graph is False and not unreached.graph_ends_of(parameter, trace)
     return siblings or aside or unreached.thrown_away(parameter, trace)
 
 

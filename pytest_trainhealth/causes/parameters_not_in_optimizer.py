@@ -143,9 +143,10 @@ def _fix_for(orphans: list[ParameterRecord], trace: Trace, late: ModuleRecord | 
                    ("model(inputs)", f"optimizer = {optimizer.kind}(model.parameters(), ...)"))  # fmt: skip
     if late is not None or copy or optimizer.foreign_tensors:
         return _fix(optimizer, late)
-    if orphans[0].beside:
+    if orphans[0].outside_model:
         return adding(optimizer, list(dict.fromkeys(p.name.partition(".")[0] for p in orphans)), own_variable=True)
-    return adding(optimizer, wiring.whole_modules(orphans, trace)[:_MOST_NAMED])
+    paths = wiring.whole_modules(orphans, trace)[:_MOST_NAMED]
+    return adding(optimizer, paths, own_variable=bool(orphans[0].model))
 
 
 def _fix(optimizer: OptimizerRecord, late: ModuleRecord | None) -> Fix:

@@ -57,15 +57,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             ),
             Evidence(f"{wording.plural(others, 'other parameter')} got gradients"),
         ),
-        why=_why(aside, all(p.beside for p in unused)),
+        why=_why(aside, all(p.outside_model for p in unused)),
         places=tuple(p for p in places[:1] if p is not None),
-        fix=_fix(aside, all(p.beside for p in unused)),
+        fix=_fix(aside, all(p.outside_model for p in unused)),
         not_this="freezing it to silence the test: the layer is still missing",
     )
 
 
-def _why(aside: bool, beside: bool) -> str:
-    if aside or beside:
+def _why(aside: bool, outside: bool) -> str:
+    if aside or outside:
         return "nothing uses what it computes" if aside else "the loss does not depend on it"
     return "forward() does not call it"
 
@@ -76,10 +76,10 @@ def _not_used(many: int, aside: bool) -> str:
     return f"{wording.is_or_are(many)} made but never used"
 
 
-def _fix(aside: bool, beside: bool) -> Fix:
+def _fix(aside: bool, outside: bool) -> Fix:
     if aside:
         return Fix("use what it computes; in a loop over layers, each output goes into the next:", ("x = layer(x)",))
-    if beside:
+    if outside:
         return Fix("use it in the loss with its graph (no detach()), or take it out of the optimizer")
     return Fix("call it in forward(), or remove it from the model")
 
@@ -88,4 +88,4 @@ def _is_unused(parameter: ParameterRecord, trace: Trace) -> bool:
     siblings_have_gradients = any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
     if wiring.did_not_run(parameter, trace) or siblings_have_gradients or unreached.thrown_away(parameter, trace):
         return True
-    return parameter.beside and parameter.in_graph is False and not unreached.graph_ends_of(parameter, trace)
+    return parameter.outside_model and parameter.in_graph is False and not unreached.graph_ends_of(parameter, trace)

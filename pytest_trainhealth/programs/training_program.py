@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ..interventions import install
-from ..observe.run.beside_the_model import parameters_beside
 from ..observe.run.feed import Feed
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
+from ..observe.run.outside_parameters import outside_parameters
 from ..observe.run.run import Run
 from ..observe.run.stepper import NotConnected, Stepper
 from ..observe.signals import make_signals
@@ -81,7 +81,7 @@ def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
     roots = [each for each in (training.loss, training.criterion, training.step) if each is not None]
-    run.add_beside(parameters_beside(roots, lambda tensor: bool(run.held_by(tensor))))
+    run.add_outside(outside_parameters(roots, lambda tensor: bool(run.held_by(tensor))))
     run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
     run.trace.batches = run.feed.count
     run.trace.cured = bool(plan.treatment.cures)

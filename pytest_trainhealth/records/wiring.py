@@ -48,12 +48,14 @@ class ParameterRecord:
     module_class: str = ""
     class_by: str = "user"
     made_by: str = "user"
+    #: The model that it belongs to, by its name: empty for the only one, or the first.
+    model: str = ""
     #: What a package made: the module around it that the user's code put into the model.
     put_in: str = ""
     #: The step in which it was made, if it was not there before: a layer made in the first forward pass.
     appeared: int | None = None
     #: It belongs to no model: the loss or the step uses it. And a tensor that is no `nn.Parameter`.
-    beside: bool = False
+    outside_model: bool = False
     plain_tensor: bool = False
     #: The attribute, a plain list or dict, that holds it where no module does: `parameters()` does not know it.
     kept_in: str = ""
@@ -97,7 +99,7 @@ class ParameterRecord:
     @property
     def stands_by(self) -> bool:
         """Beside the model, in no optimizer, and reached by no gradient."""
-        return self.beside and not self.held_by and not self.has_gradient
+        return self.outside_model and not self.held_by and not self.has_gradient
 
     def rms_gradients(self) -> dict[int, float]:
         """Per value rather than per tensor, so that layers of different size can be compared."""

@@ -36,7 +36,7 @@ def registered_record(
 ) -> ParameterRecord:
     """Of a parameter that a module has registered. Who made it is known if its making was seen; else classes tell."""
     record, path = bare_record(full_path(prefix, name), parameter), name.rpartition(".")[0]
-    record.module_class = type(modules[path]).__name__
+    record.model, record.module_class = prefix, type(modules[path]).__name__
     record.class_by = package_of(type(modules[path]))
     seen = None if sites is None else sites.maker_of(parameter)
     record.made_by = seen or made_by(path, modules, direct=True)

@@ -129,12 +129,12 @@ class Run:
         if len(self.parameters) > known:
             self.rematch()
 
-    def add_beside(self, found: Iterable[tuple[str, nn.Module | None, torch.Tensor]]) -> None:
+    def add_outside(self, found: Iterable[tuple[str, nn.Module | None, torch.Tensor]]) -> None:
         """What the loss or the step uses besides the models: their names, the modules that hold them, themselves."""
         for name, owner, parameter in found:
             if self._add(name, parameter):
                 record = self.trace.wiring.parameters[name]
-                record.module_class, record.beside = "" if owner is None else type(owner).__name__, True
+                record.module_class, record.outside_model = "" if owner is None else type(owner).__name__, True
                 record.plain_tensor = not isinstance(parameter, nn.Parameter)
                 seen = None if self.creation_sites is None else self.creation_sites.maker_of(parameter)
                 record.made_by = seen or "user"

@@ -14,9 +14,9 @@ from ....records.wiring import LostUpdates as Record
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
-#: An update is at most this many times the rate (Adam), or the rate times the gradient (plain descent). By judgement:
-#: momentum of 0.9 makes it ten times as large.
-_LARGEST_UPDATE = 10.0
+#: Times the spacing of numbers around a value, by which an update has to change it. By judgement: one is the least
+#: change there is, and a decaying momentum or a dampened gradient makes an update a few times smaller.
+_VISIBLE = 8.0
 
 
 class LostUpdates(Signal):
@@ -72,10 +72,12 @@ def _has_gradient(parameter: Tensor) -> bool:
 
 
 def _is_too_small(parameter: Tensor, rate: float) -> bool:
-    """Whether every value is so large that adding such an update to it changes nothing, in its type of number."""
+    """Whether plain descent would change none of the values, in their type of number.
+
+    A bias before a BatchNorm has a gradient that is nothing but rounding, and rightly stays where it is.
+    """
     assert parameter.grad is not None
     if not parameter.is_floating_point() or parameter.grad.layout != torch.strided or not rate:
         return False
-    largest = max(1.0, float(parameter.grad.detach().abs().max()))
-    spacing = float(torch.finfo(parameter.dtype).eps) * float(parameter.detach().abs().min())
-    return _LARGEST_UPDATE * rate * largest < spacing / 2
+    values, spacing = parameter.detach(), torch.finfo(parameter.dtype).eps
+    return not bool((rate * parameter.grad.detach().abs() > _VISIBLE * spacing * values.abs()).any())

@@ -1,4 +1,4 @@
-"""Parameters beside the model: those of a loss, of a head that the step calls, tensors in the variables of a function.
+"""Parameters outside of the model: of a loss, of a head that the step calls, tensors in a function's variables.
 
 Searched are the loss, the criterion and the step: a module is one itself, a function has variables of its surroundings,
 a method has its object. Only what can learn is of interest, and what is meant to: a module in eval mode is a teacher, a
@@ -20,7 +20,7 @@ from ...tensors.module_paths import full_path
 Found = tuple[str, nn.Module | None, Tensor]
 
 
-def parameters_beside(roots: list[Any], held: Callable[[Tensor], bool]) -> Iterator[Found]:
+def outside_parameters(roots: list[Any], held: Callable[[Tensor], bool]) -> Iterator[Found]:
     """Name, module and tensor. `held`: whether an optimizer holds it."""
     for root in roots:
         if isinstance(root, nn.Module):
