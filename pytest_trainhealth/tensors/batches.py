@@ -100,9 +100,10 @@ def _rebuilt_mapping(batch: Mapping[Any, Any], values: list[Any]) -> Any:
     pairs = dict(zip(batch.keys(), values, strict=True))
     if type(batch) is dict:
         return pairs
-    rebuilt: Any = copy.copy(batch)
+    rebuilt: Any
     before = dict(batch.items())
     try:
+        rebuilt = copy.copy(batch)
         for key, value in pairs.items():
             rebuilt[key] = value
     except Exception:  # it is read-only, or takes no values of another shape

@@ -40,15 +40,22 @@ def registered_record(
     record.class_by = package_of(type(modules[path]))
     seen = None if sites is None else sites.maker_of(parameter)
     record.made_by = seen or made_by(path, modules, direct=True)
-    if record.made_by != "user" and sites is not None:
+    if record.made_by != "user":
         record.put_in = full_path(prefix, _put_in_by_user(path, modules, sites))
     return record
 
 
-def _put_in_by_user(path: str, modules: Mapping[str, nn.Module], sites: CreationSites) -> str:
-    """The innermost module on the way to it that the user's code put into the model; empty if there is none."""
+def _put_in_by_user(path: str, modules: Mapping[str, nn.Module], sites: CreationSites | None) -> str:
+    """The innermost module on the way to it that the user's code put into the model; empty if there is none.
+
+    Where nobody saw it, that is a module right inside one of the user's own classes.
+    """
     while path:
-        if path in modules and sites.put_in_by(modules[path]) == "user":
+        holder = path.rpartition(".")[0]
+        by = None if sites is None or path not in modules else sites.put_in_by(modules[path])
+        if by is None and holder in modules and package_of(type(modules[holder])) == "user":
+            by = "user"
+        if by == "user":
             return path
-        path = path.rpartition(".")[0]
+        path = holder
     return ""

@@ -73,12 +73,12 @@ def made_by(path: str, modules: Mapping[str, nn.Module], *, direct: bool = False
     """For a model whose making was not seen: who wrote the class around the module at `path`.
 
     Torch's own classes are nobody's (a Sequential, a TransformerEncoderLayer): whoever put them together counts.
-    `direct`: the question is about a parameter of that module. If the user's class registers it, it is the user's;
-    but the weight of a Linear belongs to whoever created the Linear.
+    `direct`: the question is about a parameter of that module. If the user's class registers it, it is the user's, and
+    a package's if its class does; but the weight of a Linear belongs to whoever created the Linear.
     """
     module = modules[path]
-    if direct and package_of(type(module)) == "user":
-        return "user"
+    if direct and package_of(type(module)) != "torch":
+        return package_of(type(module))
     while path:
         path = path.rpartition(".")[0]
         holder = modules.get(path)
