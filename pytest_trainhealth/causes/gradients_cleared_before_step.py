@@ -38,19 +38,24 @@ EXPLAINS = (NOT_LEARNING,)
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     steps = wiring.cleared_early(trace)
-    seen = trace.wiring.empty_updates
-    if unmoved.mostly_empty(trace) and seen.cleared > seen.not_computed:
-        steps_seen = wording.plural(seen.cleared + seen.full, "optimizer step")
-        found = f"{seen.cleared} of {steps_seen} found no gradient, although a backward pass had gone before"
-        return _suspicion(trace, Evidence(found, float(seen.cleared)))
     if len(steps) < 2:
-        return None
+        return _at_most_steps(trace)
     size = trace.wiring.after_backward[steps[0]]
     return _suspicion(
         trace,
         Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
         Evidence(f"seen at {len(steps)} of {wording.plural(len(trace.wiring.after_backward), 'step')} examined"),
     )
+
+
+def _at_most_steps(trace: Trace) -> Suspicion | None:
+    """Not at the first steps, which are examined closely, but at most of those that followed."""
+    seen = trace.wiring.empty_updates
+    if not unmoved.mostly_empty(trace) or seen.cleared <= seen.not_computed:
+        return None
+    steps = wording.plural(seen.cleared + seen.full, "optimizer step")
+    found = f"{seen.cleared} of {steps} found no gradient, although a backward pass had gone before"
+    return _suspicion(trace, Evidence(found, float(seen.cleared)))
 
 
 def _suspicion(trace: Trace, *evidence: Evidence) -> Suspicion:
