@@ -6,6 +6,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from torch import Tensor, nn
@@ -34,7 +35,7 @@ class CreationSites:
         self._parameters: dict[int, tuple[weakref.ref[Tensor], str, bool]] = {}
 
     def note(self, thing: Any) -> None:
-        place = user_place(sys._getframe(2))
+        place = user_place(_outside_of_constructors(sys._getframe(2), thing))
         self._order += 1
         if place is not None:
             self._made[id(thing)] = (self._order, place)
@@ -84,6 +85,13 @@ class CreationSites:
             module = holder
             seen.add(id(module))
         return module
+
+
+def _outside_of_constructors(frame: FrameType | None, thing: Any) -> FrameType | None:
+    """Whoever called the constructor, also if the user's class calls that of its base."""
+    while frame is not None and frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is thing:
+        frame = frame.f_back
+    return frame
 
 
 @contextmanager

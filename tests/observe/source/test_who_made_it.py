@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -163,3 +163,16 @@ def test_functional_use_of_a_package_is_no_call(package: ModuleType) -> None:
     """Some of its modules ran: the package decides which."""
     verdict = flow(training(lambda: package.Graph(8), lambda part, x: F.relu(part.get_submodule("used")(x))))
     assert verdict.passed
+
+
+class OwnDescent(torch.optim.SGD):
+    def __init__(self, params: Iterable[Tensor]) -> None:
+        super().__init__(params, lr=0.1)
+
+
+def test_an_optimizer_of_ones_own_was_made_where_its_constructor_was_called() -> None:
+    with record_creation_sites() as sites:
+        optimizer = OwnDescent(nn.Linear(2, 2).parameters())
+    place = sites(optimizer)
+    assert place is not None
+    assert place.code == "optimizer = OwnDescent(nn.Linear(2, 2).parameters())"
