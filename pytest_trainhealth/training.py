@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -29,6 +29,12 @@ class Training:
     Say how the loss is computed in exactly one way: `loss(model, batch)`; `criterion(output, target)` for
     `(inputs, target)` batches; `step(batch)`, your own complete training step, which returns its loss; or nothing
     at all if the model's output has a `.loss`.
+
+    `scheduler`, one or several, is stepped `scheduler_every` "epoch" or "batch". An epoch is one pass over `data`, and
+    at least 10 steps; data that are a single batch, or have no length, have no epochs. ReduceLROnPlateau gets the mean
+    loss of the epoch. Without `scheduler_every` OneCycleLR, CyclicLR, schedules that begin with a warm-up and classes
+    that are not torch's are stepped after every batch, all others after every epoch. Your own `step` steps its
+    schedulers itself.
     """
 
     def __init__(  # noqa: PLR0913 - a training has this many parts, each passed by name
@@ -42,6 +48,7 @@ class Training:
         step: Callable[[Any], Any] | None = None,
         val_data: Any = None,
         scheduler: Any = None,
+        scheduler_every: Literal["epoch", "batch"] | None = None,
         precision: torch.dtype | str | None = None,
         name: str | None = None,
     ) -> None:
@@ -53,6 +60,7 @@ class Training:
         self._one_way_to_a_loss()
         self.optimizers = _named_optimizers(optimizer, needed=step is None)
         self.schedulers = _schedulers(scheduler)
+        self.scheduler_every = self._pace(scheduler_every)
         self.data = _checked_data(data, "data")
         self.val_data = None if val_data is None else _checked_data(val_data, "val_data")
         self.precision = _precision(precision)
@@ -64,6 +72,17 @@ class Training:
             raise ValueError(f"Training takes one of loss=, criterion= and step=, not {' and '.join(given)} together")
         if not given and not isinstance(self.model, nn.Module):
             raise ValueError("Training of several models needs loss= or step=: no single output carries a loss")
+
+    def _pace(self, every: Any) -> Literal["epoch", "batch"] | None:
+        if every is None:
+            return None
+        if every not in ("epoch", "batch"):
+            raise ValueError(f'Training: scheduler_every has to be "epoch" or "batch", not {_described(every)}')
+        if not self.schedulers:
+            raise ValueError("Training: scheduler_every needs scheduler=")
+        if self.step is not None:
+            raise ValueError("Training: scheduler_every has no effect with step=, which steps its schedulers itself")
+        return every  # type: ignore[no-any-return]
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """All parameters by name; tied weights appear once, under their first name."""

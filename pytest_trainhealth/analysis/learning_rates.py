@@ -8,7 +8,7 @@ from typing import Any
 
 from ..records.trace import Trace
 from ..records.wiring import OptimizerRecord, SchedulerRecord
-from . import loss_curve, wiring
+from . import loss_curve, schedules, wiring
 
 #: Fewer updates show no course. By judgement: the shortest healthy course that was judged has 40.
 _FEWEST = 20
@@ -21,8 +21,6 @@ _EARLY = 2 / 3
 #: A rate this many times the one the optimizer was made with. At most 1.0 times in 10 healthy programs with a
 #: scheduler. By judgement: a warm-up that multiplies is made with its peak.
 _RUNAWAY = 10.0
-#: Counted in epochs by those who use them.
-PER_EPOCH = ("StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR")
 #: Of a weight, changed by one update when the loss has stopped falling. In 33 healthy trainings whose loss stays, of
 #: 377, it is 0.076 in one and at most 0.028 in the others; in two that a decay makes far better, 0.46 and 0.66.
 _LARGE_UPDATE = 0.1
@@ -53,6 +51,13 @@ _MOST_EPS = 0.01
 _MOST_DAMPENING = 0.99
 #: At the rate: the last, the one half way and one before, 3.
 _FEWEST_LOOKS = 3
+#: Of the peak that a scheduler sets itself. By judgement: half of it is far from what a short run would reach.
+_BELOW_ITS_AIM = 0.5
+#: Of the rate that the optimizer was made with, at most, in the whole run. By judgement: a rate that is multiplied by
+#: itself is at most this where it is usual (0.05 and below); a warm-up that begins as low rises.
+_RATE_FOR_FACTOR = 0.05
+#: A rate this high is there to be multiplied by rates (`lr=1.0` and a function that returns the rate). By judgement.
+_RATE_AS_FACTOR = 0.5
 #: They set their own peak, far above the rate that they start from.
 _WITH_A_PEAK = ("OneCycleLR", "CyclicLR")
 
@@ -62,7 +67,7 @@ class Course:
     """Something is odd about the learning rate of an optimizer."""
 
     optimizer: OptimizerRecord
-    #: "zero", "runaway", "gone" or "bounces"
+    #: "zero", "low", "runaway", "gone" or "bounces"
     kind: str
     #: What it should have been all the time.
     rate: float
@@ -73,7 +78,7 @@ class Course:
 def odd_course(trace: Trace) -> Course | None:
     for record in trace.wiring.optimizers.values():
         if len(record.rates) >= _FEWEST:
-            course = _course(record, schedulers_of(trace, record))
+            course = _course(record, schedules.schedulers_of(trace, record))
             if course is not None:
                 return course
     return None
@@ -88,8 +93,13 @@ def _course(record: OptimizerRecord, schedulers: list[SchedulerRecord]) -> Cours
     rates, peak, base = record.rates, max(record.rates), record.initial_lr
     if peak == 0:
         return Course(record, "zero", base) if base else None
+    aim = next((s.peak for s in schedulers if schedules.counts_batches_in_epochs(s)), None)
+    if aim and peak <= _BELOW_ITS_AIM * aim:
+        return Course(record, "low", aim)
     if any(s.kind in _WITH_A_PEAK for s in schedulers):
         base = None
+    if base and base < _RATE_AS_FACTOR and peak <= _RATE_FOR_FACTOR * base and not _rises(rates):
+        return Course(record, "low", base)
     if base and rates[-1] >= _RUNAWAY * base and rates[-1] == peak:
         return Course(record, "runaway", base)
     gone = _gone_from(rates, peak)
@@ -97,6 +107,11 @@ def _course(record: OptimizerRecord, schedulers: list[SchedulerRecord]) -> Cours
         return Course(record, "gone", max(peak, base or 0.0), gone)
     returns = _returns(rates, peak)
     return Course(record, "bounces", peak, returns) if returns >= _BOUNCES else None
+
+
+def _rises(rates: list[float]) -> bool:
+    """A warm-up that is not over yet."""
+    return max(rates[len(rates) // 2 :]) > max(rates[: len(rates) // 2])
 
 
 def _gone_from(rates: list[float], peak: float) -> int | None:
@@ -123,10 +138,6 @@ def cannot_settle(trace: Trace) -> bool:
         return False
     latest = [p.updates[max(p.updates)] for p in wiring.weights(trace) if p.updates]
     return bool(latest) and median(latest) >= _LARGE_UPDATE and loss_curve.stays(trace.losses)
-
-
-def schedulers_of(trace: Trace, record: OptimizerRecord) -> list[SchedulerRecord]:
-    return [s for s in trace.wiring.schedulers if s.optimizer == record.label]
 
 
 @dataclass(frozen=True)

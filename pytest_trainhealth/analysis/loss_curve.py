@@ -21,6 +21,8 @@ _FEWEST_IN_AN_EIGHTH = 3
 #: A sixth of the pace of a straight line. Used where 200 steps were not enough: 20 of 35 healthy and 22 of 57 faulty
 #: programs fell on and got more; of three with a rate that is too low two were at 0.13.
 _FALLS_ON = 0.02
+#: Of what lies above the floor. By judgement: at this pace a sixth of it is gone after another run of this length.
+_OF_WHAT_IS_LEFT = 0.02
 #: Steps. By judgement: with fewer the medians of 3 and 5 losses share some.
 _FEWEST_IN_A_HALF = 5
 #: Two of two that creep because of a low rate: 0.87 and 0.89. Where it is used, along with a fall of less than 0.2, the
@@ -71,16 +73,19 @@ def spread(losses: Sequence[float]) -> float:
     return median(jumps) if jumps else 0.0
 
 
-def still_falling(losses: Sequence[float]) -> bool:
-    """The last eighth lies below the one before by at least 2 % of the whole fall.
+def still_falling(losses: Sequence[float], floor: float | None = None) -> bool:
+    """The last eighth lies below the one before by at least 2 % of the whole fall, or by 2 % of what is left of it.
 
-    A straight line falls by 12.5 % of the whole in each eighth, so this is a sixth of its pace.
+    A straight line falls by 12.5 % of the whole in each eighth, so this is a sixth of its pace. What is left can be
+    told only above a floor that is known.
     """
     eighth = len(losses) // 8
     if eighth < _FEWEST_IN_AN_EIGHTH:
         return True
     last, before = median(losses[-eighth:]), median(losses[-2 * eighth : -eighth])
-    return before - last > _FALLS_ON * abs(losses[0] - last) and last < losses[0]
+    falls_on = before - last > _FALLS_ON * abs(losses[0] - last)
+    left = floor is not None and before - last > _OF_WHAT_IS_LEFT * (before - floor)
+    return (falls_on or left) and last < losses[0]
 
 
 def is_straight(losses: Sequence[float]) -> bool:

@@ -32,6 +32,8 @@ class Points:
 
     floor: float | None = None
     chance: float | None = None
+    #: The targets stand in the batch. Those that a step computes may be others at the next step (a target network's).
+    steady: bool = False
 
     def start(self, first: float) -> float:
         """From where learning counts: the first loss, but not above that of a guess."""
@@ -61,7 +63,8 @@ def points(trace: Trace) -> Points:
     chances = [each.chance for each in found if each.chance is not None]
     floor = fmean(each.floor for each in found if each.floor is not None)
     comparable = len(chances) == len(found) and trace.batch_size != 1
-    return Points(floor, fmean(chances) if comparable else None)
+    steady = all(call.given_target for call in trace.loss.calls if call.weight is not None)
+    return Points(floor, fmean(chances) if comparable else None, steady)
 
 
 def _of_step(calls: list[LossCall]) -> Points:

@@ -8,12 +8,14 @@ from .. import wording
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
-from . import wiring
+from . import schedules, wiring
 
 
 def silently_wrong(trace: Trace) -> Symptom | None:
     return (
         wrong_mode(trace)
+        or _wrongly_scaled(trace)
+        or _thrown_away(trace)
         or _updated_twice(trace)
         or _frozen_moved(trace)
         or _broken_tie(trace)
@@ -21,14 +23,18 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _batch_spoilt(trace)
         or _drawn_without_gradient(trace)
         or _clipped_too_late(trace)
+        or _clipped_in_vain(trace)
         or _allied(trace)
+        or _upside_down(trace)
+        or _validated(trace)
     )
 
 
 def begins_later(trace: Trace, before: float) -> Symptom | None:
     """What a look at the first steps alone would miss, if it begins before this step."""
     moved = wiring.frozen_moved(trace)
-    return wrong_mode(trace, before) or (_frozen_moved(trace) if moved and moved[0].steps[0] < before else None)
+    frozen = _frozen_moved(trace) if moved and moved[0].steps[0] < before else None
+    return wrong_mode(trace, before) or frozen or _upside_down(trace, before) or _validated(trace, before)
 
 
 def wrong_mode(trace: Trace, before: float = inf) -> Symptom | None:
@@ -42,6 +48,40 @@ def wrong_mode(trace: Trace, before: float = inf) -> Symptom | None:
     return Symptom(
         summary, SILENT, float(len(record.evaluated)), 0.0, "high", f"{record.model} is trained in eval mode"
     )
+
+
+def _validated(trace: Trace, before: float = inf) -> Symptom | None:
+    """`before`: only if it is seen twice earlier than at this step."""
+    record = wiring.validated_in_training_mode(trace)
+    if record is None or record.validated[1] >= before:
+        return None
+    summary = f"{record.model} is evaluated in training mode: its BatchNorm statistics move"
+    steps = wording.plural(len(record.validated), "step")
+    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(record.validated)), 0.0, "high", summary)
+
+
+def _wrongly_scaled(trace: Trace) -> Symptom | None:
+    wrong = wiring.wrongly_scaled(trace)
+    if not wrong:
+        return None
+    first = wrong[0]
+    how = "large" if first.factor > 1 else "small"
+    times = wording.short(max(first.factor, 1 / first.factor))
+    summary = f"{first.optimizer} steps with gradients that are {times} times too {how}, because of a loss scaler"
+    updates = wording.plural(len(wrong), "update")
+    return Symptom(f"{summary}, at {updates} (expected 0)", SILENT, first.factor, 1.0, "high", summary)
+
+
+def _thrown_away(trace: Trace) -> Symptom | None:
+    record = wiring.thrown_away(trace)
+    if record is None:
+        return None
+    cleared, used = record.cleared[-1], record.used[-1]
+    if used:
+        summary = f"{cleared} of {cleared + used} backward passes before each update of {record.optimizer} are cleared"
+    else:
+        summary = f"{record.optimizer} steps without a gradient: zero_grad() has cleared them"
+    return Symptom(f"{summary} (expected 0)", SILENT, float(cleared), 0.0, "high", summary)
 
 
 def _updated_twice(trace: Trace) -> Symptom | None:
@@ -107,6 +147,22 @@ def _allied(trace: Trace) -> Symptom | None:
     return Symptom(f"{summary}, at {steps} (expected opposite ways)", SILENT, 1.0, -1.0, "high", summary)
 
 
+def _upside_down(trace: Trace, before: float = inf) -> Symptom | None:
+    """`before`: only if enough of it is seen earlier than at this step."""
+    scheduler = schedules.waits_the_wrong_way(trace, before)
+    if scheduler is None:
+        return None
+    fed = wording.change(scheduler.fed[0], scheduler.fed[-1])
+    return Symptom(
+        f'ReduceLROnPlateau(mode="max") is given a loss that falls, {fed} (expected mode="min")',
+        SILENT,
+        scheduler.fed[-1],
+        scheduler.fed[0],
+        "high",
+        'ReduceLROnPlateau(mode="max") is given a loss',
+    )
+
+
 def _clipped_too_late(trace: Trace) -> Symptom | None:
     """Only by a line that says so: gradients that are decayed by hand after a step may be kept on purpose."""
     late = [p for p in wiring.clipped_too_late(trace) if p.changed_later_at and "clip" in p.changed_later_at.code]
@@ -115,6 +171,19 @@ def _clipped_too_late(trace: Trace) -> Symptom | None:
     summary = f"gradients are clipped after {late[0].optimizer} has stepped with them"
     steps = wording.plural(len(late), "step")
     return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(late)), 0.0, "high", summary)
+
+
+def _clipped_in_vain(trace: Trace) -> Symptom | None:
+    scaled, vain = wiring.clipped_while_scaled(trace), wiring.clipped_in_vain(trace)
+    if scaled:
+        summary = f"gradients of {scaled[0].optimizer} are clipped before they are unscaled"
+        count = len(scaled)
+    elif vain is not None:
+        summary, count = "clipping finds no gradient, and no line clips those that the optimizer gets", vain.looks
+    else:
+        return None
+    steps = wording.plural(count, "step")
+    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(count), 0.0, "high", summary)
 
 
 def _samples_change(trace: Trace) -> Symptom | None:

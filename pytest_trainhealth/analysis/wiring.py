@@ -9,6 +9,7 @@ from statistics import median
 from ..records.trace import Trace
 from ..records.wiring import (
     VANISHED,
+    ClipCalls,
     DetachedSample,
     DoubleUpdate,
     FrozenChange,
@@ -17,6 +18,8 @@ from ..records.wiring import (
     ModeRecord,
     ParameterRecord,
     TiedPair,
+    UnusedPasses,
+    WronglyScaled,
     largest_gradient,
     vanished_first,
 )
@@ -38,6 +41,9 @@ _STEPS_LATER = 3
 #: Of the gradient that the optimizer used. By judgement: clipping that does something takes half of it or more;
 #: rounding takes 1e-7.
 _CUT_DOWN = 0.5
+#: Of the gradient. By judgement: clipped with a factor of thousands in it, a thousandth is left or less; a tenth, as in
+#: bad-gradient-clipping, is enough.
+_NEXT_TO_NOTHING = 0.1
 
 
 def piling_up(trace: Trace) -> dict[str, list[int]]:
@@ -52,6 +58,24 @@ def cleared_early(trace: Trace) -> list[int]:
         for step, after in trace.wiring.after_backward.items()
         if after > 0 and trace.wiring.at_update.get(step, after) == 0
     ]
+
+
+def thrown_away(trace: Trace) -> UnusedPasses | None:
+    """Passes that are cleared before each update but the last of them, all from one line: accumulation in vain.
+
+    Or all of them, so that an optimizer steps with nothing. The first update is not counted: whether the code itself
+    reads gradients is watched from then on. Where several optimizers step, one may skip turns of its own on purpose.
+    """
+    stepping = [o for o in trace.wiring.optimizers.values() if o.steps]
+    for record in trace.wiring.unused_passes.values():
+        cleared, used = record.cleared[1:], record.used[1:]
+        if len(cleared) < _STEPS or not all(cleared):
+            continue
+        if not any(used):
+            return record
+        if len(stepping) == 1 and set(used) == {1} and len(set(cleared)) == 1:
+            return record
+    return None
 
 
 def updated_twice(trace: Trace) -> list[DoubleUpdate]:
@@ -72,6 +96,15 @@ def left_in_eval(trace: Trace) -> ModeRecord | None:
         if late or set(record.layers) - record.pretrained:
             return record
     return None
+
+
+def validated_in_training_mode(trace: Trace) -> ModeRecord | None:
+    return next((record for record in trace.wiring.modes.values() if len(record.validated) >= _STEPS), None)
+
+
+def wrongly_scaled(trace: Trace) -> list[WronglyScaled]:
+    found = trace.wiring.wrongly_scaled
+    return found if len(found) >= _STEPS else []
 
 
 def frozen_moved(trace: Trace) -> list[FrozenChange]:
@@ -107,6 +140,30 @@ def broken_ties(trace: Trace) -> list[TiedPair]:
 def clipped_too_late(trace: Trace) -> list[GradientPath]:
     """Steps whose gradients were cut down after the optimizer had used them."""
     return [p for p in trace.wiring.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
+
+
+def clipped_in_vain(trace: Trace) -> ClipCalls | None:
+    """A line that clips and never finds a gradient, while no other line finds one either.
+
+    It comes before backward(), or is given parameters that are not those that are trained.
+    """
+    calls = list(trace.wiring.clip_calls.values())
+    in_vain = next((each for each in calls if each.looks >= _STEPS), None)
+    return None if in_vain is None or any(each.found for each in calls) else in_vain
+
+
+def clipped_while_scaled(trace: Trace) -> list[GradientPath]:
+    """Steps at which gradients were clipped while a loss scaler's factor was in them: next to nothing is left.
+
+    Only by a line that says so, and at most of the steps.
+    """
+    paths = [p for p in trace.wiring.gradient_paths if p.after_backward > 0]
+    cut = [
+        p for p in paths
+        if p.unscaled_later and p.changed_at and "clip" in p.changed_at.code
+        and p.at_update <= _NEXT_TO_NOTHING * p.after_backward
+    ]  # fmt: skip
+    return cut if len(cut) >= _STEPS and 2 * len(cut) > len(paths) else []
 
 
 def whole_modules(parameters: Sequence[ParameterRecord], trace: Trace) -> list[str]:
@@ -175,8 +232,11 @@ def batch_norms_starved(trace: Trace) -> bool:
 def adversarial(trace: Trace) -> bool:
     """Several optimizers, and as many backward passes in a step: a GAN and the like.
 
-    Or none of them at most steps: in a watched loop each one's turn is a step of its own.
+    Or none of them at most steps: in a watched loop each one's turn is a step of its own. Or one loss whose gradient is
+    turned round on its way back, so that one part of the model works against another.
     """
+    if trace.wiring.reversed_gradients:
+        return True
     active = [o for o in trace.wiring.optimizers.values() if o.steps]
     with_updates = sum(1 for count in trace.updates if count)
     in_turns = len(active) > 1 and max(o.steps for o in active) < _IN_TURNS * with_updates

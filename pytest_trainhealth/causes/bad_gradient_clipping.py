@@ -1,14 +1,16 @@
-"""bad-gradient-clipping: clipping leaves almost nothing of the gradients, or comes too late
+"""bad-gradient-clipping: clipping leaves almost nothing of the gradients, or comes too early or too late
 
 What happens
     Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler removes its
     factor, the scaled gradients are cut to the norm and then divided by the factor: almost nothing is left. Clipped
-    after the step, nothing is clipped at all: the optimizer has already used the gradients.
+    after the step, nothing is clipped at all: the optimizer has already used the gradients. Before `backward()`, or
+    among the parameters of another model, there is nothing to clip.
 
 How it is recognised
     The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
-    what is left when they are cleared. The line that writes into them is named. The re-run steps with the gradients as
-    `backward()` gave them, or clips them before the step where clipping came too late.
+    what is left when they are cleared; and a clipping function may find no gradient at all. The line is named. The
+    re-run steps with the gradients as `backward()` gave them, or clips them before the step where clipping came too
+    early or too late.
 
 How to fix it
     `backward()`, then `scaler.unscale_(optimizer)` if there is a loss scaler, then
@@ -19,7 +21,8 @@ What not to do
 
 When this is wrong
     Adam and similar optimizers divide by the size of the gradients: clipping hardly matters to them. Clipping too much
-    is reported only when a training fails, never by itself; clipping too late is wrong whatever the loss does.
+    is reported only when a training fails, never by itself; clipping too early or too late, or before unscaling, is
+    wrong whatever the loss does. An infinite limit is a way to measure the norm, and is never reported.
 """
 
 from __future__ import annotations
@@ -55,12 +58,17 @@ _ORDER = ("loss.backward()", "torch.nn.utils.clip_grad_norm_(model.parameters(),
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    return _too_late(trace) or (None if symptom.category == SILENT else _too_much(trace))
+    found = _too_late(trace) or _in_vain(trace)
+    scaled = wiring.clipped_while_scaled(trace)
+    if found is not None or scaled:
+        return found or _too_much(trace, scaled)
+    return None if symptom.category == SILENT else _too_much(trace, [])
 
 
-def _too_much(trace: Trace) -> Suspicion | None:
+def _too_much(trace: Trace, scaled_ones: list[GradientPath]) -> Suspicion | None:
     paths = [p for p in trace.wiring.gradient_paths if p.after_backward > 0]
-    cut = [p for p in paths if p.at_update <= _SHARE * p.after_backward and p.at_update <= _most(trace, p)]
+    small = [p for p in paths if p.at_update <= _SHARE * p.after_backward and p.at_update <= _most(trace, p)]
+    cut = scaled_ones or small
     # gradients may be small enough by themselves at some steps
     if not cut or 2 * len(cut) <= len(paths) or not any(p.changed_at for p in cut):
         return None
@@ -102,6 +110,30 @@ def _clipped(cut: list[GradientPath], trace: Trace) -> Suspicion:
 def _most(trace: Trace, path: GradientPath) -> float:
     record = trace.wiring.optimizers.get(path.optimizer)
     return _NEXT_TO_EPS if record is not None and record.kind in _SCALE_FREE else _NORM
+
+
+def _in_vain(trace: Trace) -> Suspicion | None:
+    call = wiring.clipped_in_vain(trace)
+    if call is None:
+        return None
+    limit = wording.short(call.limit)
+    cure = Cure("clip_gradients", f"clipped at {limit} before the step", {"max_norm": call.limit})
+    return Suspicion(
+        statement="clipping has no effect: it finds no gradient",
+        evidence=(
+            Evidence(
+                f"the parameters that are clipped at {limit} have no gradient then, at {call.looks} of "
+                f"{wording.plural(call.looks, 'step')} examined",
+                float(call.looks),
+                call.place,
+            ),
+        ),
+        why="it comes before backward(), or is given other parameters than those that are trained",
+        places=(call.place,),
+        fix=Fix("clip between backward() and step(), the parameters that the optimizer holds:", _ORDER),
+        not_this="a lower limit: there is nothing to clip",
+        cures=(cure,) if call.by_norm else (),
+    )
 
 
 def _too_late(trace: Trace) -> Suspicion | None:

@@ -207,7 +207,8 @@ def _scale(parameter: ParameterRecord) -> float:
 
 def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
     """Weights that torch would have drawn at another scale, or around another mean."""
-    weights = [p for p in wiring.weights(trace) if p.fan_in is not None]
+    # what an installed package draws is its own business
+    weights = [p for p in wiring.weights(trace) if p.fan_in is not None and p.made_by == "user"]
     odd = [p for p in weights if not 1 / _TWICE < _scale(p) / _OF_TORCH < _LARGER * _TWICE or _shift(p) > 1]
     if not odd:
         return None

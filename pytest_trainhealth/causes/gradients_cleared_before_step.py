@@ -4,20 +4,25 @@ What happens
     The gradients are computed, cleared, and the optimizer steps with none. The loss stays where it is (weight
     decay and momentum may move parameters a little).
 
+    Called for every micro-batch of an accumulation, `zero_grad()` leaves the optimizer the last one only; called for
+    one of two losses, it takes the gradients of the other away.
+
 How it is recognised
     Gradients are measured right after `backward()` and again when the optimizer gets them: something, then nothing.
-    The re-run lets a `zero_grad()` between the two do nothing.
+    Backward passes are counted whose gradients are cleared before anything has used them. The re-run lets a
+    `zero_grad()` between backward pass and step do nothing.
 
 How to fix it
-    Call `optimizer.zero_grad()` before the backward pass, or after the step, never in between. Look for
-    `model.zero_grad()` in a helper, too.
+    Call `optimizer.zero_grad()` before the first backward pass of an update, or after the step, never in between. Look
+    for `model.zero_grad()` in a helper, too.
 
 What not to do
     A higher learning rate: any number times zero is zero.
 
 When this is wrong
-    A discriminator's `zero_grad()` may rightly come after the generator's `backward()`. Only an optimizer that gets
-    nothing at all is reported.
+    A discriminator's `zero_grad()` may rightly come after the generator's `backward()`: the generator has used that
+    pass. Gradients that the code reads itself (sharpness-aware minimisation, gradient surgery) are used, too. Only an
+    optimizer that gets nothing at all is reported, and one that gets the last of several passes from the same line.
 """
 
 from __future__ import annotations
@@ -25,19 +30,25 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import unmoved, wiring
 from ..records.intervention import Cure
-from ..records.symptoms import NOT_LEARNING
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
+from ..records.wiring import UnusedPasses
 from . import Suspicion
 from ._groups import WIRING
 
 GROUP = WIRING
 ORDER = 2
-EXPLAINS = (NOT_LEARNING,)
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    lost = wiring.thrown_away(trace)
+    if lost is not None:
+        return _thrown_away(lost)
     steps = wiring.cleared_early(trace)
+    if symptom.category != NOT_LEARNING:
+        return None
     if len(steps) < 2:
         return _at_most_steps(trace)
     size = trace.wiring.after_backward[steps[0]]
@@ -69,5 +80,33 @@ def _suspicion(trace: Trace, *evidence: Evidence) -> Suspicion:
             ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()"),
         ),
         not_this="a higher learning rate: it multiplies zero",
+        cures=(Cure("keep_gradients", "gradients kept until the step"),),
+    )
+
+
+def _thrown_away(record: UnusedPasses) -> Suspicion:
+    cleared, used, updates = record.cleared[-1], record.used[-1], len(record.cleared)
+    passes = f"{cleared + used} backward pass{'es' * (cleared + used > 1)}"
+    left = f"only the last of {passes}" if used else "none of its gradients"
+    return Suspicion(
+        statement=f"zero_grad() leaves {record.optimizer} {left}",
+        evidence=(
+            Evidence(
+                f"{cleared} of {passes} before each update {wording.is_or_are(cleared)} cleared before any optimizer "
+                "has used the gradients",
+                float(cleared),
+                record.place,
+            ),
+            Evidence(f"this was seen at {sum(map(bool, record.cleared))} of {wording.plural(updates, 'update')}"),
+        ),
+        why="zero_grad() is called between the backward passes that belong to one step",
+        places=tuple(place for place in (record.place, record.cleared_at) if place is not None),
+        fix=Fix(
+            "clear the gradients once per step, before the first backward pass that belongs to it",
+            ("optimizer.zero_grad()", "for batch in micro_batches: (loss / k).backward()", "optimizer.step()")
+            if used
+            else ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()"),
+        ),
+        not_this="a higher learning rate: most of the data still has no say",
         cures=(Cure("keep_gradients", "gradients kept until the step"),),
     )

@@ -24,6 +24,8 @@ When this is wrong
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from .. import wording
 from ..analysis import wiring
 from ..records.intervention import Cure
@@ -141,7 +143,9 @@ def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
     weights = [p for p in trace.trainable if p.is_weight and p.module_class in (*_OF_UNITS, *_RECURRENT)]
     if trace.frozen or len(weights) < 2 or weights[-1].module_class not in _OF_UNITS:
         return None
-    narrow = min(weights[:-1], key=_width)
+    narrow = min(_followed(weights), key=_width, default=None)
+    if narrow is None:
+        return None
     units, last = _width(narrow), weights[-1]
     squeezes = weights[0].module_class in _OF_UNITS and weights[0].shape[1] == last.shape[0]
     if units > (1 if squeezes else _NARROW) or units >= _width(last) > 1:
@@ -158,6 +162,13 @@ def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
         not_this="other learning rates or optimizers, or more epochs: the model lacks something they cannot add",
         cures=(Cure("wide_path", f"a path of 64 units beside {narrow.module or 'it'}", options),),
     )
+
+
+def _followed(weights: list[ParameterRecord]) -> list[ParameterRecord]:
+    """Those whose units are what the next layer gets: others are outputs themselves."""
+    return [
+        each for each, after in pairwise(weights) if after.module != each.module and after.shape[-1] == _width(each)
+    ]
 
 
 def _width(parameter: ParameterRecord) -> int:

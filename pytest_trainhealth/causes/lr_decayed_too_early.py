@@ -22,12 +22,12 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import learning_rates, loss_curve
+from ..analysis import learning_rates, loss_curve, schedules
 from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
-from ..records.verdict import Evidence, Fix, Symptom
-from ..records.wiring import SchedulerRecord
+from ..records.verdict import Evidence, Fix, Place, Symptom
+from ..records.wiring import OptimizerRecord, SchedulerRecord
 from . import Suspicion
 from ._groups import RATES, Stage
 
@@ -38,7 +38,13 @@ ORDER = 19
 EXPLAINS = (PLATEAU, NOT_LEARNING)
 
 _FIXES = {
-    "ReduceLROnPlateau": Fix("give it patience:", ("ReduceLROnPlateau(optimizer, patience=10, min_lr=...)",)),
+    "ReduceLROnPlateau": Fix(
+        "give it patience, and step it once per epoch with the mean loss:",
+        ("ReduceLROnPlateau(optimizer, patience=10, min_lr=...)",),
+    ),
+    "StepLR": Fix("let more epochs pass between two drops (step_size), or take a gamma closer to 1", ()),
+    "MultiStepLR": Fix("move the milestones to where the loss has stopped falling", ()),
+    "ExponentialLR": Fix("take a gamma closer to 1", ()),
     "CosineAnnealingWarmRestarts": Fix("let its first cycle last longer (T_0), or leave a floor (eta_min)", ()),
     "CosineAnnealingLR": Fix("let it run over all steps:", ("CosineAnnealingLR(optimizer, T_max=steps)",)),
     "LinearLR": Fix("let it run over all steps:", ("LinearLR(optimizer, 1.0, 0.0, total_iters=steps)",)),
@@ -52,9 +58,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if course is None or course.kind != "gone":
         return None
     record = course.optimizer
-    schedulers = learning_rates.schedulers_of(trace, record)
+    schedulers = schedules.schedulers_of(trace, record)
     culprit = schedulers[0] if len(schedulers) == 1 else None
-    if len(schedulers) > 1 or (culprit is not None and culprit.kind in learning_rates.PER_EPOCH):
+    if len(schedulers) > 1 or (culprit is not None and _at_the_wrong_time(culprit, record)):
         return None  # stepped at the wrong time, or twice: another cause's
     updates, peak = len(record.rates), max(record.rates)
     share = wording.short(record.rates[-1])
@@ -69,17 +75,29 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if 0 < course.at < len(trace.losses):
         there, end = trace.losses[course.at], loss_curve.level(trace.losses)
         evidence.append(Evidence(f"the loss is {wording.loss(there)} there and {wording.loss(end)} at the end", there))
+    if culprit is not None and culprit.kind == "ReduceLROnPlateau":
+        how = "for every batch" if schedules.at_every_update(culprit, record) else f"{culprit.calls} times"
+        waits = wording.plural(culprit.patience or 0, "call")
+        evidence.append(Evidence(f"it is given a loss {how}, and waits {waits} for a better one (patience)"))
     by = culprit.kind if culprit is not None else "the training"
-    place = None if culprit is None else culprit.made_at or culprit.place
     return Suspicion(
         statement=f"{by} cuts the learning rate to almost 0 by update {course.at} of {updates}",
         evidence=tuple(evidence),
         why="from then on the steps are too small to change anything",
-        places=() if place is None else (place,),
+        places=_places(culprit),
         fix=_fix(culprit),
         not_this="more epochs: at this learning rate they change nothing",
         cures=(Cure("constant_rate", "constant learning rate", {"rate": course.rate}),),
     )
+
+
+def _places(scheduler: SchedulerRecord | None) -> tuple[Place, ...]:
+    found = () if scheduler is None else (scheduler.place, scheduler.made_at)
+    return tuple(place for place in found if place is not None)
+
+
+def _at_the_wrong_time(scheduler: SchedulerRecord, record: OptimizerRecord) -> bool:
+    return scheduler.kind in schedules.PER_EPOCH and schedules.at_every_update(scheduler, record)
 
 
 def _fix(scheduler: SchedulerRecord | None) -> Fix:

@@ -17,13 +17,14 @@ What not to do
 
 When this is wrong
     Batches of different difficulty make any curve go up and down. Then the smaller steps do no better, and nothing is
-    reported.
+    reported. Where two losses pull against each other (a reversed gradient, a generator and its critic) the curve shows
+    who is ahead: it is not judged.
 """
 
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import learning_rates, loss_curve
+from ..analysis import learning_rates, loss_curve, wiring
 from ..records.intervention import Cure
 from ..records.symptoms import INSTABILITY, PLATEAU
 from ..records.trace import Trace
@@ -43,6 +44,8 @@ _ROSE = 1.5
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
     if optimizer is None or not (loss_curve.bounces(trace.losses) or learning_rates.cannot_settle(trace)):
+        return None
+    if wiring.adversarial(trace):
         return None
     if max(trace.losses) > _ROSE * trace.losses[0]:
         return None

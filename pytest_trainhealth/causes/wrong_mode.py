@@ -1,24 +1,29 @@
-"""wrong-mode: the model is trained in eval mode
+"""wrong-mode: the model is trained in eval mode, or evaluated in training mode
 
 What happens
     In eval mode dropout does nothing and BatchNorm uses its running statistics instead of those of the batch, and
     does not update them. The loss falls nicely, often faster than it should; but there is no regularisation, and
-    BatchNorm normalises with whatever statistics it was left with.
+    BatchNorm normalises with whatever statistics it was left with. Evaluated in training mode, BatchNorm moves its
+    running statistics towards the validation data, dropout is on, and the figures depend on how the data are batched.
 
 How it is recognised
     Dropout or BatchNorm layers ran in eval mode, inside a model in eval mode, with gradients on, and an optimizer
-    then stepped. The re-run puts the model into training mode.
+    then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm layers ran in training
+    mode without gradients, on other data than the step's, and a loss of that was computed. The re-run keeps their
+    statistics.
 
 How to fix it
     `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` lasts until it is
-    undone. `from_pretrained()` returns models in eval mode.
+    undone. `from_pretrained()` returns models in eval mode. `model.eval()` before every evaluation: `no_grad()` alone
+    does not change the mode.
 
 What not to do
     More dropout, or another learning rate: neither does anything to layers that are switched off.
 
 When this is wrong
     Parts in eval mode inside a model in training mode (a frozen backbone, frozen BatchNorms), models without such
-    layers, and pretrained BatchNorms alone are not reported. If the whole model should be in eval mode, call
+    layers, and pretrained BatchNorms alone are not reported; neither are passes without gradients whose loss nobody
+    computes (pseudo-labels, a generator's samples). If the whole model should be in eval mode, call
     `model.train()` and put the layers in question into eval mode: that makes it explicit.
 """
 
@@ -41,7 +46,7 @@ EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     record = wiring.left_in_eval(trace)
     if record is None:
-        return None
+        return _validated(trace)
     layers = [f"{path} ({kind})" for path, kind in sorted(record.layers.items())]
     since = f" from step {record.evaluated[0]} on" if record.trained else ""
     return Suspicion(
@@ -64,4 +69,28 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix("switch to training mode before the forward pass, and again after each evaluation", ("model.train()",)),
         not_this="more dropout, or another learning rate: these layers are switched off",
         cures=(Cure("train_mode", "training mode"),),
+    )
+
+
+def _validated(trace: Trace) -> Suspicion | None:
+    record = wiring.validated_in_training_mode(trace)
+    if record is None:
+        return None
+    return Suspicion(
+        statement=f"{record.model} is evaluated in training mode",
+        evidence=(
+            Evidence(
+                "BatchNorm layers ran in training mode, without gradients, on other data than the step's, and a loss "
+                f"was computed, at {wording.plural(len(record.validated), 'step')}",
+                float(len(record.validated)),
+                record.validated_at,
+            ),
+        ),
+        why="no_grad() does not change the mode: BatchNorm takes the validation data into its running statistics",
+        places=() if record.validated_at is None else (record.validated_at,),
+        fix=Fix(
+            "switch the mode around every evaluation:", ("model.eval()", "with torch.no_grad(): ...", "model.train()")
+        ),
+        not_this="a smaller momentum for BatchNorm: the statistics still learn from the validation data",
+        cures=(Cure("eval_without_gradients", "eval mode where there are no gradients"),),
     )

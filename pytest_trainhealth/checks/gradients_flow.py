@@ -39,6 +39,7 @@ from ..records.wiring import VANISHED, ParameterRecord
 SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "modules", "double_updates", "modes", "frozen", "weight_ties"),
     *("samples", "batch_writes", "blanked_batches", "detached_samples", "adversaries", "clipping"),
+    *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
 )
 ONE_BATCH = False
@@ -51,15 +52,17 @@ STEPS = 4
 _PATIENCE = 32
 #: A loop that accumulates over many calls. By judgement: twice the longest accumulation that is usual, 32.
 _CALLS_WITHOUT_UPDATE = 64
+#: Such a loop is followed until its third update.
+_MOST_CALLS = 3 * _CALLS_WITHOUT_UPDATE
 
 
 def max_steps(settings: Mapping[str, Any]) -> int:
-    return max(_CALLS_WITHOUT_UPDATE, int(settings.get("steps") or STEPS))
+    return max(_MOST_CALLS, int(settings.get("steps") or STEPS))
 
 
 def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if not trace.update_count and not any(p.moved for p in trace.trainable):
-        return False
+        return trace.steps >= max(_CALLS_WITHOUT_UPDATE, int(settings.get("steps") or 0))
     if trace.update_count and trace.update_count < 3:
         return False
     if trace.steps < max(3, int(settings.get("steps") or STEPS)):

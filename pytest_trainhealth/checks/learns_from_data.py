@@ -32,7 +32,7 @@ from typing import Any
 
 from .. import wording
 from ..analysis import chance, learning_rates, loss_curve, loss_symptoms, reference_points, silent_faults, wiring
-from ..analysis.reference_points import points
+from ..analysis.reference_points import Reach, points
 from ..analysis.run_failures import broke_down
 from ..records.data import Alignment
 from ..records.intervention import Cure
@@ -60,6 +60,7 @@ SIGNALS: tuple[str, ...] = (
     "target_pairing",
     "parameters",
     "modes",
+    "validations",
     "frozen",
 )
 ONE_BATCH = False
@@ -221,30 +222,32 @@ def _shown(
     reached = reference_points.reach(controls)
     if reached is None:
         return CouldNotJudge(f"loss {wording.change(first, last)}, and no plain recipe could be tried", known)
-    above = reference_points.above_reach(reached, last, start)
+    above, floor = reference_points.above_reach(reached, last, start), marks.floor or 0.0
     known = {**known, "reach": reached.level, "above_reach": above}
-    if above > _ABOVE_REACH and loss_curve.clearly_below(
-        reached.level - (marks.floor or 0.0), last - (marks.floor or 0.0)
-    ):
-        symptom = replace(_symptom(trace, first, last), suspects="recipe")
-        symptom = replace(symptom, summary=f"{symptom.summary}; a plain recipe gets to {wording.loss(reached.level)}")
-        if left > _A_GUESS and marks.known:
-            return symptom
-        otherwise = (
-            Passed(figures=known) if marks.known else CouldNotJudge(f"the loss hardly fell: {symptom.summary}", known)
-        )
-        return FailIfConfirmed(symptom, otherwise, rates=left > _A_GUESS)
+    plainly_better = above > _ABOVE_REACH and loss_curve.clearly_below(reached.level - floor, last - floor)
+    if plainly_better:
+        return _worse_than_plain(trace, reached, known, left)
     if left <= _A_GUESS:
         return Passed((f"a plain recipe gets to {wording.loss(reached.level)}",), known)
-    symptom = replace(_symptom(trace, first, last), suspects="model")
-    course = f"loss {wording.change(first, last)} over {len(trace.losses)} steps"
-    plain_level = wording.loss(reached.level)
-    reason = (
-        f"{course}: nothing was learnt, and a plain recipe learns nothing either ({plain_level}), as with random labels"
-    )
+    course, level = f"loss {wording.change(first, last)} over {len(trace.losses)} steps", wording.loss(reached.level)
+    reason = f"{course}: nothing was learnt, and a plain recipe learns nothing either ({level}), as with random labels"
     if above > _ABOVE_REACH:
-        reason = f"{course}: hardly anything was learnt yet, and a plain recipe gets to {plain_level}"
-    return FailIfConfirmed(symptom, CouldNotJudge(reason, known))
+        reason = f"{course}: hardly anything was learnt yet, and a plain recipe gets to {level}"
+    return FailIfConfirmed(replace(_symptom(trace, first, last), suspects="model"), CouldNotJudge(reason, known))
+
+
+def _worse_than_plain(
+    trace: Trace, reached: Reach, known: Mapping[str, float | None], left: float
+) -> Symptom | FailIfConfirmed:
+    """No better than a guess where a plain recipe learns is a fault. What only lags behind may be slow on purpose."""
+    marks, symptom = points(trace), _symptom(trace, trace.losses[0], _end(trace.losses))
+    summary = f"{symptom.summary}; a plain recipe gets to {wording.loss(reached.level)}"
+    symptom = replace(symptom, summary=summary, suspects="recipe")
+    if left > _A_GUESS and marks.known and marks.steady and not _falls_on(trace.losses):
+        return symptom
+    if marks.known and left <= _A_GUESS:
+        return FailIfConfirmed(symptom, Passed(figures=known))
+    return FailIfConfirmed(symptom, CouldNotJudge(f"the loss hardly fell: {summary}", known), rates=left > _A_GUESS)
 
 
 def _creeps(trace: Trace) -> bool:

@@ -50,7 +50,12 @@ def _everything(examination: Examination, _: Symptom, trace: Trace) -> Trace:
         label: replace(record, rates=rates[label]) if label in rates else record
         for label, record in closer.wiring.optimizers.items()
     }
-    wiring = replace(closer.wiring, optimizers=optimizers)
+    wiring = replace(
+        closer.wiring,
+        optimizers=optimizers,
+        unused_passes={**closer.wiring.unused_passes, **trace.wiring.unused_passes},
+        stale_gradients={**closer.wiring.stale_gradients, **trace.wiring.stale_gradients},
+    )
     return replace(closer, losses=trace.losses, updates=trace.updates, backwards=trace.backwards, wiring=wiring)
 
 

@@ -79,7 +79,7 @@ def find_causes(
     if not any(f.confirmed for f in findings):
         findings = _confirm_jointly(suspicions, findings, runs)
     if not any(f.confirmed for f in findings) and not structure_at_fault(findings) and not wiring_faults:
-        swapped = swap_ingredients(closer, symptom, runs)
+        swapped = swap_ingredients(closer, symptom, runs, about_rates=about_rates)
         tried += swapped
         findings = [f for f in findings if f.cause not in {each.finding.cause for each in swapped}]
         findings += [each.finding for each in swapped]

@@ -20,13 +20,13 @@ from .shared_results import KnownCause
 Offer = tuple[Cause, Suspicion]
 
 
-def swap_ingredients(trace: Trace, symptom: Symptom, runs: Reruns) -> list[KnownCause]:
+def swap_ingredients(trace: Trace, symptom: Symptom, runs: Reruns, *, about_rates: bool) -> list[KnownCause]:
     """The ingredients whose exchange heals, the most specific first; learning rates only where nothing else does.
 
     Half of all faults get better with some other learning rate, so a rate that heals proves little while another
     ingredient does.
     """
-    offers = _offers(trace, symptom)
+    offers = [offer for offer in _offers(trace, symptom) if about_rates or offer[0].stage is not Stage.RATES]
     for some in (
         [offer for offer in offers if offer[0].stage is not Stage.RATES],
         [offer for offer in offers if offer[0].stage is Stage.RATES],

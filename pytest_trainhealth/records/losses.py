@@ -76,6 +76,8 @@ class LossCall:
     #: The least mean over the terms that these targets allow, and that of the best constant answer; None: not known.
     floor: float | None = None
     chance: float | None = None
+    #: The targets are values of the batch itself, and not computed by the step.
+    given_target: bool = False
     #: The share of each target that is spread over all classes.
     smoothing: float = 0.0
     #: Targets that the function does not allow, and the share that it ignores.

@@ -177,9 +177,19 @@ class SchedulerRecord:
     kind: str
     optimizer: str
     calls: int = 0
-    #: Where step() was called, and where the scheduler was made.
+    #: The steps of its first calls.
+    steps: list[int] = field(default_factory=list)
+    #: Where step() was called (None: by our own loop), and where the scheduler was made.
     place: Place | None = None
     made_at: Place | None = None
+    #: The highest rate that it is to reach, if it sets one of its own (OneCycleLR, CyclicLR).
+    peak: float | None = None
+    #: Steps until its course is over, if it says so (OneCycleLR).
+    total_steps: int | None = None
+    #: ReduceLROnPlateau: "min" or "max", how many calls it waits, and what it was given.
+    mode: str = ""
+    patience: int | None = None
+    fed: list[float] = field(default_factory=list)
 
 
 @dataclass
@@ -197,6 +207,47 @@ class GradientPath:
     #: What is left of them when they are cleared, if they were written into after the step, and where that was.
     left: float | None = None
     changed_later_at: Place | None = None
+
+
+@dataclass
+class ClipCalls:
+    """A line that calls `clip_grad_norm_` (or `clip_grad_value_`) with parameters that are trained."""
+
+    place: Place
+    limit: float
+    by_norm: bool = True
+    #: Steps at which it was looked at, and those of them at which it found a gradient other than 0.
+    looks: int = 0
+    found: int = 0
+
+
+@dataclass
+class UnusedPasses:
+    """Backward passes whose gradients were cleared before an optimizer had used them."""
+
+    optimizer: str
+    #: For each of its updates: passes from the same line that were cleared since the last one, and those that it used.
+    #: Where it got nothing at all, the passes from any line.
+    cleared: list[int] = field(default_factory=list)
+    used: list[int] = field(default_factory=list)
+    #: Of backward(), and where its gradients were cleared.
+    place: Place | None = None
+    cleared_at: Place | None = None
+
+
+@dataclass
+class WronglyScaled:
+    """An update with gradients that a loss scaler's factor is still in, or was taken out of although it never was in.
+
+    They are `factor` times their real size.
+    """
+
+    step: int
+    optimizer: str
+    factor: float
+    #: Of all gradients of the optimizer, as it got them.
+    norm: float
+    place: Place | None = None
 
 
 @dataclass
@@ -223,6 +274,9 @@ class ModeRecord:
     pretrained: set[str] = field(default_factory=set)
     #: Where eval() was called, if that was in the run.
     place: Place | None = None
+    #: Steps at which it was evaluated on other data in training mode, and where.
+    validated: list[int] = field(default_factory=list)
+    validated_at: Place | None = None
 
 
 @dataclass
@@ -253,7 +307,7 @@ class Accumulation:
     step: int
     optimizer: str
     passes: int
-    #: The smallest number that a loss was multiplied by at its end: 1/k where it was divided by k; the largest of all.
+    #: What a loss, as a mean, was multiplied by: 1/k where it was divided by k; the mean of all passes.
     factor: float = 1.0
     place: Place | None = None
     #: All came from one line.
@@ -327,6 +381,11 @@ class WiringRecord:
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
     gradient_paths: list[GradientPath] = field(default_factory=list)
+    #: By the line.
+    clip_calls: dict[str, ClipCalls] = field(default_factory=dict)
+    #: By the optimizer.
+    unused_passes: dict[str, UnusedPasses] = field(default_factory=dict)
+    wrongly_scaled: list[WronglyScaled] = field(default_factory=list)
     double_updates: dict[str, DoubleUpdate] = field(default_factory=dict)
     accumulations: list[Accumulation] = field(default_factory=list)
     modes: dict[str, ModeRecord] = field(default_factory=dict)
@@ -335,6 +394,8 @@ class WiringRecord:
     zeroed_changes: dict[str, FrozenChange] = field(default_factory=dict)
     tied_pairs: list[TiedPair] = field(default_factory=list)
     graph_ends: list[GraphEnd] = field(default_factory=list)
+    #: How often a gradient was turned round on its way back, at the first steps.
+    reversed_gradients: int = 0
     #: By the line that drew.
     detached_samples: dict[str, DetachedSample] = field(default_factory=dict)
     #: By the critic.

@@ -40,7 +40,7 @@ def judge(
 def classified(losses: list[float], chance: float = CHANCE) -> Trace:
     """Of a cross-entropy: its floor is 0, and a guess gives `chance`."""
     trace = Trace.of(losses)
-    call = LossCall("cross_entropy", weight=1.0, sole=True, floor=0.0, chance=chance, value=losses[0])
+    call = LossCall("cross_entropy", weight=1.0, sole=True, given_target=True, floor=0.0, chance=chance)
     trace.loss.calls = [call, replace(call, step=1)]
     return trace
 

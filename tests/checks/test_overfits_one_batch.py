@@ -258,14 +258,20 @@ def test_adversaries_that_take_turns_cannot_be_judged() -> None:
 def classified(losses: list[float], chance: float = 1.4) -> Trace:
     """Of a cross-entropy: its floor is 0, and a guess gives `chance`."""
     trace = Trace.of(losses)
-    call = LossCall("cross_entropy", weight=1.0, sole=True, floor=0.0, chance=chance, value=losses[0])
+    call = LossCall("cross_entropy", weight=1.0, sole=True, given_target=True, floor=0.0, chance=chance)
     trace.loss.calls = [call, replace(call, step=1)]
     return trace
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "chance"), [(1.61, 0.73, 1.41), (6.91, 0.73, 2.08), (54.0, 2.2, 2.3), (3.45, 1.85, 2.72)]
-)
+def test_what_came_more_than_half_of_the_way_fails_only_with_proof_and_does_not_pass() -> None:
+    verdict = judge(classified(falling(6.91, 0.73, 400), 2.08), {}, plain=classified(falling(2.08, 0.0, 200), 2.08))
+    assert isinstance(verdict, FailIfConfirmed)
+    assert not verdict.rates
+    assert isinstance(verdict.otherwise, CouldNotJudge)
+    assert "65 % of the way" in verdict.otherwise.reason
+
+
+@pytest.mark.parametrize(("first", "last", "chance"), [(1.61, 0.73, 1.41), (54.0, 2.2, 2.3), (3.45, 1.85, 2.72)])
 def test_what_a_plain_recipe_does_far_better_fails_wherever_it_started(
     first: float, last: float, chance: float
 ) -> None:

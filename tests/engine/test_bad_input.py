@@ -17,6 +17,7 @@ from pytest_trainhealth.examine import examine
 from pytest_trainhealth.settings import WrongSetting
 
 X, Y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+SCHEDULER = torch.optim.lr_scheduler.StepLR(torch.optim.SGD(nn.Linear(4, 3).parameters(), 0.1), 10)
 
 
 def sgd(model: nn.Module) -> torch.optim.Optimizer:
@@ -56,6 +57,13 @@ def make(**changes: Any) -> Training:
         ({"data": [{"name": "first"}]}, ValueError, r"data\[0\] is a batch without a tensor"),
         ({"data": (X, Y), "val_data": []}, ValueError, "val_data is empty"),
         ({"scheduler": "cosine"}, TypeError, "needs a step\\(\\) method"),
+        ({"scheduler_every": "epoch"}, ValueError, "scheduler_every needs scheduler="),
+        ({"scheduler": SCHEDULER, "scheduler_every": "step"}, ValueError, '"epoch" or "batch", not str \'step\''),
+        (
+            {"scheduler": SCHEDULER, "scheduler_every": "epoch", "loss": None, "step": lambda batch: None},
+            ValueError,
+            "step=, which steps its schedulers itself",
+        ),
         ({"precision": "float8"}, TypeError, "one of bfloat16, bf16, float16, fp16, not str 'float8'"),
         ({"precision": torch.int8}, ValueError, "floating point"),
     ],

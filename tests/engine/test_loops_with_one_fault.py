@@ -76,6 +76,58 @@ def test_other_ways_with_gradients_are_no_alarm(order: str) -> None:
     assert diagnose(lambda: clipping(order), "gradients_flow").verdicts[0].passed
 
 
+def clipping_in_vain(how: str) -> Training:
+    model, other = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2)), nn.Linear(6, 2)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    scaler = torch.amp.GradScaler("cpu", enabled="scal" in how)
+    if how == "a frozen part":
+        other.requires_grad_(False)
+
+    def step(batch):
+        optimizer.zero_grad(set_to_none=how != "before backward, zeros")
+        loss = F.cross_entropy(model(batch[0]), batch[1])
+        if how.startswith("before backward"):
+            nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        if how == "the norm, before backward":
+            nn.utils.clip_grad_norm_(model.parameters(), float("inf"))
+        scaler.scale(loss).backward()
+        if how in ("another model", "a frozen part"):
+            nn.utils.clip_grad_norm_(other.parameters(), 0.1)
+        if how == "a part":
+            nn.utils.clip_grad_norm_(other.parameters(), 0.1)
+            nn.utils.clip_grad_value_(model[2].parameters(), 0.1)
+        if how == "unscaled":
+            scaler.unscale_(optimizer)
+        if how in ("unscaled", "scaled"):
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        return loss
+
+    return Training(model, optimizer, step=step, data=(torch.randn(16, 6), torch.randint(2, (16,))))
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("before backward", "finds no gradient"),
+        ("before backward, zeros", "finds no gradient"),
+        ("another model", "finds no gradient"),
+        ("scaled", "before unscaling"),
+    ],
+)
+def test_clipping_that_clips_nothing_or_everything(how: str, says: str) -> None:
+    finding = diagnose(lambda: clipping_in_vain(how), "gradients_flow").findings[0]
+    assert (finding.cause, finding.certainty) == ("bad-gradient-clipping", "confirmed")
+    assert says in finding.statement
+    assert "clip_grad_norm_" in finding.location.code
+
+
+@pytest.mark.parametrize("how", ["the norm, before backward", "a frozen part", "a part", "unscaled"])
+def test_clipping_of_a_part_and_measuring_are_no_alarm(how: str) -> None:
+    assert diagnose(lambda: clipping_in_vain(how), "gradients_flow").verdicts[0].passed
+
+
 def adversaries(twice: bool) -> Training:
     generator, critic = nn.Linear(4, 3), nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 1))
     if twice:

@@ -15,4 +15,5 @@ def training():
     model = nn.Sequential(nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, 4))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scheduler = PolynomialLR(optimizer, total_iters=50 * len(data))
-    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=data, scheduler=scheduler)
+    criterion = nn.CrossEntropyLoss()
+    return Training(model, optimizer, criterion=criterion, data=data, scheduler=scheduler, scheduler_every="batch")

@@ -13,4 +13,4 @@ def training():
     model = nn.Linear(8, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.8)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.97)
-    return Training(model, optimizer, criterion=nn.L1Loss(), data=data, scheduler=scheduler)
+    return Training(model, optimizer, criterion=nn.L1Loss(), data=data, scheduler=scheduler, scheduler_every="batch")

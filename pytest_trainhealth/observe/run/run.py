@@ -89,6 +89,11 @@ class Run:
             self._emitting_since = None
             self.trace.speed.overhead += time.perf_counter() - began
 
+    @property
+    def emitting(self) -> bool:
+        """Listeners are at work: what happens now is not the training's doing."""
+        return self._emitting_since is not None
+
     def overhead_until(self, now: float) -> float:
         """Seconds that listeners have taken so far, including the event being emitted right now."""
         since = self._emitting_since

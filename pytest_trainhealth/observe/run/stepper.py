@@ -15,6 +15,7 @@ from ...tensors.batches import fresh_containers
 from ...training import Training
 from ...wording import with_article
 from ..source.engine_frames import engine_frame
+from .schedule import Schedule
 
 _AS_IT_IS = nullcontext()
 
@@ -28,7 +29,7 @@ class NotConnected(Exception):
 
 
 class Stepper:
-    """Takes one step after the other. Each run has a new one, because a loss scaler has state."""
+    """Takes one step after the other. Each run has a new one, because a loss scaler and a schedule have state."""
 
     def __init__(self, training: Training) -> None:
         self._training = training
@@ -41,6 +42,7 @@ class Stepper:
             else "criterion" if training.criterion is not None
             else "model(batch)"
         )  # fmt: skip
+        self._schedule = Schedule(training)
         self._needs_closure = any(isinstance(optimizer, LBFGS) for optimizer in self._optimizers)
         if training.step is None:
             for module in training.modules.values():
@@ -69,7 +71,7 @@ class Stepper:
                 self.scaler.step(optimizer)
         if self.scaler is not None:
             self.scaler.update()
-        self._schedule(loss)
+        self._schedule.step_taken(loss)
         return loss
 
     def only_forward(self, batch: Any) -> None:
@@ -90,7 +92,7 @@ class Stepper:
                 return loss
 
             optimizer.step(closure)  # type: ignore[arg-type]
-        self._schedule(first[0])
+        self._schedule.step_taken(first[0])
         return first[0]
 
     def _backward(self, batch: Any) -> float:
@@ -121,13 +123,6 @@ class Stepper:
             inputs, target = _pair(batch)
             return _loss_in(training.criterion(_output(training.model, inputs), target), self._source)
         return _loss_in(_output(training.model, batch), self._source, carried=True)
-
-    def _schedule(self, loss: float) -> None:
-        for scheduler in self._training.schedulers:
-            if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
-                scheduler.step(loss)
-            else:
-                scheduler.step()
 
     def _autocast(self) -> AbstractContextManager[Any]:
         if self._training.precision is None:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from ....records.data import KeptTensor
-from ....records.verdict import Place
 from ....tensors.module_paths import full_path
 from ....tensors.norms import norms
 from ....tensors.storage import memory_of
@@ -25,7 +24,7 @@ class KeptTensors(Signal):
     def __init__(self, run: Run) -> None:
         self._run = run
         self._open: ExitStack | None = None
-        self._places: dict[int, Place | None] = {}
+        self._writes: Writes | None = None
         self._kept: dict[str, tuple[Tensor, Tensor]] = {}
         self._known = 0
 
@@ -36,17 +35,25 @@ class KeptTensors(Signal):
         self._meet_models()
         if self._run.step < 2 and self._kept:
             self._open = ExitStack()
-            self._places = self._open.enter_context(Writes([t for t, _ in self._kept.values()])).places
+            self._writes = self._open.enter_context(Writes([t for t, _ in self._kept.values()]))
 
     def step_ends(self) -> None:
         self.run_ends()
         if not self._run.sampled:
             return
         for name, (tensor, start) in self._kept.items():
-            change, size = norms([tensor.detach() - start, start])
+            moved = tensor.detach() - start
+            if _is_one_number(moved) or self._is_assigned(tensor):
+                continue
+            change, size = norms([moved, start])
             record = self._run.trace.data.kept_tensors.setdefault(name, KeptTensor(name))
             record.changes[self._run.step], record.size = change, size
-            record.place = record.place or self._places.get(memory_of(tensor))
+            record.place = record.place or (self._writes.places.get(memory_of(tensor)) if self._writes else None)
+
+    def _is_assigned(self, tensor: Tensor) -> bool:
+        """Set anew at each step, as from a counter: nothing adds up."""
+        where = memory_of(tensor)
+        return self._writes is not None and where in self._writes.places and where not in self._writes.changed
 
     def run_ends(self) -> None:
         if self._open is not None:
@@ -59,6 +66,11 @@ class KeptTensors(Signal):
                 full = full_path(prefix, name)
                 self._kept[full] = (tensor, tensor.detach().clone())
         self._known = len(self._run.models)
+
+
+def _is_one_number(moved: Tensor) -> bool:
+    """A counter, or a weight that is annealed: a schedule, which is meant to go on, whatever the data are."""
+    return bool(moved.any()) and float(moved.min()) == float(moved.max())
 
 
 def kept_by(model: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -96,13 +96,18 @@ def put_back_random_numbers() -> Iterator[Callable[[], None]]:
         again()
 
 
+#: What they write does not depend on what was there.
+_ASSIGNMENTS = ("copy_", "fill_", "zero_", "__setitem__")
+
+
 class Writes(TorchFunctionMode):
-    """Remembers the line that last wrote into each of these tensors."""
+    """Remembers the line that last wrote into each of these tensors, and which were changed rather than set anew."""
 
     def __init__(self, values: list[Any]) -> None:
         super().__init__()
         self._pointers = {memory_of(v) for v in values if isinstance(v, Tensor)}
         self.places: dict[int, Place | None] = {}
+        self.changed: set[int] = set()
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
@@ -111,6 +116,8 @@ class Writes(TorchFunctionMode):
             written = args[0] if args else None
             if isinstance(written, Tensor) and memory_of(written) in self._pointers:
                 self.places[memory_of(written)] = user_place()
+                if name not in _ASSIGNMENTS:
+                    self.changed.add(memory_of(written))
         return result
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ....records.loss_functions import DIFFERENCES, NAMES, RANGES, SOFTMAXES, TARGET_AT, WITH_CLASSES
 from ....records.losses import LossCall
+from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
 from ...calls.torch_calls import Call, CallSignal
@@ -85,6 +86,7 @@ class LossCalls(CallSignal):
         self._values: list[_Value] = []
         self._inside: set[str] = set()
         self._count = 0
+        self._batch: list[Tensor] = []
 
     def wanted(self) -> bool:
         return self._run.step < 2 or self._run.step == self._run.look_closely_at
@@ -93,6 +95,7 @@ class LossCalls(CallSignal):
         self._forget()
         super().step_begins(batch)
         self._imitations.know_data(batch)
+        self._batch = [t for _, t in tensors(batch) if t.layout == torch.strided] if self._open is not None else []
         if self._open is not None:
             self._inside = {
                 full_path(prefix, path)
@@ -111,6 +114,7 @@ class LossCalls(CallSignal):
         self._imitations.clear()
         self._differences.clear()
         self._values.clear()
+        self._batch = []
         self._count = 0
 
     # -- calls ---------------------------------------------------------------------------------------
@@ -149,8 +153,20 @@ class LossCalls(CallSignal):
         record.terms = terms(record, input, target)
         count_invalid(call, record, target)
         record.floor, record.chance = bounds(call.name, input, target, call.kwargs)
+        record.given_target = self._stands_in_the_batch(target)
         record.smoothing = float(call.kwargs.get("label_smoothing") or 0.0)
         self._add(call, record, self._outputs.made(input), target)
+
+    def _stands_in_the_batch(self, target: Tensor) -> bool:
+        """By memory (a view, a shift by one token), or by its values: labels are often converted or reshaped."""
+        if target.requires_grad:
+            return False
+        own = target.untyped_storage().data_ptr()
+        return any(
+            own == each.untyped_storage().data_ptr()
+            or (each.numel() == target.numel() and bool((each.flatten() == target.flatten()).all()))
+            for each in self._batch
+        )
 
     def _by_hand(self, call: Call) -> None:
         """Differences that broadcast, their squares, chosen log-probabilities, and a softmax of a softmax."""
@@ -196,6 +212,7 @@ class LossCalls(CallSignal):
         input, target = given_by(of.input), given_by(of.target)
         record = LossCall(name, input=input, target=target, reduction="none", terms=call.result.numel())
         record.floor, record.chance = bounds(name, of.input, of.target, {})
+        record.given_target = self._stands_in_the_batch(of.target)
         self._add(call, record, of.made, of.target)
 
     def _add_likelihood(self, call: Call, input: Tensor, made: Made, chosen: Tensor | None = None) -> None:
@@ -204,6 +221,7 @@ class LossCalls(CallSignal):
         index = _chosen(call) if chosen is None else None
         if index is not None:
             record.floor, record.chance = bounds_of_choices(index, input.shape[-1])
+            record.given_target = self._stands_in_the_batch(index)
         self._add(call, record, made)
         self._values[-1].large, self._values[-1].factor = True, chosen
 

@@ -1,4 +1,7 @@
-"""What happens to gradients between backward() and the update, and between the update and zero_grad()."""
+"""What happens to gradients between backward() and the update, and between the update and zero_grad().
+
+Also whether torch's clipping functions find any gradients: their reads of `.grad` show what they were given.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,15 @@ from contextlib import ExitStack
 from typing import Any
 
 from torch import Tensor
+from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
 from ....records.verdict import Place
-from ....records.wiring import GradientPath
+from ....records.wiring import ClipCalls, GradientPath
 from ....tensors.norms import norms
 from ...calls.functions import UNSCALE
+from ...calls.grad_reads import reader, reads_grad
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
@@ -32,6 +37,8 @@ class Clipping(Signal):
         self._place: Place | None = None
         self._scaled = False
         self._paths: list[tuple[GradientPath, Optimizer]] = []
+        #: Lines that clip in this step, and whether they found gradients to clip.
+        self._clips: dict[Place, bool] = {}
 
     def step_begins(self, batch: object) -> None:
         if self._run.sampled:
@@ -40,6 +47,10 @@ class Clipping(Signal):
 
     def step_ends(self) -> None:
         self._look_again()
+        for place, found in self._clips.items():
+            record = self._run.trace.wiring.clip_calls[str(place)]
+            record.looks, record.found = record.looks + 1, record.found + found
+        self._clips.clear()
         self.run_ends()
 
     def run_ends(self) -> None:
@@ -86,6 +97,16 @@ class Clipping(Signal):
                 path.left, path.changed_later_at = math.hypot(*norms(_grads(_held(optimizer)))), self._place
         self._paths.clear()
 
+    def clips(self, parameter: Tensor, grad: Tensor | None, limits: dict[str, Any]) -> None:
+        """A clipping function has read the gradient of this parameter."""
+        limit = limits.get("max_norm", limits.get("clip_value"))
+        place = user_place()
+        if place is None or not isinstance(limit, (int, float)) or math.isinf(limit) or not parameter.requires_grad:
+            return  # an infinite limit is a way to measure the norm
+        by_norm = "max_norm" in limits
+        self._run.trace.wiring.clip_calls.setdefault(str(place), ClipCalls(place, float(limit), by_norm))
+        self._clips[place] = self._clips.get(place, False) or (grad is not None and bool(grad.any()))
+
     def seen(self, name: str, written: list[Tensor], args: tuple[Any, ...]) -> None:
         if not self._watching:
             return
@@ -110,11 +131,25 @@ class _Mode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "")
+        if reads_grad(func):
+            limits = _limits()
+            if limits is not None:
+                self._signal.clips(args[0], result, limits)
         if args and name.endswith("_") and not name.endswith("__"):
             first = args[0]
             written = [first] if isinstance(first, Tensor) else first if isinstance(first, (list, tuple)) else []
             self._signal.seen(name, [t for t in written if isinstance(t, Tensor)], args)
         return result
+
+
+def _limits() -> dict[str, Any] | None:
+    """What the clipping function was called with that is reading a gradient right now; None where none is."""
+    frame = reader()
+    while frame is not None and frame.f_code.co_filename == clip_grad.__file__:
+        if "max_norm" in frame.f_locals or "clip_value" in frame.f_locals:
+            return dict(frame.f_locals)
+        frame = frame.f_back
+    return None
 
 
 def _held(optimizer: Optimizer) -> list[Tensor]:

@@ -12,9 +12,9 @@ from ....tensors.norms import norms
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
-#: Steps that are examined; each costs a norm of every gradient. By judgement: 8, of which two are enough to conclude
+#: Updates that are examined; each costs a norm of every gradient. By judgement: 8, of which two are enough to conclude
 #: (analysis/wiring.py).
-_STEPS = 8
+_UPDATES = 8
 
 
 class StaleGradients(Signal):
@@ -24,6 +24,7 @@ class StaleGradients(Signal):
         self._run = run
         self._used: dict[int, Optimizer] = {}
         self._backward_since: set[int] = set()
+        self._updates: dict[int, int] = {}
 
     def backward_begins(self, roots: object) -> None:
         for key, optimizer in list(self._used.items()):
@@ -40,10 +41,11 @@ class StaleGradients(Signal):
         if has_closure:
             self._note(optimizer)
         self._backward_since.discard(id(optimizer))
-        if self._run.step < _STEPS:
+        count = self._updates[id(optimizer)] = self._updates.get(id(optimizer), 0) + 1
+        if count < _UPDATES:
             self._used[id(optimizer)] = optimizer
         else:
-            self._used.clear()
+            self._used.pop(id(optimizer), None)
 
     def _note(self, optimizer: Optimizer) -> None:
         if id(optimizer) in self._used and id(optimizer) in self._backward_since:

@@ -240,7 +240,7 @@ def linear_schedule_over_epochs(broken: bool) -> Training:
     model = TinyGPT()
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.0, 1 - step / total))
-    return Training(model, optimizer, data=data, scheduler=scheduler)
+    return Training(model, optimizer, data=data, scheduler=scheduler, scheduler_every="batch")
 
 
 @fault("accumulation-not-scaled")

@@ -168,8 +168,9 @@ def regression_bounces_at_a_constant_rate(broken: bool) -> Training:
     y = x @ torch.randn(12, 8) + torch.randn(8)
     model = Calibration()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.5)
-    scheduler = None if broken else torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.97)
-    return Training(model, optimizer, criterion=nn.L1Loss(), data=loader(x, y, batch_size=32), scheduler=scheduler)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 1.0 if broken else 0.97)
+    data = loader(x, y, batch_size=32)
+    return Training(model, optimizer, criterion=nn.L1Loss(), data=data, scheduler=scheduler, scheduler_every="batch")
 
 
 @fault("lr-decayed-too-early")

@@ -238,7 +238,7 @@ def milestones_of_another_dataset(broken: bool) -> Training:
     milestones = [10, 20] if broken else [300, 600]
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones, gamma=0.1)
     data = loader(x[:, :-1], x[:, -1], batch_size=24)
-    return Training(model, optimizer, criterion=nn.MSELoss(), data=data, scheduler=scheduler)
+    return Training(model, optimizer, criterion=nn.MSELoss(), data=data, scheduler=scheduler, scheduler_every="batch")
 
 
 @fault("scheduler-misuse")

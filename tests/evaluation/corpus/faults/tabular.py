@@ -184,7 +184,7 @@ def absolute_error_at_a_constant_rate(broken: bool) -> Training:
     milestones = [] if broken else [40, 70, 100, 130]
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones, gamma=0.3)
     data = loader(x, y, batch_size=32)
-    return Training(model, optimizer, criterion=nn.L1Loss(), data=data, scheduler=scheduler)
+    return Training(model, optimizer, criterion=nn.L1Loss(), data=data, scheduler=scheduler, scheduler_every="batch")
 
 
 @fault("batch-too-small", also=("lr-too-high",))

@@ -236,3 +236,21 @@ def gumbel_softmax_autoencoder() -> Training:
     model = Categorical()
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     return Training(model, optimizer, step=step, data=loader(binary_images()))
+
+
+@healthy
+def annealed_by_a_counter() -> Training:
+    """The weight of the divergence is a buffer that counts up by a hundredth at every step: a schedule, no damage."""
+
+    class Annealed(VAE):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("beta", torch.tensor(0.0))
+
+    def loss(model: nn.Module, batch: list[Tensor]) -> Tensor:
+        model.beta += 0.01
+        return elbo(model(batch[0]), batch[0], beta=float(model.beta.clamp(max=1.0)))
+
+    model = Annealed()
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    return Training(model, optimizer, loss, loader(binary_images()))

@@ -448,3 +448,57 @@ def test_looking_leaves_the_store_as_it_was() -> None:
         RunPlan(max_steps=4, look=Look(signals=("samples",)), one_batch=False)
     )
     assert torch.allclose(dataset.inputs, before - 1.0)  # the one reading of the run, and no other
+
+
+LENGTHS = (2, 9, 5, 14)
+
+
+def token_loss(way: str, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    total = sum(LENGTHS)
+    if way == "mean of each":
+        return F.cross_entropy(outputs, targets)
+    if way == "mean of each, by hand":
+        return F.cross_entropy(outputs, targets, reduction="sum") / len(targets)
+    if way == "masked mean of each":
+        mask = torch.ones(len(targets))
+        return (F.cross_entropy(outputs, targets, reduction="none") * mask).sum() / mask.sum()
+    if way == "mean of all":
+        return F.cross_entropy(outputs, targets, reduction="sum") / total
+    if way == "masked mean of all":
+        mask = torch.tensor([1.0, 0.0]).repeat(len(targets))[: len(targets)]
+        counted = sum((length + 1) // 2 for length in LENGTHS)
+        return (F.cross_entropy(outputs, targets, reduction="none") * mask).sum() / counted
+    return F.cross_entropy(outputs, targets) / len(LENGTHS)
+
+
+@pytest.mark.parametrize(
+    ("way", "sums_to"),
+    [
+        ("mean of each", 4.0),
+        ("mean of each, by hand", 4.0),
+        ("masked mean of each", 4.0),
+        ("mean of all", 1.0),
+        ("masked mean of all", 1.0),
+        ("mean of means", 1.0),
+    ],
+)
+def test_what_micro_batches_of_tokens_count_for(way: str, sums_to: float) -> None:
+    """Of different lengths: the weights of the passes have to add up to 1, whatever each of them is."""
+
+    def make() -> Training:
+        model = nn.Linear(6, 3)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+        def step(batch):
+            optimizer.zero_grad()
+            for x, y in batch:
+                loss = token_loss(way, model(x), y)
+                loss.backward()
+            optimizer.step()
+            return loss
+
+        data = [[(torch.randn(length, 6), torch.randint(3, (length,))) for length in LENGTHS] for _ in range(4)]
+        return Training(model, optimizer, step=step, data=data)
+
+    update = closely(make).wiring.accumulations[0]
+    assert update.factor * update.passes == pytest.approx(sums_to, rel=1e-3)

@@ -1,0 +1,40 @@
+"""BatchNorm layers that run without gradients run in eval mode, and keep their statistics."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from ...observe.run.events import Listener
+from ...observe.run.run import Run
+
+
+class EvalWithoutGradients(Listener):
+    def __init__(self, run: Run, stack: ExitStack) -> None:
+        self._run, self._stack = run, stack
+        self._met: set[int] = set()
+
+    def run_begins(self) -> None:
+        self.step_begins(None)
+
+    def step_begins(self, batch: object) -> None:
+        for _, module in self._run.named_modules():
+            if isinstance(module, _BatchNorm) and id(module) not in self._met:
+                self._met.add(id(module))
+                self._stack.callback(module.register_forward_pre_hook(_begins).remove)
+                self._stack.callback(module.register_forward_hook(_ends, always_call=True).remove)
+
+
+def _begins(module: nn.Module, inputs: Any) -> None:
+    if module.training and not torch.is_grad_enabled():
+        module.training = False
+        module.__dict__["_back_to_training"] = True
+
+
+def _ends(module: nn.Module, inputs: Any, output: Any) -> None:
+    if module.__dict__.pop("_back_to_training", False):
+        module.training = True
