@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import median
 
 from ..records.trace import Trace
@@ -15,7 +16,6 @@ from ..records.wiring import (
     GradientPath,
     HelpedCritic,
     ModeRecord,
-    OptimizerRecord,
     ParameterRecord,
     TiedPair,
     UnusedPasses,
@@ -23,6 +23,11 @@ from ..records.wiring import (
     largest_gradient,
     vanished_first,
 )
+from .unmoved import idle_optimizers as idle_optimizers
+from .unmoved import nothing_moves as nothing_moves
+from .unmoved import orphaned as orphaned
+from .unreached import did_not_run as did_not_run
+from .unreached import without_gradient as without_gradient
 
 #: An optimizer that stepped twice on the previous step's gradients always does. By judgement.
 STALE_STEPS = 2
@@ -39,13 +44,6 @@ _CUT_DOWN = 0.5
 #: Of the gradient. By judgement: clipped with a factor of thousands in it, a thousandth is left or less; a tenth, as in
 #: bad-gradient-clipping, is enough.
 _NEXT_TO_NOTHING = 0.1
-
-
-def orphaned(trace: Trace) -> list[ParameterRecord]:
-    """Trainable, reached by gradients, in no optimizer, and not moved by hand."""
-    if not trace.wiring.optimizers:
-        return []
-    return [p for p in trace.trainable if p.has_gradient and not p.held_by and not p.moved]
 
 
 def piling_up(trace: Trace) -> dict[str, list[int]]:
@@ -139,14 +137,6 @@ def broken_ties(trace: Trace) -> list[TiedPair]:
     return found
 
 
-def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:
-    """Those that never step while others do, although gradients reach what only they hold."""
-    if not trace.update_count:
-        return []
-    waiting = {p.held_by for p in trace.trainable if p.has_gradient and not p.moved}
-    return [o for o in trace.wiring.optimizers.values() if not o.steps and (o.label,) in waiting]
-
-
 def clipped_too_late(trace: Trace) -> list[GradientPath]:
     """Steps whose gradients were cut down after the optimizer had used them."""
     return [p for p in trace.wiring.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
@@ -184,60 +174,17 @@ def clipped_while_scaled(trace: Trace) -> list[GradientPath]:
     return cut if len(cut) >= _STEPS and 2 * len(cut) > len(paths) else []
 
 
-def nothing_moves(trace: Trace) -> bool:
-    return bool(trace.trainable) and not any(p.moved for p in trace.trainable)
-
-
-def without_gradient(trace: Trace) -> list[ParameterRecord]:
-    """The user's own that no gradient other than 0 ever reached, and that are meant to learn."""
-    silent = [p for p in trace.trainable if _is_silent(p) and p.made_by == "user"]
-    if len(silent) == len(trace.trainable):
-        return [p for p in silent if p.never_reached]  # all exactly 0: the loss may simply be at its minimum
-    return [p for p in silent if not _beside_others(p, trace) and (p.held_by or not _kept_out(p, trace))]
-
-
-def _is_silent(parameter: ParameterRecord) -> bool:
-    """Moved without a gradient: by hand. Moved with one of exactly 0: by weight decay, which is no learning.
-
-    A gradient of exactly 0 counts only for weights: the last bias of a Wasserstein critic cancels out by design.
-    """
-    if not parameter.gradients or parameter.has_gradient:
-        return False
-    return not parameter.moved if parameter.never_reached else parameter.is_weight
-
-
-def did_not_run(parameter: ParameterRecord, trace: Trace) -> bool:
-    record = trace.wiring.modules.get(parameter.module)
-    return record is not None and record.calls == 0
-
-
-def _kept_out(parameter: ParameterRecord, trace: Trace) -> bool:
-    """A target network or teacher: run under no_grad on purpose, or not at all, and given to no optimizer."""
-    record = trace.wiring.modules.get(parameter.module)
-    return record is None or record.calls == 0 or not record.grad_enabled
-
-
-def _beside_others(parameter: ParameterRecord, trace: Trace) -> bool:
-    """An expert or a dropped layer: it did not run, but others like it (`experts.3`, `experts.5`) did."""
-    if not did_not_run(parameter, trace):
-        return False
-    parts = parameter.name.split(".")
-    for index, part in enumerate(parts):
-        if part.isdigit() and any(
-            _differs_only_at(index, parts, other) for other in trace.trainable if other.has_gradient
-        ):
-            return True
-    return False
-
-
-def _differs_only_at(index: int, parts: list[str], other: ParameterRecord) -> bool:
-    theirs = other.name.split(".")
-    return (
-        len(theirs) == len(parts)
-        and theirs[index].isdigit()
-        and theirs[:index] == parts[:index]
-        and theirs[index + 1 :] == parts[index + 1 :]
-    )
+def whole_modules(parameters: Sequence[ParameterRecord], trace: Trace) -> list[str]:
+    """The largest modules whose parameters are all among these; the name of a parameter if its module's are not."""
+    names, found = {p.name for p in parameters}, []
+    for parameter in parameters:
+        parts = parameter.name.split(".")
+        for depth in range(1, len(parts) + 1):
+            path = ".".join(parts[:depth])
+            if {p.name for p in trace.trainable if p.name == path or p.name.startswith(f"{path}.")} <= names:
+                found.append(path)
+                break
+    return list(dict.fromkeys(found))
 
 
 def weights(trace: Trace) -> list[ParameterRecord]:

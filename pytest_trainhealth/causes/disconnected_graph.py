@@ -23,12 +23,12 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import wiring
+from ..analysis import unreached, wiring
 from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
-from ..records.wiring import DetachedSample, GraphEnd, ParameterRecord
+from ..records.wiring import NO_GRAD, DetachedSample, GraphEnd, ParameterRecord
 from . import Suspicion
 from ._groups import WIRING
 
@@ -53,7 +53,6 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     modules = list(dict.fromkeys(p.module or p.name for p in cut))
     end = _end_for(cut, trace)
-    blind = [m for m in modules if m in trace.wiring.modules and not trace.wiring.modules[m].grad_enabled]
     evidence = [
         Evidence(
             f"{wording.names([p.name for p in cut])} ran in forward and got no gradient in "
@@ -61,27 +60,32 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             0.0,
         )
     ]
-    if blind:
-        evidence.append(Evidence(f"{wording.names(blind)} ran while torch recorded no graph (no_grad)"))
-    if end is not None:
+    without_graph = [m for m in modules if m in trace.wiring.modules and not trace.wiring.modules[m].grad_enabled]
+    if without_graph:
+        evidence.append(Evidence(f"{wording.names(without_graph)} ran while torch recorded no graph (no_grad)"))
+    if end is not None and not (without_graph and end.operation == NO_GRAD):
         where = f" in {end.module}" if end.module else ""
         evidence.append(Evidence(f"the graph ends at {end.operation}{where}", place=end.place))
-    why = (
-        f"{end.operation} ends the graph"
-        if end is not None
-        else "it runs under no_grad()"
-        if blind
-        else "the graph ends before the loss"
-    )
     return Suspicion(
         statement=f"no gradient comes back to {wording.names(modules)}",
         evidence=tuple(evidence),
-        why=why,
+        why="the graph ends before the loss" if end is None else _why(end),
         places=(end.place,) if end is not None and end.place is not None else (),
-        fix=Fix(f"remove {end.operation} from the path between the parameters and the loss" if end is not None
-                else "let everything from these parameters to the loss run with gradients"),
+        fix=_fix(end),
         not_this="more steps or another optimizer: the gradient has no way back",
-    )  # fmt: skip
+    )
+
+
+def _why(end: GraphEnd) -> str:
+    return "it runs under no_grad()" if end.operation == NO_GRAD else f"{end.operation} ends the graph"
+
+
+def _fix(end: GraphEnd | None) -> Fix:
+    if end is None:
+        return Fix("let everything from these parameters to the loss run with gradients")
+    if end.operation == NO_GRAD:
+        return Fix("take what has to learn out of the block without gradients")
+    return Fix(f"remove {end.operation} from the path between the parameters and the loss")
 
 
 def _drawn(draw: DetachedSample) -> Suspicion:
@@ -104,14 +108,27 @@ def _drawn(draw: DetachedSample) -> Suspicion:
 
 
 def _merely_unused(parameter: ParameterRecord, trace: Trace) -> bool:
-    """Its module ran and other parameters of the module learn: this one is not used at all."""
-    return any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
+    """Nothing uses what it computes; or its module ran and other parameters of the module learn."""
+    siblings = any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
+    aside = parameter.outside_model and parameter.in_graph is False and not unreached.graph_ends_of(parameter, trace)
+    return siblings or aside or unreached.thrown_away(parameter, trace)
 
 
 def _end_for(cut: list[ParameterRecord], trace: Trace) -> GraphEnd | None:
-    """The end nearest to the parameters: in their own module or one around it; else the first inside the model."""
-    inside = [e for e in trace.wiring.graph_ends if e.module]
-    for end in inside:
-        if any(p.module == end.module or p.module.startswith(end.module + ".") for p in cut):
-            return end
-    return inside[0] if inside else next(iter(trace.wiring.graph_ends), None)
+    """Where the graph of these parameters ends: a `detach()` elsewhere in the model may be as it should be.
+
+    If several do, then values that are taken out for a log or a mask are the least likely culprits.
+    """
+    names = {p.name for p in cut}
+    ends = [end for end in trace.wiring.graph_ends if end.parameters & names]
+    blind = [m for p in cut if (m := trace.wiring.modules.get(p.module)) is not None and not m.grad_enabled]
+    if blind:
+        return GraphEnd(NO_GRAD, blind[0].path, blind[0].no_grad_at, frozenset(names))
+    ranked = sorted(ends, key=lambda end: (not end.module, _likelihood(end.operation), -len(end.parameters & names)))
+    return next(iter(ranked), None)
+
+
+def _likelihood(operation: str) -> int:
+    if operation in (".item()", ".bool()", "a comparison"):
+        return 2
+    return 0 if operation in (NO_GRAD, ".detach()", ".detach_()", ".data", ".numpy()", ".tolist()") else 1

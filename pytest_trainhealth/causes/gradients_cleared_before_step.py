@@ -28,7 +28,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import wiring
+from ..analysis import unmoved, wiring
 from ..records.intervention import Cure
 from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -44,18 +44,35 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     steps = wiring.cleared_early(trace)
+    if symptom.category == NOT_LEARNING and len(steps) < 2:
+        found = _at_most_steps(trace)
+        if found is not None:
+            return found
     if len(steps) < 2 or symptom.category != NOT_LEARNING:
         lost = wiring.thrown_away(trace)
         return None if lost is None else _thrown_away(lost)
     size = trace.wiring.after_backward[steps[0]]
+    return _suspicion(
+        trace,
+        Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
+        Evidence(f"seen at {len(steps)} of {wording.plural(len(trace.wiring.after_backward), 'step')} examined"),
+    )
+
+
+def _at_most_steps(trace: Trace) -> Suspicion | None:
+    """Not at the first steps, which are examined closely, but at most of those that followed."""
+    seen = trace.wiring.empty_updates
+    if not unmoved.mostly_empty(trace) or seen.cleared <= seen.not_computed:
+        return None
+    steps = wording.plural(seen.cleared + seen.full, "optimizer step")
+    found = f"{seen.cleared} of {steps} found no gradient, although a backward pass had gone before"
+    return _suspicion(trace, Evidence(found, float(seen.cleared)))
+
+
+def _suspicion(trace: Trace, *evidence: Evidence) -> Suspicion:
     return Suspicion(
         statement="gradients are cleared between backward() and step()",
-        evidence=(
-            Evidence(f"gradient per value after backward(): {wording.short(size)}; when the optimizer steps: 0", size),
-            Evidence(
-                f"seen at {len(steps)} of {wording.plural(len(trace.wiring.after_backward), 'step')} examined",
-            ),
-        ),
+        evidence=evidence,
         why="zero_grad() is called too late",
         places=() if trace.wiring.cleared_at is None else (trace.wiring.cleared_at,),
         fix=Fix(

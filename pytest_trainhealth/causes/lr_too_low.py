@@ -25,18 +25,19 @@ from __future__ import annotations
 from statistics import median
 
 from .. import wording
-from ..analysis import loss_curve, wiring
+from ..analysis import loss_curve, unmoved, wiring
 from ..records.intervention import Cure
-from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.symptoms import NO_RATE, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
 from . import Suspicion
 from ._groups import RATES
+from ._optimizer_source import expression
 
 GROUP = RATES
 ORDER = 2
-EXPLAINS = (NOT_LEARNING, PLATEAU)
+EXPLAINS = (NOT_LEARNING, NO_RATE, PLATEAU)
 
 #: A tenth of what is usual (the 192 healthy programs: 6.5e-4 and more, by median); and what is usual, for a loss that
 #: creeps in a straight line.
@@ -57,6 +58,8 @@ _FACTORS = (10, 100, 1000)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == NO_RATE and unmoved.at_rate_zero(trace) and not wiring.nothing_moves(trace):
+        return _group_at_zero(trace)
     optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
     if optimizer is None or len(trace.losses) < _CURVE:
         return None
@@ -97,6 +100,28 @@ def _suspicion(trace: Trace, optimizer: OptimizerRecord, small: float) -> Suspic
         not_this="more epochs: a hundred times as many would be needed",
         cures=_cures(optimizer, rate, small),
     )
+
+
+def _group_at_zero(trace: Trace) -> Suspicion:
+    """Not a low rate but none, and not for all: the cure is the rate of the others."""
+    zero = unmoved.at_rate_zero(trace)
+    names, holder = wording.names([p.name for p in zero]), zero[0].held_by[0]
+    optimizer = trace.wiring.optimizers[holder]
+    rate = max((o.first_lr or 0.0 for o in trace.wiring.optimizers.values()), default=0.0) or _USUAL_RATE
+    updates = max(p.lost.count for p in zero if p.lost is not None)
+    return Suspicion(
+        statement=f"the learning rate of {names} is 0",
+        evidence=(
+            Evidence(f"{names} had gradients and a rate of 0 at {updates} steps of {holder}", 0.0),
+            Evidence(f"other parameters have a rate of {wording.short(rate)} and move", rate),
+        ),
+        why="their parameter group was made with a rate of 0",
+        places=() if optimizer.place is None else (optimizer.place,),
+        fix=Fix(f"give their group a rate above 0 (lr={wording.short(rate)} for one), or freeze them:",
+                (f"{expression('model', zero[0].module or zero[0].name)}.requires_grad_(False)",)),
+        not_this="more epochs: a rate of 0 never moves anything",
+        cures=(Cure("group_rates", f"a rate of {wording.short(rate)} for them too", {"rate": rate}),),
+    )  # fmt: skip
 
 
 def _cures(optimizer: OptimizerRecord, rate: float, size: float) -> tuple[Cure, ...]:

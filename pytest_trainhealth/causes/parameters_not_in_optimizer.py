@@ -12,15 +12,17 @@ How it is recognised
     parameters to the optimizer.
 
 How to fix it
-    Make the optimizer after the last change to the model, from `model.parameters()`. Modules in a plain list or dict
-    are not submodules: use `nn.ModuleList` or `nn.ModuleDict`.
+    Add what is missing to the parameter groups. What was put in later: make the optimizer after the last change to the
+    model, from `model.parameters()`. Modules in a plain list or dict are not submodules: use `nn.ModuleList` or
+    `nn.ModuleDict`; a plain tensor is no parameter: use `nn.Parameter`.
 
 What not to do
     Another optimizer or more epochs: nothing reaches these parameters.
 
 When this is wrong
     If they are meant to stay fixed, say so: `requires_grad_(False)` also saves computing their gradients. A single
-    module hidden in a list, or several in eval mode, are taken for teachers and left alone.
+    module hidden in a list, or several in eval mode, are taken for teachers and left alone; so is what lies before all
+    that is trained, when only a head was handed to the optimizer.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import ModuleRecord, OptimizerRecord, ParameterRecord
 from . import Suspicion
 from ._groups import WIRING
+from ._optimizer_source import adding
 
 GROUP = WIRING
 ORDER = 4
@@ -41,6 +44,8 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 #: Times its first norm: a gradient that nothing clears. By judgement: it adds a line of evidence, and decides no
 #: verdict.
 _PILED_UP = 3
+#: Modules that the fix names. By judgement: more lines would hide the others.
+_MOST_NAMED = 3
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -53,7 +58,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     everything = len(orphans) == sum(p.has_gradient for p in trace.trainable)
     copy = late is None and everything and optimizer.foreign_tensors == optimizer.parameters
     hidden = list(dict.fromkeys(p.kept_in for p in orphans if p.kept_in))
-    if hidden:
+    plain = bool(hidden) and all(p.plain_tensor for p in orphans)
+    made_late = [p for p in orphans if p.appeared is not None]
+    if plain:
+        statement = f"the optimizer never updates {names}"
+        why = "a plain tensor is no nn.Parameter, so model.parameters() does not include it"
+    elif hidden:
         statement = f"the optimizer never updates what model.{wording.names(hidden)} holds"
         why = f"model.parameters() does not include the layers in {wording.names(hidden)}, a plain list or dict"
     elif copy:
@@ -61,13 +71,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         why = "the optimizer was made for tensors other than the model's"
     else:
         statement = f"the optimizer never updates {names}"
-        why = f"{late.path} was replaced after the optimizer was made" if late else "they are in no parameter group"
+        why = _why(late, made_late)
     return Suspicion(
         statement=statement,
         evidence=tuple(_evidence(orphans, optimizer)),
         why=why,
         places=_places(optimizer, late),
-        fix=_fix_of_hidden(hidden[0]) if hidden else _fix(optimizer, late),
+        fix=_fix_of_hidden(hidden[0], plain) if hidden else _fix_for(orphans, trace, late, copy),
         not_this="another optimizer or more epochs: nothing reaches these parameters",
         cures=(
             Cure("add_parameters", f"{_common(orphans)} added to the optimizer", {"names": [p.name for p in orphans]}),
@@ -120,6 +130,25 @@ def _places(optimizer: OptimizerRecord, late: ModuleRecord | None) -> tuple[Plac
     return tuple(p for p in places if p is not None)
 
 
+def _why(late: ModuleRecord | None, made_late: list[ParameterRecord]) -> str:
+    if made_late:
+        return "they are made in the first forward pass, after the optimizer"
+    return f"{late.path} was replaced after the optimizer was made" if late else "they are in no parameter group"
+
+
+def _fix_for(orphans: list[ParameterRecord], trace: Trace, late: ModuleRecord | None, copy: bool) -> Fix:
+    optimizer = next(iter(trace.wiring.optimizers.values()))
+    if any(p.appeared is not None for p in orphans):
+        return Fix("make the layers in __init__, or run a batch through the model before the optimizer is made:",
+                   ("model(inputs)", f"optimizer = {optimizer.kind}(model.parameters(), ...)"))  # fmt: skip
+    if late is not None or copy or optimizer.foreign_tensors:
+        return _fix(optimizer, late)
+    if orphans[0].outside_model:
+        return adding(optimizer, list(dict.fromkeys(p.name.partition(".")[0] for p in orphans)), own_variable=True)
+    paths = wiring.whole_modules(orphans, trace)[:_MOST_NAMED]
+    return adding(optimizer, paths, own_variable=bool(orphans[0].model))
+
+
 def _fix(optimizer: OptimizerRecord, late: ModuleRecord | None) -> Fix:
     instruction = "make the optimizer after the last change to the model:"
     if late is None or late.place is None or optimizer.place is None:
@@ -130,8 +159,10 @@ def _fix(optimizer: OptimizerRecord, late: ModuleRecord | None) -> Fix:
     return Fix(instruction, (late.place.code, made))
 
 
-def _fix_of_hidden(attribute: str) -> Fix:
+def _fix_of_hidden(attribute: str, plain: bool) -> Fix:
     name = attribute.rpartition(".")[2]
+    if plain:
+        return Fix("make it an nn.Parameter:", (f"self.{name} = nn.Parameter(self.{name}.detach())",))
     return Fix("keep layers in an nn.ModuleList (or ModuleDict):", (f"self.{name} = nn.ModuleList(self.{name})",))
 
 

@@ -30,7 +30,7 @@ from .. import wording
 from ..analysis import learning_rates, schedules
 from ..analysis.learning_rates import Course
 from ..records.intervention import Cure
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.symptoms import EXPLOSION, INSTABILITY, NO_RATE, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import OptimizerRecord, SchedulerRecord
@@ -39,7 +39,7 @@ from ._groups import WIRING
 
 GROUP = WIRING
 ORDER = 17
-EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, SILENT)
+EXPLAINS = (NOT_LEARNING, NO_RATE, PLATEAU, INSTABILITY, EXPLOSION, SILENT)
 #: More calls are shown as a number. By judgement: it only affects the wording.
 _MORE_THAN_ONCE = 1.1
 #: Of the peak that a schedule does not reach. By judgement: a rate that is right at the top of a cycle, after a

@@ -9,7 +9,8 @@ What happens
 How it is recognised
     An embedding's weight and a linear layer's of the same shape, or two linear layers' of transposed shapes (or a
     linear layer's and a bare `nn.Parameter`), start with exactly the same random values in two Parameters, both learn,
-    and they differ after a few steps; or two Parameters have the same memory.
+    and they differ after a few steps; and something shows that a tie was meant: a layer's own Parameter was replaced by
+    the copy, or your source speaks of a tie. Or two Parameters have the same memory.
 
 How to fix it
     Assign the Parameter itself: `self.head.weight = self.embed.weight`, or use it in `forward()`:
@@ -19,8 +20,9 @@ What not to do
     Copy the values from time to time: the optimizer's state is not updated with them.
 
 When this is wrong
-    Weights that are meant to start equal and to learn on their own. Cloned layers of one kind (`nn.TransformerEncoder`
-    copies its layer), target networks and frozen copies are not reported.
+    Weights that are meant to start equal and to learn on their own, such as the decoder of a sparse autoencoder: copy
+    the values into the Parameter that is there, and nothing is reported. Cloned layers of one kind
+    (`nn.TransformerEncoder` copies its layer), target networks and frozen copies are not reported.
 """
 
 from __future__ import annotations
@@ -39,6 +41,14 @@ EXPLAINS = (SILENT,)
 CURABLE = False
 
 
+#: What shows that one tensor was meant.
+_MEANT = {
+    "memory": "",
+    "assigned": ", and one was assigned where the other layer had its own, as for a tie",
+    "said": ", and the source says that they are tied",
+}
+
+
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     pairs = wiring.broken_ties(trace)
     if not pairs:
@@ -51,7 +61,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=_statement(pair),
         evidence=(
             Evidence(_what_was_seen(pair, both[0].size), float(both[0].size)),
-            Evidence(f"{pair.first} and {pair.second} got their own gradients"),
+            Evidence(f"{pair.first} and {pair.second} got their own gradients{_MEANT[pair.meant]}"),
         ),
         why="the memory was shared, not the Parameter" if pair.how == "memory" else "the values were copied once",
         places=places[-1:],

@@ -1,12 +1,12 @@
-"""unused-parameters: a module is made but never called
+"""unused-parameters: a module is made but never used
 
 What happens
     The layer is in the model, its parameters are in the optimizer, and `forward` never uses it. The network that trains
     is not the intended one: smaller, without its normalisation, or with the wrong one of two heads.
 
 How it is recognised
-    The module never ran and its parameters never got a gradient, while the rest of the model did. It was made by a
-    class of your own: what an installed package makes and this task does not use is only noted.
+    The module never ran, or nothing uses its output, and its parameters never got a gradient, while the rest of the
+    model did. Your own code made it: what an installed package makes and this task does not use is only noted.
 
 How to fix it
     Call it in `forward`, or remove it. Look for a name used twice (`self.fc1` where `self.fc2` was meant) and for
@@ -23,7 +23,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import wiring
+from ..analysis import unreached, wiring
 from ..records.symptoms import NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -43,11 +43,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     unused = [p for p in wiring.without_gradient(trace) if p.never_reached and _is_unused(p, trace)]
     if not unused:
         return None
-    modules = list(dict.fromkeys(p.module if wiring.did_not_run(p, trace) else p.name for p in unused))
+    aside = all(unreached.thrown_away(p, trace) for p in unused)
+    modules = wiring.whole_modules(unused, trace)
     values, others = sum(p.size for p in unused), sum(p.has_gradient for p in trace.trainable)
     places = [trace.wiring.modules[m].place for m in modules if m in trace.wiring.modules]
     return Suspicion(
-        statement=f"{wording.names(modules)} {'is' if len(modules) == 1 else 'are'} made but never used",
+        statement=f"{wording.names(modules)} {_not_used(len(modules), aside)}",
         evidence=(
             Evidence(
                 f"{wording.names([p.name for p in unused])} ({wording.count(values)} values): unused in "
@@ -56,13 +57,35 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             ),
             Evidence(f"{wording.plural(others, 'other parameter')} got gradients"),
         ),
-        why="forward() does not call it",
+        why=_why(aside, all(p.outside_model for p in unused)),
         places=tuple(p for p in places[:1] if p is not None),
-        fix=Fix("call it in forward(), or remove it from the model"),
+        fix=_fix(aside, all(p.outside_model for p in unused)),
         not_this="freezing it to silence the test: the layer is still missing",
     )
 
 
+def _why(aside: bool, outside: bool) -> str:
+    if aside or outside:
+        return "nothing uses what it computes" if aside else "the loss does not depend on it"
+    return "forward() does not call it"
+
+
+def _not_used(many: int, aside: bool) -> str:
+    if aside:
+        return "runs, but its output is thrown away" if many == 1 else "run, but their output is thrown away"
+    return f"{wording.is_or_are(many)} made but never used"
+
+
+def _fix(aside: bool, outside: bool) -> Fix:
+    if aside:
+        return Fix("use what it computes; in a loop over layers, each output goes into the next:", ("x = layer(x)",))
+    if outside:
+        return Fix("use it in the loss with its graph (no detach()), or take it out of the optimizer")
+    return Fix("call it in forward(), or remove it from the model")
+
+
 def _is_unused(parameter: ParameterRecord, trace: Trace) -> bool:
     siblings_have_gradients = any(p.has_gradient for p in trace.trainable if p.module == parameter.module)
-    return wiring.did_not_run(parameter, trace) or siblings_have_gradients
+    if wiring.did_not_run(parameter, trace) or siblings_have_gradients or unreached.thrown_away(parameter, trace):
+        return True
+    return parameter.outside_model and parameter.in_graph is False and not unreached.graph_ends_of(parameter, trace)

@@ -6,17 +6,20 @@ What it does
     steps, before it reports it.
 
 When it fails
-    A trainable parameter gets a gradient but no optimizer holds it; gradients are never cleared, or cleared too early;
-    nothing moves; a layer gets no gradient, one of exactly zero, or one that has almost vanished on its way. It also
-    fails where the loss looks fine but the training is not the intended one: in eval mode, with one gradient used
-    twice, with frozen parts that move, with weights that should be tied, with samples that change when read, or with a
-    `sample()` that keeps the loss from reaching the encoder.
+    A trainable parameter gets a gradient but no optimizer holds it, or one that leaves it where it is: it skips it, its
+    rate is 0, something puts it back. Gradients are never cleared, or cleared too early; nothing moves; most optimizer
+    steps have no gradient; a layer gets no gradient, one of exactly zero, or one that has almost vanished on its way.
+    It also fails where the loss looks fine but the training is not the intended one: in eval mode, with one gradient
+    used twice, with frozen parts that move, with weights that should be tied, with samples that change when read, or
+    with a `sample()` that keeps the loss from reaching the encoder.
 
 What is not an alarm
-    Parameters that are frozen on purpose; zero-initialised heads and branches, whose gradient comes with the second
-    step; two optimizers that take turns on the same parameters; frozen parts in eval mode; averaged copies; experts and
-    dropped layers that did not run while others did; modules of an installed package that this task does not use (they
-    are noted). A loss can fall nicely with a layer left out: this check looks at the wiring itself.
+    Parameters that are frozen on purpose, or not handed to an optimizer and before all that is (tuning a head);
+    zero-initialised heads and branches, whose gradient comes with the second step; two optimizers that take turns on
+    the same parameters; frozen parts in eval mode; averaged copies; experts and dropped layers that did not run while
+    others did; what the last block of a stack hands on; the last bias of a network that is used through its gradient;
+    attention over a single token; what the code of an installed package makes and this task does not use (it is noted).
+    A loss can fall nicely with a layer left out: this check looks at the wiring itself.
 """
 
 from __future__ import annotations
@@ -25,10 +28,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import wording
-from ..analysis import silent_faults, wiring
+from ..analysis import silent_faults, unmoved, wiring
 from ..analysis.run_failures import broke_down
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
-from ..records.symptoms import INSTABILITY, NOT_LEARNING
+from ..records.symptoms import INSTABILITY, NO_RATE, NOT_LEARNING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 from ..records.wiring import VANISHED, ParameterRecord
@@ -37,6 +40,7 @@ SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "modules", "double_updates", "modes", "frozen", "weight_ties"),
     *("samples", "batch_writes", "blanked_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
+    *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
 )
 ONE_BATCH = False
 BLAMES_RATES = False
@@ -67,7 +71,8 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         not wiring.without_gradient(trace)
         and not _vanished(trace)
         and not wiring.idle_optimizers(trace)
-        and all(p.held_by or p.moved for p in trace.trainable)
+        and all(p.moved or not p.has_gradient for p in trace.trainable)
+        and not trace.wiring.empty_updates.empty
     )
 
 
@@ -79,12 +84,14 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge("no step was taken")
     trainable, gradients = trace.trainable, [p for p in trace.trainable if p.has_gradient]
     symptom = _nothing_happens(trace, gradients) or _gradients_pile_up(trace) or _not_held(trace)
-    symptom = symptom or _missing(trace)
+    symptom = symptom or _missing(trace) or _held_still(trace) or _mostly_empty(trace) or _at_rate_zero(trace)
     symptom = symptom or _one_never_steps(trace) or silent_faults.silently_wrong(trace)
     if symptom is not None:
         return symptom
     if trace.cut_short:
         return CouldNotJudge(trace.cut_short)
+    if unmoved.at_rate_zero(trace):
+        return CouldNotJudge(_still_at_zero(trace))
     if not gradients:
         return CouldNotJudge("every gradient is zero, as happens when the loss is already at its minimum")
     return Passed(_notes(trace), {"parameters": float(len(trainable)), "with_gradient": float(len(gradients))})
@@ -99,6 +106,7 @@ def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom 
         summary = f"no optimizer step in {wording.plural(trace.steps, 'step')}, and no parameter moved"
     elif all(rate == 0 for o in trace.wiring.optimizers.values() for rate in o.lr.values()):
         summary = f"the learning rate is 0 for {wording.plural(trace.steps, 'step')}, and no parameter moved"
+        return Symptom(summary, NO_RATE, 0.0, float(len(trace.trainable)), "high", "no parameter moves")
     else:
         summary = f"no parameter moved in {wording.plural(trace.update_count, 'optimizer step')}"
     return Symptom(summary, NOT_LEARNING, 0.0, float(len(trace.trainable)), "high", "no parameter moves")
@@ -138,6 +146,44 @@ def _not_held(trace: Trace) -> Symptom | None:
         0.0,
         "high",
         f"{wording.names([p.name for p in orphans])} never moved",
+    )
+
+
+def _held_still(trace: Trace) -> Symptom | None:
+    still = unmoved.held_still(trace)
+    if not still:
+        return None
+    counted = f"{len(still)} of {wording.plural(len(trace.trainable), 'trainable parameter')}"
+    times = max(p.lost.count for p in still if p.lost is not None)
+    summary = f"{counted} got gradients and an optimizer, but never moved in {times} of its steps (expected 0)"
+    names = wording.names([p.name for p in still])
+    return Symptom(summary, NOT_LEARNING, float(len(still)), 0.0, "high", f"{names} never moved")
+
+
+def _at_rate_zero(trace: Trace) -> Symptom | None:
+    """A schedule may raise the rate later, and what lies before all that is trained may wait for its turn."""
+    zero = unmoved.left_at_rate_zero(trace)
+    if not zero or trace.steps < _PATIENCE:
+        return None
+    counted = f"{len(zero)} of {wording.plural(len(trace.trainable), 'trainable parameter')}"
+    summary = f"{counted} had a learning rate of 0 for {wording.plural(trace.steps, 'step')} (expected 0)"
+    names = wording.names([p.name for p in zero])
+    return Symptom(summary, NO_RATE, float(len(zero)), 0.0, "high", f"{names} never moved")
+
+
+def _still_at_zero(trace: Trace) -> str:
+    zero = unmoved.at_rate_zero(trace)
+    had = f"{wording.names([p.name for p in zero])} had a learning rate of 0 for {wording.plural(trace.steps, 'step')}"
+    return f"{had}: freeze them if that is meant, or set a higher steps= if it rises later"
+
+
+def _mostly_empty(trace: Trace) -> Symptom | None:
+    if not unmoved.mostly_empty(trace):
+        return None
+    seen = trace.wiring.empty_updates
+    summary = f"{seen.empty} of {wording.plural(seen.empty + seen.full, 'optimizer step')} had no gradient to step with"
+    return Symptom(
+        f"{summary} (expected 0)", NOT_LEARNING, float(seen.empty), 0.0, "high", "most optimizer steps are empty"
     )
 
 
@@ -183,17 +229,28 @@ def _vanished(trace: Trace) -> list[ParameterRecord]:
 
 def _notes(trace: Trace) -> tuple[str, ...]:
     unused = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
-    return (f"{wording.names(unused)} got no gradient in {trace.steps} steps",) if unused else ()
+    spared, small = (found(trace) for found in (unmoved.spared, unmoved.too_small_to_move))
+    notes = [f"{wording.names(unused)} got no gradient in {trace.steps} steps"] if unused else []
+    if spared:
+        names = wording.names([p.name for p in spared])
+        notes.append(f"{names} got gradients that no optimizer uses: before what is trained, as in tuning a head")
+    if small:
+        names = wording.names([p.name for p in small])
+        notes.append(f"{names} did not move: updates at this rate are too small for {small[0].dtype}")
+    return tuple(notes)
 
 
 def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.finite:
         return "not finite"
     bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *_vanished(trace))}
+    bad |= {p.name for p in (*unmoved.held_still(trace), *unmoved.at_rate_zero(trace))}
     if wiring.piling_up(trace):
         return "gradients add up"
     if wiring.nothing_moves(trace):
         return "nothing moves"
+    if unmoved.mostly_empty(trace):
+        return "most steps are empty"
     wrong = silent_faults.silently_wrong(trace)
     if wrong is not None and not bad:
         return wrong.headline

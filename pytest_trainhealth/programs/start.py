@@ -8,8 +8,8 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from ..observe.run.feed import Feed
+from ..observe.source.creation_sites import CreationSites, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import CreationSites, record_creation_sites
 from ..state.process import seed_everything
 from ..state.snapshot import Snapshot
 from ..training import Training

@@ -10,12 +10,16 @@ from typing import Any
 from ..interventions import install
 from ..observe.run.feed import Feed
 from ..observe.run.hooks import listening
+from ..observe.run.late_parameters import LateParameters
+from ..observe.run.outside_parameters import outside_parameters
 from ..observe.run.run import Run
 from ..observe.run.stepper import NotConnected, Stepper
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
+from ..observe.source.creation_sites import CreationSites
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import CreationSites, raised_at
+from ..observe.source.places import raised_at
+from ..observe.source.statements import statement_at
 from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..tensors.batches import batch_size
@@ -72,9 +76,12 @@ class TrainingProgram:
 def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
     """A run with its listeners; afterwards hooks are removed and batches restored, whatever happens."""
     run = TrainingRun(look_closely_at=plan.look.closely_at)
+    run.creation_sites = creation_sites
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
+    roots = [each for each in (training.loss, training.criterion, training.step) if each is not None]
+    run.add_outside(outside_parameters(roots, lambda tensor: bool(run.held_by(tensor))))
     run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
     run.trace.batches = run.feed.count
     run.trace.cured = bool(plan.treatment.cures)
@@ -82,7 +89,7 @@ def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -
         for intervention in plan.treatment.interventions:
             run.subscribe(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
-        for signal in (run.finiteness, *make_signals(run, plan.look.signals)):
+        for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)
         stack.callback(run.end)
         stack.callback(run.feed.close)
@@ -185,6 +192,7 @@ def add_places(run: Run, creation_sites: CreationSites) -> None:
     for label, optimizer in run.optimizers.items():
         record = run.trace.wiring.optimizers[label]
         record.place = record.place or creation_sites(optimizer)
+        record.statement = record.statement or statement_at(record.place)
     for scheduler, noted in run.schedulers:
         noted.made_at = noted.made_at or creation_sites(scheduler)
     for path, module in run.named_modules():

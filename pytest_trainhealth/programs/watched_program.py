@@ -20,13 +20,16 @@ from torch.utils.hooks import RemovableHandle
 from ..interventions import install
 from ..observe.run.events import Listener
 from ..observe.run.hooks import listening
+from ..observe.run.late_parameters import LateParameters
 from ..observe.run.loader_clock import Clock
 from ..observe.run.run import Run
 from ..observe.run.sampling import is_sampled
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
+from ..observe.source.authorship import package_of
+from ..observe.source.creation_sites import CreationSites, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import CreationSites, raised_at, record_creation_sites
+from ..observe.source.places import raised_at
 from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace
 from ..state.process import seed_everything
@@ -76,12 +79,25 @@ class _Steps(Listener):
         run = self._run
         known = any(module is each for model in run.models.values() for each in model.modules())
         if not known and any(True for _ in module.parameters()):
-            run.add_models({"" if not run.models else f"{type(module).__name__}{len(run.models)}": module})
+            model = self._model_of(module)
+            run.add_models({"" if not run.models else f"{type(model).__name__}{len(run.models)}": model})
         self._close_step()
         if run.trace.batch_size is None:
             # the first input decides: a hidden state passed along with it may have its samples in another dimension
             run.trace.batch_size = batch_size(inputs[:1]) or batch_size(inputs)
         self._begin_step(inputs)
+
+    def _model_of(self, module: nn.Module) -> nn.Module:
+        """The module itself, or the one it is a part of, if a loss goes around the model and calls its layers.
+
+        Then the whole has more parameters, and an optimizer holds some of those, or the part is just a layer of torch.
+        """
+        sites = self._run.creation_sites
+        whole = module if sites is None else sites.outermost(module)
+        inside = {id(p) for p in module.parameters()}
+        others = {id(p) for p in whole.parameters()} - inside
+        held = {id(p) for o in self._run.optimizers.values() for group in o.param_groups for p in group["params"]}
+        return whole if held & others or (others and package_of(type(module)) == "torch") else module
 
     def _begin_step(self, batch: Any) -> None:
         self._open, self._updated, self._backward = True, False, False
@@ -142,7 +158,7 @@ def watching(plan: RunPlan) -> Iterator[Run]:
         steps = _Steps(run, plan)
         run.subscribe(steps)
         run.finiteness = Finiteness(run)
-        for signal in (run.finiteness, *make_signals(run, plan.look.signals), Clock(run, stack)):
+        for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals), Clock(run, stack)):
             run.subscribe(signal)
         stack.callback(_finish, run, creation_sites)
         stack.callback(run.end)

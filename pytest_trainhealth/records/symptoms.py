@@ -33,6 +33,7 @@ class SymptomRow:
 
 
 NOT_LEARNING = "not-learning"
+NO_RATE = "no-learning-rate"
 PLATEAU = "plateau"
 INSTABILITY = "instability"
 EXPLOSION = "explosion"
@@ -51,6 +52,14 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "step; then initialisation and dead units; a learning rate that is too low comes last",
         "Which parameters get no gradient? Which are frozen, or in no parameter group? How large is an update "
         "compared with its weights? Is the loss that of chance, ln(classes)?",
+    ),
+    SymptomRow(
+        NO_RATE,
+        "parameters do not move because their learning rate is 0",
+        "high",
+        "a parameter group that was made with a rate of 0, or a schedule that takes it there",
+        "Which group has the rate 0? Is there a scheduler, and does it ever raise it?",
+        blames_rates="always",
     ),
     SymptomRow(
         PLATEAU,

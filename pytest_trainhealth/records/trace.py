@@ -68,7 +68,8 @@ class Trace:
 
     @property
     def trainable(self) -> list[ParameterRecord]:
-        return [p for p in self.wiring.parameters.values() if p.trainable]
+        """Without what lies beside the model and takes no part: a teacher, a target network."""
+        return [p for p in self.wiring.parameters.values() if p.trainable and not p.stands_by]
 
     @property
     def frozen(self) -> list[ParameterRecord]:

@@ -11,6 +11,24 @@ from .verdict import Place
 #: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
 #: (any weight: 1.6e-3); the first of twelve sigmoid layers is at 1e-11.
 VANISHED = 1e-8
+#: How the end of a graph is called where gradients were switched off.
+NO_GRAD = "no_grad()"
+
+
+@dataclass
+class LostUpdates:
+    """Updates of a parameter that an optimizer holds, that has a gradient, and that has not moved yet."""
+
+    count: int = 0
+    #: The largest learning rate of its group, and the one that the group was made with, if a scheduler kept it.
+    rate: float = 0.0
+    initial_rate: float | None = None
+    #: The optimizer's step wrote to it; it left other values there; such an update is too small for the type of number.
+    written: bool = False
+    changed: bool = False
+    too_small: bool = False
+    #: All its values are the same: a bound may hold it there.
+    constant: bool = False
 
 
 @dataclass
@@ -24,10 +42,21 @@ class ParameterRecord:
     trainable: bool = True
     #: Trainable at first, and frozen when its gradient was looked for: the first step of the last such run of steps.
     frozen_since: int | None = None
-    #: The module that holds it, its class, and who wrote the class that made that module ("user" or a package).
+    #: The module that holds it, its class, who wrote that class, and whose code made the parameter ("user" or a
+    #: package: torch's own layers belong to whoever makes them).
     module: str = ""
     module_class: str = ""
+    class_by: str = "user"
     made_by: str = "user"
+    #: The model that it belongs to, by its name: empty for the only one, or the first.
+    model: str = ""
+    #: What a package made: the module around it that the user's code put into the model.
+    put_in: str = ""
+    #: The step in which it was made, if it was not there before: a layer made in the first forward pass.
+    appeared: int | None = None
+    #: It belongs to no model: the loss or the step uses it. And a tensor that is no `nn.Parameter`.
+    outside_model: bool = False
+    plain_tensor: bool = False
     #: The attribute, a plain list or dict, that holds it where no module does: `parameters()` does not know it.
     kept_in: str = ""
     held_by: tuple[str, ...] = ()
@@ -40,6 +69,14 @@ class ParameterRecord:
     #: Spread and mean of its values at the start.
     std: float | None = None
     mean: float = 0.0
+    #: Whether what goes into its module was computed with parameters that an optimizer holds; None: not looked at.
+    behind_trained: bool | None = None
+    #: It cannot matter as its layer is called: attention over a single key, one step of a recurrence.
+    inert: bool = False
+    #: Whether the graph of the loss leads to it; None: not looked at.
+    in_graph: bool | None = None
+    #: Updates that had a gradient for it and left it as it was, and what was seen of them.
+    lost: LostUpdates | None = None
     #: How many inputs each unit sums up, as seen where an input was multiplied with it.
     fan_in: int | None = None
     #: Spread between its units (rows) relative to its size, by sampled step: 0 where all units are equal. Weights only.
@@ -58,6 +95,11 @@ class ParameterRecord:
     @property
     def never_reached(self) -> bool:
         return bool(self.gradients) and all(g is None for g in self.gradients.values())
+
+    @property
+    def stands_by(self) -> bool:
+        """Beside the model, in no optimizer, and reached by no gradient."""
+        return self.outside_model and not self.held_by and not self.has_gradient
 
     def rms_gradients(self) -> dict[int, float]:
         """Per value rather than per tensor, so that layers of different size can be compared."""
@@ -88,8 +130,11 @@ class ModuleRecord:
     kind: str
     made_by: str = "user"
     calls: int = 0
-    #: False when it ran where torch records no graph.
+    #: False when it ran where torch records no graph; and where that was switched off.
     grad_enabled: bool = True
+    no_grad_at: Place | None = None
+    #: It ran without a graph, next to layers that learn from something else than its output.
+    branch: bool = False
     place: Place | None = None
     #: Put into the model after an optimizer had been made.
     after_optimizer: bool = False
@@ -111,6 +156,8 @@ class OptimizerRecord:
     #: It maximises (`maximize=True`).
     maximize: bool = False
     place: Place | None = None
+    #: The whole statement that made it.
+    statement: str = ""
     #: The learning rate at every update, in order; of several groups the largest.
     rates: list[float] = field(default_factory=list)
     #: The one it was made with, if a scheduler has kept it ("initial_lr").
@@ -249,6 +296,8 @@ class TiedPair:
     first: str
     second: str
     how: str
+    #: What shows that one was meant: "memory", "assigned" over a layer's own weight, or "said" in the source.
+    meant: str = "assigned"
 
 
 @dataclass
@@ -266,12 +315,30 @@ class Accumulation:
 
 
 @dataclass
+class EmptyUpdates:
+    """How many of the optimizers' steps had a gradient to step with, and how many had none."""
+
+    full: int = 0
+    #: Cleared between backward() and the step; and never computed since the last step.
+    cleared: int = 0
+    not_computed: int = 0
+    #: Where the first empty step was taken.
+    place: Place | None = None
+
+    @property
+    def empty(self) -> int:
+        return self.cleared + self.not_computed
+
+
+@dataclass
 class GraphEnd:
     """A place in the user's source where the autograd graph ends."""
 
     operation: str
     module: str
     place: Place | None = None
+    #: The parameters whose graph ends here.
+    parameters: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -308,6 +375,9 @@ class WiringRecord:
     at_update: dict[int, float] = field(default_factory=dict)
     #: Steps at which an optimizer used gradients that still held the previous step's.
     stale_gradients: dict[str, list[int]] = field(default_factory=dict)
+    empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)
+    #: The loss was computed with derivatives of a model (`autograd.grad(..., create_graph=True)`).
+    through_derivatives: bool = False
     #: Where zero_grad() was called between backward() and step().
     cleared_at: Place | None = None
     gradient_paths: list[GradientPath] = field(default_factory=list)

@@ -97,13 +97,37 @@ def fresh_containers(batch: Any) -> Any:
 
 
 def _rebuilt_mapping(batch: Mapping[Any, Any], values: list[Any]) -> Any:
-    pairs = dict(zip(batch, values, strict=True))
+    pairs = dict(zip(batch.keys(), values, strict=True))
     if type(batch) is dict:
         return pairs
-    rebuilt: Any = copy.copy(batch)
-    for key, value in pairs.items():
-        rebuilt[key] = value
-    return rebuilt
+    rebuilt: Any
+    before = dict(batch.items())
+    try:
+        rebuilt = copy.copy(batch)
+        for key, value in pairs.items():
+            rebuilt[key] = value
+    except Exception:  # it is read-only, or takes no values of another shape
+        rebuilt = None
+    written: Any = batch
+    for key in [key for key, value in before.items() if written[key] is not value]:
+        written[key], rebuilt = before[key], None  # the copy keeps its values in the same place as the original
+    return _made_anew(batch, pairs) if rebuilt is None else rebuilt
+
+
+def _made_anew(batch: Mapping[Any, Any], pairs: dict[Any, Any]) -> Any:
+    """A mapping of the same kind, by its constructor; a plain dict if that takes something else.
+
+    A TensorDict knows how many of its first dimensions are those of samples (`batch_size`), and wants to be told.
+    """
+    kind: Any = type(batch)
+    leading = len(getattr(batch, "batch_size", ()) or ())
+    shape = next((value.shape[:leading] for value in pairs.values() if isinstance(value, Tensor)), None)
+    for settings in ({"batch_size": shape}, {}):
+        try:
+            return kind(pairs, **settings)
+        except Exception:
+            continue
+    return pairs
 
 
 def batch_size(batch: Any) -> int | None:

@@ -8,7 +8,7 @@ from pytest_trainhealth.checks.gradients_flow import judge, stop_when
 from pytest_trainhealth.records.judgement import CouldNotJudge, Passed
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
-from pytest_trainhealth.records.wiring import ModuleRecord, OptimizerRecord, ParameterRecord
+from pytest_trainhealth.records.wiring import EmptyUpdates, LostUpdates, ModuleRecord, OptimizerRecord, ParameterRecord
 
 
 def parameter(name: str, **facts: object) -> ParameterRecord:
@@ -154,3 +154,80 @@ def test_it_looks_on_while_something_is_missing() -> None:
     assert stop_when(trace(healthy, steps=4), {})
     assert not stop_when(trace(healthy, cut, steps=8), {})
     assert stop_when(trace(healthy, cut, steps=32), {})
+
+
+# -- held and not moving ----------------------------------------------------------------------------------------
+
+
+def stuck(**facts: object) -> ParameterRecord:
+    """Held, with a gradient at 31 updates, and not moved."""
+    lost = LostUpdates(count=31, rate=0.1)
+    for key, value in facts.items():
+        setattr(lost, key, value)
+    return parameter("head.weight", moved=False, lost=lost)
+
+
+def test_held_with_gradients_and_never_moved() -> None:
+    said = summary(trace(parameter("a.weight"), stuck()))
+    assert (
+        said
+        == "1 of 2 trainable parameters got gradients and an optimizer, but never moved in 31 of its steps (expected 0)"
+    )
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"too_small": True}, {"constant": True, "written": True}, {"count": 4}],
+    ids=["too small for the type of number", "at a bound", "too few updates"],
+)
+def test_held_and_still_for_a_reason(facts: dict[str, object]) -> None:
+    assert isinstance(judge(trace(parameter("a.weight"), stuck(**facts)), {}), Passed)
+
+
+def test_a_group_at_a_rate_of_zero() -> None:
+    assert "had a learning rate of 0 for 32 steps" in summary(trace(parameter("a.weight"), stuck(rate=0.0)))
+
+
+@pytest.mark.parametrize("steps", [32, 8])
+def test_a_rate_of_zero_that_may_rise_cannot_be_judged(steps: int) -> None:
+    scheduled = stuck(rate=0.0, initial_rate=0.1)
+    assert isinstance(judge(trace(parameter("a.weight"), scheduled, steps=steps), {}), CouldNotJudge)
+
+
+def test_it_looks_on_while_something_held_has_not_moved() -> None:
+    assert not stop_when(trace(parameter("a.weight"), parameter("b.weight", moved=False), steps=8), {})
+    assert stop_when(trace(parameter("a.weight"), parameter("b.weight"), steps=8), {})
+
+
+@pytest.mark.parametrize(("full", "empty", "sick"), [(8, 24, True), (16, 16, False), (30, 2, False), (0, 4, False)])
+def test_steps_without_a_gradient(full: int, empty: int, sick: bool) -> None:
+    made = trace(parameter("a.weight"))
+    made.wiring.empty_updates = EmptyUpdates(full=full, not_computed=empty)
+    assert isinstance(judge(made, {}), Symptom) == sick
+
+
+# -- not handed over, and before what is trained ----------------------------------------------------------------
+
+
+def unheld(**facts: object) -> ParameterRecord:
+    return parameter("body.weight", held_by=(), moved=False, **{"behind_trained": False, **facts})
+
+
+def test_before_what_is_trained_is_a_note() -> None:
+    verdict = judge(trace(unheld(), parameter("head.weight")), {})
+    assert isinstance(verdict, Passed)
+    assert "got gradients that no optimizer uses" in verdict.notes[0]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"behind_trained": True}, {"behind_trained": None}, {"appeared": 0}, {"kept_in": "layers"}, {"model": "other"}],
+)
+def test_left_out_by_mistake(facts: dict[str, object]) -> None:
+    assert isinstance(judge(trace(unheld(**facts), parameter("head.weight")), {}), Symptom)
+
+
+def test_an_optimizer_that_was_made_for_other_tensors_spares_nothing() -> None:
+    made = trace(unheld(), parameter("head.weight"))
+    made.wiring.optimizers["SGD"].foreign_tensors = 2
+    assert isinstance(judge(made, {}), Symptom)

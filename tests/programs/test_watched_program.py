@@ -226,3 +226,31 @@ def test_what_listeners_take_between_two_steps_is_no_steps_time(monkeypatch: pyt
         WatchedProgram(body, 0).record(RunPlan(max_steps=20, look=Look(signals=("memory",)))).speed.computes
         == [100] * 19
     )
+
+
+class WithItsOwnLoss(nn.Module):
+    """Its loss goes around `__call__`: the first module that runs is a layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.head = nn.Linear(4, 16), nn.Linear(16, 3)
+
+    def loss(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(self.head(torch.relu(self.encoder(x))), y)
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_a_layer_is_not_taken_for_the_model(left_out: bool) -> None:
+    def body() -> None:
+        model = WithItsOwnLoss()
+        optimizer = torch.optim.SGD((model.encoder if left_out else model).parameters(), 0.05)
+        for _ in range(12):
+            optimizer.zero_grad()
+            model.loss(torch.randn(8, 4), torch.randint(0, 3, (8,))).backward()
+            optimizer.step()
+
+    with watch() as trace:
+        body()
+    assert list(trace.wiring.parameters) == ["encoder.weight", "encoder.bias", "head.weight", "head.bias"]
+    found = [f.cause for f in examined(body, "gradients_flow").findings]
+    assert found == (["parameters-not-in-optimizer"] if left_out else [])

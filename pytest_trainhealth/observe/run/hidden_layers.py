@@ -1,11 +1,11 @@
-"""Layers that a module keeps in a plain list, tuple or dict: they run, but `parameters()` does not include them."""
+"""What a module keeps and `parameters()` does not include: layers in a plain list, tuple or dict, and plain tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from ...tensors.module_paths import full_path
@@ -16,8 +16,8 @@ from ..source.authorship import package_of
 _SEVERAL = 2
 
 
-def unregistered(model: nn.Module) -> Iterator[tuple[str, str, nn.Module | None, nn.Parameter]]:
-    """Name, attribute that holds it, module (None for a bare Parameter), and the parameter.
+def unregistered(model: nn.Module) -> Iterator[tuple[str, str, nn.Module | None, Tensor]]:
+    """Name, attribute that holds it, module (None for a bare Parameter or a plain tensor), and the parameter.
 
     Only modules in training mode: one that is kept as a teacher or for its features is in eval mode.
     """
@@ -29,6 +29,10 @@ def unregistered(model: nn.Module) -> Iterator[tuple[str, str, nn.Module | None,
             if attribute.startswith("__") or attribute in ("_modules", "_parameters", "_buffers"):
                 continue
             store = full_path(path, attribute)
+            if _is_plain_tensor(held) and id(held) not in known:
+                known.add(id(held))
+                yield store, store, None, held
+                continue
             members = [(key, each) for key, each in _members(held) if id(each) not in known]
             if len(members) < _SEVERAL:
                 continue
@@ -37,6 +41,11 @@ def unregistered(model: nn.Module) -> Iterator[tuple[str, str, nn.Module | None,
                     if id(parameter) not in known and not is_lazy(parameter):
                         known.add(id(parameter))
                         yield f"{store}.{key}.{name}".rstrip("."), store, owner, parameter
+
+
+def _is_plain_tensor(held: Any) -> bool:
+    """A tensor that gradients are collected for; the result of a computation, or an input, has no place here."""
+    return isinstance(held, Tensor) and held.is_leaf and held.requires_grad
 
 
 def _members(held: Any) -> list[tuple[str, Any]]:

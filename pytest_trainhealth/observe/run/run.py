@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
-from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
 from ...records.trace import Trace
-from ...records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
+from ...records.wiring import OptimizerRecord, SchedulerRecord
 from ...tensors.module_paths import full_path
-from ..source.authorship import made_by
 from .events import EVENTS, Listener
 from .hidden_layers import unregistered
 from .loader_batches import LoaderBatches
+from .parameter_records import bare_record, registered_record, size_of
 from .sampling import is_sampled
 
 if TYPE_CHECKING:
     from ..signals.numbers.finiteness import Finiteness
-    from ..source.places import CreationSites
+    from ..source.creation_sites import CreationSites
     from .feed import Feed
 
 
@@ -42,13 +41,14 @@ class Run:
         self.step = 0
         self.look_closely_at = look_closely_at
         self.models: dict[str, nn.Module] = {}
-        self.parameters: dict[str, nn.Parameter] = {}
+        #: Plain tensors among them, where the user trains some.
+        self.parameters: dict[str, torch.Tensor] = {}
         self.optimizers: dict[str, Optimizer] = {}
         #: The schedulers that were stepped, with their records.
         self.schedulers: list[tuple[Any, SchedulerRecord]] = []
         #: None for a watched test, which has its own loaders.
         self.feed: Feed | None = None
-        #: Only for a watched test: a `Training` was made before its run.
+        #: What was seen of the making of models and optimizers; None where nobody looked.
         self.creation_sites: CreationSites | None = None
         #: Set by the cure that keeps gradients: called before each zero_grad().
         self.refuses_clearing: Callable[[Any], bool] | None = None
@@ -58,6 +58,7 @@ class Run:
         #: The step that something is wrapped around; in a watched test the wrapping begins before the step does.
         self.wrapped_step = 0
         self._holders: dict[int, tuple[str, ...]] = {}
+        self._known: set[int] = set()
         self._listeners: dict[str, list[Callable[..., None]]] = {}
         #: When the outermost `emit()` that is still running began.
         self._emitting_since: float | None = None
@@ -115,32 +116,54 @@ class Run:
             if any(model is known for known in self.models.values()):
                 continue
             self.models[prefix] = model
-            modules = dict(model.named_modules(remove_duplicate=False))
-            for name, parameter in model.named_parameters():
-                full = full_path(prefix, name)
-                if any(parameter is known for known in self.parameters.values()):
-                    continue
-                self.parameters[full] = parameter
-                self.trace.wiring.parameters[full] = _parameter_record(full, name, parameter, modules)
-            self._add_unregistered(prefix, model)
+            self._add_registered(prefix, model)
+            for name, store, owner, parameter in unregistered(model):
+                if self._add(full_path(prefix, name), parameter):
+                    record = self.trace.wiring.parameters[full_path(prefix, name)]
+                    record.module_class = "" if owner is None else type(owner).__name__
+                    record.kept_in = full_path(prefix, store)
+                    record.plain_tensor = not isinstance(parameter, nn.Parameter)
         self.rematch()
 
-    def _add_unregistered(self, prefix: str, model: nn.Module) -> None:
-        for name, store, owner, parameter in unregistered(model):
-            full, kept_in = (full_path(prefix, each) for each in (name, store))
-            if full in self.parameters or any(parameter is known for known in self.parameters.values()):
-                continue
-            self.parameters[full] = parameter
-            self.trace.wiring.parameters[full] = ParameterRecord(
-                name=full,
-                shape=tuple(parameter.shape),
-                size=_size(parameter),
-                dtype=str(parameter.dtype).removeprefix("torch."),
-                trainable=parameter.requires_grad,
-                module=full.rpartition(".")[0],
-                module_class="" if owner is None else type(owner).__name__,
-                kept_in=kept_in,
-            )
+    def add_late_parameters(self) -> None:
+        """Those of layers that were made since the models were added: in the first forward pass."""
+        known = len(self.parameters)
+        for prefix, model in self.models.items():
+            for name in self._add_registered(prefix, model):
+                self.trace.wiring.parameters[name].appeared = self.step
+        if len(self.parameters) > known:
+            self.rematch()
+
+    def add_outside(self, found: Iterable[tuple[str, nn.Module | None, torch.Tensor]]) -> None:
+        """What the loss or the step uses besides the models: their names, the modules that hold them, themselves."""
+        for name, owner, parameter in found:
+            if self._add(name, parameter):
+                record = self.trace.wiring.parameters[name]
+                record.module_class, record.outside_model = "" if owner is None else type(owner).__name__, True
+                record.plain_tensor = not isinstance(parameter, nn.Parameter)
+                seen = None if self.creation_sites is None else self.creation_sites.maker_of(parameter)
+                record.made_by = seen or "user"
+        self.rematch()
+
+    def _add_registered(self, prefix: str, model: nn.Module) -> list[str]:
+        """The names of those that are new."""
+        modules, added = dict(model.named_modules(remove_duplicate=False)), []
+        for name, parameter in model.named_parameters():
+            full = full_path(prefix, name)
+            if self._add(full, parameter):
+                record = registered_record(prefix, name, parameter, modules, self.creation_sites)
+                self.trace.wiring.parameters[full] = record
+                added.append(full)
+        return added
+
+    def _add(self, full: str, parameter: torch.Tensor) -> bool:
+        """Whether it is new."""
+        if full in self.parameters or id(parameter) in self._known:
+            return False
+        self._known.add(id(parameter))
+        self.parameters[full] = parameter
+        self.trace.wiring.parameters[full] = bare_record(full, parameter)
+        return True
 
     def add_optimizer(self, optimizer: Optimizer, label: str | None = None) -> str:
         for known, each in self.optimizers.items():
@@ -172,28 +195,11 @@ class Run:
                 holders[id(parameter)].append(label)
             foreign_tensors = [p for p in held if id(p) not in ours]
             record = self.trace.wiring.optimizers[label]
-            record.parameters, record.values = len(held), sum(_size(p) for p in held)
-            record.foreign_tensors, record.foreign_values = len(foreign_tensors), sum(_size(p) for p in foreign_tensors)
+            record.parameters, record.values = len(held), sum(size_of(p) for p in held)
+            record.foreign_tensors, record.foreign_values = (
+                len(foreign_tensors),
+                sum(size_of(p) for p in foreign_tensors),
+            )
         self._holders = {key: tuple(labels) for key, labels in holders.items()}
         for name, parameter in self.parameters.items():
             self.trace.wiring.parameters[name].held_by = self.held_by(parameter)
-
-
-def _parameter_record(
-    full: str, name: str, parameter: nn.Parameter, modules: Mapping[str, nn.Module]
-) -> ParameterRecord:
-    path = name.rpartition(".")[0]
-    return ParameterRecord(
-        name=full,
-        shape=() if is_lazy(parameter) else tuple(parameter.shape),
-        size=_size(parameter),
-        dtype=str(parameter.dtype).removeprefix("torch."),
-        trainable=parameter.requires_grad,
-        module=full.rpartition(".")[0],
-        module_class=type(modules[path]).__name__,
-        made_by=made_by(path, modules, direct=True),
-    )
-
-
-def _size(parameter: torch.Tensor) -> int:
-    return 0 if is_lazy(parameter) else parameter.numel()

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from pytest_trainhealth import Training
 from pytest_trainhealth.analysis.timing import step_times
 from pytest_trainhealth.checks.keeps_throughput import SIGNALS
-from pytest_trainhealth.observe.source.places import CreationSites
+from pytest_trainhealth.observe.source.creation_sites import CreationSites
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.training_program import _Loop as RecordedLoop
 from pytest_trainhealth.programs.training_program import recorded

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.checks import check as find_check
-from pytest_trainhealth.observe.source.places import CreationSites
+from pytest_trainhealth.observe.source.creation_sites import CreationSites
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.training_program import _Loop as RecordedLoop
 from pytest_trainhealth.programs.training_program import recorded

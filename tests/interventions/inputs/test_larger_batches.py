@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.source.places import CreationSites
+from pytest_trainhealth.observe.source.creation_sites import CreationSites
 from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.training_program import _Loop, recorded
 from pytest_trainhealth.records.intervention import Cure

@@ -134,7 +134,7 @@ def _frozen_norms(model: nn.Module) -> list[tuple[str, _BatchNorm]]:
     return found if any(p.requires_grad for p in model.parameters()) else []
 
 
-def _has_gradient(parameter: nn.Parameter) -> bool:
+def _has_gradient(parameter: Tensor) -> bool:
     grad = parameter.grad
     return grad is not None and (grad.layout != torch.strided or bool(grad.detach().any()))
 

@@ -1,4 +1,4 @@
-"""Calls that take a tensor with gradients and return one that cannot carry them."""
+"""Calls that take a tensor with gradients and return one that cannot carry them, and whose graph ends there."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ....records.wiring import GraphEnd
+from ....records.wiring import NO_GRAD, GraphEnd
+from ...calls.graph_leaves import leaves_of, tensors_in
 from ...calls.torch_calls import CallSignal
+from ...run.run import Run
 from ...run.signal import Cost
+from ...source.no_grad_lines import switched_off_at
 from ...source.places import user_place
 
 #: Spelt as in the user's code. Calls of `item` and similar functions outside the model are logging.
@@ -21,23 +24,62 @@ _ENDS = {
     "__gt__": "a comparison", "__lt__": "a comparison", "__ge__": "a comparison", "__le__": "a comparison",
     "eq": "a comparison", "new_tensor": "new_tensor()", "heaviside": "heaviside()", "bincount": "bincount()",
 }  # fmt: skip
+#: They take only the shape or the type of a tensor.
+_ONLY_THE_SHAPE = ("_like", "new_empty", "new_full", "new_ones", "new_zeros", "type_as", "expand_as")
+#: Graphs that are searched for their parameters. By judgement: more ends in one step are those of a loop.
+_MOST_SEARCHES = 200
 
 
 class GraphEnds(CallSignal):
     NAME, COST = "graph_ends", Cost.CLOSE
 
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._names: dict[int, str] = {}
+        self._searches = 0
+
     def wanted(self) -> bool:
         return self._run.step < 2
 
+    def step_begins(self, batch: object) -> None:
+        super().step_begins(batch)
+        self._names = {id(p): name for name, p in self._run.parameters.items()}
+
+    def backward_begins(self, roots: Any) -> None:
+        super().backward_begins(roots)
+        if self._open is not None:
+            reached = leaves_of([root for root in roots if isinstance(root, Tensor)], self._names)
+            for name, record in self._run.trace.wiring.parameters.items():
+                record.in_graph = bool(record.in_graph) or name in reached
+
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
-        if name not in _ENDS or not _carried(args):
+        given = [each for each in tensors_in(args) if each.requires_grad]
+        if not torch.is_grad_enabled():
+            # a parameter outside of a model's forward pass: an average of weights, an update by hand
+            given = [each for each in given if not each.is_leaf or (module and id(each) in self._names)]
+            if given and tensors_in(result):
+                self._note(NO_GRAD, module, given)
             return
+        # the `.data` of a parameter is read for its size or device
+        given = [each for each in given if not each.is_leaf]
+        if given and (name in _ENDS or _is_cut(name, result)):
+            self._note(_ENDS.get(name, f"{name}()"), module, given)
+
+    def _note(self, operation: str, module: str, given: list[Tensor]) -> None:
         place = user_place()
-        end = GraphEnd(_ENDS[name], module, place)
-        if all((e.operation, e.place) != (end.operation, end.place) for e in self._run.trace.wiring.graph_ends):
-            self._run.trace.wiring.graph_ends.append(end)
+        if operation == NO_GRAD:
+            place = switched_off_at(place)
+        ends = self._run.trace.wiring.graph_ends
+        known = next((end for end in ends if (end.operation, end.place) == (operation, place)), None)
+        if known is None:
+            known = GraphEnd(operation, module, place)
+            ends.append(known)
+        if self._searches < _MOST_SEARCHES:
+            self._searches += 1
+            known.parameters |= leaves_of(given, self._names)
 
 
-def _carried(args: tuple[Any, ...]) -> bool:
-    """Whether an argument was computed with gradients (the `.data` of a parameter is read for its size or device)."""
-    return torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad and not a.is_leaf for a in args)
+def _is_cut(name: str, result: Any) -> bool:
+    """Something was computed, and none of it can carry gradients."""
+    made = tensors_in(result)
+    return bool(made) and not any(each.requires_grad for each in made) and not name.endswith(_ONLY_THE_SHAPE)

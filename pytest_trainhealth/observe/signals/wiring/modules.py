@@ -14,6 +14,8 @@ from ....tensors.module_paths import full_path
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import made_by
+from ...source.no_grad_lines import switched_off_at
+from ...source.places import user_place
 
 #: Steps at which every module is examined. By judgement: 3, as the first two may be special cases.
 _STEPS = 3
@@ -28,8 +30,8 @@ class Modules(Signal):
         self._paths: dict[int, str] = {}
 
     def step_begins(self, batch: object) -> None:
-        if not self._paths:
-            self._name_modules()
+        if self._run.step < _STEPS:
+            self._name_modules()  # again, as the first forward pass may make some
         if self._run.step < _STEPS or self._run.sampled:
             self._handle = register_module_forward_hook(self._ran, always_call=False)
 
@@ -46,13 +48,20 @@ class Modules(Signal):
             modules = dict(model.named_modules())
             for path, module in modules.items():
                 full = full_path(prefix, path)
+                if full not in self._run.trace.wiring.modules:
+                    record = ModuleRecord(full, type(module).__name__, made_by(path, modules))
+                    self._run.trace.wiring.modules[full] = record
                 self._paths[id(module)] = full
-                self._run.trace.wiring.modules[full] = ModuleRecord(full, type(module).__name__, made_by(path, modules))
 
     def _ran(self, module: nn.Module, inputs: Any, output: Any) -> None:
         path = self._paths.get(id(module))
         if path is None:
             return
         record = self._run.trace.wiring.modules[path]
+        enabled = torch.is_grad_enabled()
+        record.grad_enabled = enabled or (record.calls > 0 and record.grad_enabled)
         record.calls += 1
-        record.grad_enabled = torch.is_grad_enabled()
+        if not enabled and record.no_grad_at is None:
+            record.no_grad_at = switched_off_at(user_place())
+        if isinstance(module, nn.MultiheadAttention):
+            self._ran(module.out_proj, inputs, output)  # it is used without being called

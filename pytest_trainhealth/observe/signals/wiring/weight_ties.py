@@ -1,4 +1,9 @@
-"""Pairs of weights that start out the same: two Parameters with the same values, or the same memory."""
+"""Pairs of weights that start out the same, and were meant to be one: two Parameters of the same values or memory.
+
+A decoder may merely start as its encoder's transpose. So something has to say that a tie was meant: shared memory, a
+layer's own Parameter replaced by the copy (an assignment is how weights are tied; whoever wants to initialise copies
+values into the Parameter that is there), or the user's own words.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,7 @@ from ....tensors.module_paths import full_path
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
+from ...source.tying_words import says_tied
 
 #: Among this many values most have to differ: constants and one-hot rows are equal by design. By judgement: 8 different
 #: values among 16 are not a pattern.
@@ -49,16 +55,21 @@ class WeightTies(Signal):
                 how = _relation(one, other)
                 if how:
                     names = [full_path(prefix, path, "weight") for path in (one_path, other_path)]
-                    pair = TiedPair(names[0], names[1], how)
-                    self._pairs.append((pair, _weight(one), _weight(other)))
+                    self._add(names[0], names[1], how, (_weight(one), _weight(other)), model)
             for path, bare in _bare(model):
                 for layer_path, layer in layers:
                     if isinstance(layer, nn.Linear) and _is_transposed(_weight(layer).detach(), bare.detach()):
                         first = full_path(prefix, layer_path, "weight")
                         second = full_path(prefix, path)
-                        pair = TiedPair(first, second, "transposed")
-                        self._pairs.append((pair, _weight(layer), bare))
+                        self._add(first, second, "transposed", (_weight(layer), bare), model)
         self._known = len(self._run.models)
+
+    def _add(self, first: str, second: str, how: str, both: tuple[Tensor, Tensor], model: nn.Module) -> None:
+        sites = self._run.creation_sites
+        replaced = sites is not None and any(map(sites.assigned_over_another, both))
+        meant = "memory" if how == "memory" else "assigned" if replaced else "said" if says_tied(model) else ""
+        if meant:
+            self._pairs.append((TiedPair(first, second, how, meant), *both))
 
 
 def _candidates(model: nn.Module) -> list[tuple[str, nn.Module]]:

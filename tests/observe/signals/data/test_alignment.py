@@ -8,7 +8,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.observe.source.places import CreationSites
+from pytest_trainhealth.observe.source.creation_sites import CreationSites
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.training_program import _Loop, recorded
 

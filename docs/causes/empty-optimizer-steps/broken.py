@@ -1,0 +1,30 @@
+"""Only every fourth batch has a backward pass, but the optimizer steps at each of them."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from pytest_trainhealth import Training
+
+
+def training():
+    model = nn.Sequential(nn.Linear(10, 64), nn.ReLU(), nn.Linear(64, 4))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    seen = 0
+
+    def step(batch):
+        nonlocal seen
+        inputs, labels = batch
+        loss = F.cross_entropy(model(inputs), labels)
+        if seen % 4 == 0:
+            loss.backward()
+        seen += 1
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss
+
+    batches = []
+    for _ in range(8):
+        inputs = torch.randn(16, 10)
+        batches.append((inputs, inputs[:, :4].argmax(1)))
+    return Training(model, optimizer, step=step, data=batches)

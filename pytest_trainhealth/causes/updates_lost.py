@@ -1,0 +1,73 @@
+"""updates-lost: an optimizer holds parameters, and its steps leave them where they are
+
+What happens
+    Gradients arrive, the optimizer that holds the parameters steps, and they keep their values: a `step()` of your own
+    does not go over all of them, or something puts the old values back (a hook, a copy, a projection at the end of the
+    loop). If the rest of the model can make up for it, the loss still falls and nobody notices.
+
+How it is recognised
+    A parameter has gradients and a learning rate above 0, and is the same after every one of at least five optimizer
+    steps. Whether the step wrote to it tells an optimizer that skips it from values that are put back.
+
+How to fix it
+    In a `step()` of your own, go over every parameter of every group. Look for code after the step that copies, loads
+    or clamps weights, and for hooks on the optimizer.
+
+What not to do
+    A higher learning rate: what is taken back or never done does not become more.
+
+When this is wrong
+    Parameters that are meant to stay fixed: say so with `requires_grad_(False)`, or do not hand them over. Updates that
+    are too small for the type of number, and constants held by a bound, are not reported.
+"""
+
+from __future__ import annotations
+
+from .. import wording
+from ..analysis import unmoved
+from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
+from . import Suspicion
+from ._groups import WIRING
+
+GROUP = WIRING
+ORDER = 5
+CURABLE = False
+EXPLAINS = (NOT_LEARNING, PLATEAU)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    still = unmoved.held_still(trace)
+    if not still:
+        return None
+    names, lost = wording.names([p.name for p in still]), [p.lost for p in still if p.lost is not None]
+    optimizer = trace.wiring.optimizers.get(still[0].held_by[0])
+    label = still[0].held_by[0]
+    put_back = any(each.written or each.changed for each in lost)
+    evidence = [
+        Evidence(
+            f"{names} ({wording.count(sum(p.size for p in still))} values) got gradients at {lost[0].count} steps of "
+            f"{label} and never moved",
+            float(lost[0].count),
+        ),
+        Evidence(f"their learning rate is {wording.short(lost[0].rate)}, not 0", lost[0].rate),
+        Evidence(
+            f"{label}.step() wrote to them, and their old values were there again"
+            if put_back
+            else f"{label}.step() did not write to them"
+        ),
+    ]
+    return Suspicion(
+        statement=f"{names} {'is' if len(still) == 1 else 'are'} {'put back' if put_back else 'skipped'} at every step",
+        evidence=tuple(evidence),
+        why="something restores them after the step" if put_back else f"the step of {label} leaves them out",
+        places=() if optimizer is None or optimizer.place is None else (optimizer.place,),
+        fix=Fix(
+            "look for what copies or loads weights after the step, and for hooks on the optimizer"
+            if put_back
+            else f"let {label}.step() go over every parameter of every group:",
+            () if put_back else ("for group in self.param_groups:", '    for p in group["params"]:'),
+        ),
+        not_this="a higher learning rate: what never arrives does not become more",
+    )
