@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ....records.loss_functions import DIFFERENCES, NAMES, RANGES, SOFTMAXES, TARGET_AT, WITH_CLASSES
+from ....records.loss_functions import DIFFERENCES, NAMES, RANGES, RECURRENT, SOFTMAXES, TARGET_AT, WITH_CLASSES
 from ....records.losses import LossCall
 from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
@@ -134,6 +134,8 @@ class LossCalls(CallSignal):
                 if not isinstance(call.args[0], nn.Parameter):
                     self._outputs.note(call, call.args[0], _place_of(call))
                 self._divergence(call)
+            elif call.error is None and call.name in RECURRENT:
+                self._outputs.note(call, call.args[0], user_place())
 
     def _function(self, call: Call) -> None:
         where = TARGET_AT[call.name]
