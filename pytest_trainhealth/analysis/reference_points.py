@@ -58,7 +58,7 @@ def points(trace: Trace) -> Points:
     """
     steps = sorted({call.step for call in trace.loss.calls})
     penalised = bool(trace.numbers.penalties)
-    found = [_of_step([call for call in trace.loss.calls if call.step == step], penalised) for step in steps[:2]]
+    found = [_of_step(trace, step, penalised) for step in steps[:2]]
     if not found or not all(each.floor is not None for each in found):
         return Points()
     chances = [each.chance for each in found if each.chance is not None]
@@ -68,17 +68,29 @@ def points(trace: Trace) -> Points:
     return Points(floor, fmean(chances) if comparable else None, steady)
 
 
-def _of_step(calls: list[LossCall], penalised: bool) -> Points:
+def _of_step(trace: Trace, step: int, penalised: bool) -> Points:
     """`penalised`: what the calls do not add up to is a penalty on the size of weights, which may become 0."""
-    weighed = [(call, scale(call)) for call in calls if call.weight is not None]
+    calls = [call for call in trace.loss.calls if call.step == step]
+    times = 1.0 if penalised else _returned_share(trace, step, calls)
+    weighed = [(call, times * (scale(call) or 0.0)) for call in calls if call.weight is not None]
     if not weighed or not (penalised or all(call.sole or call.complete for call, _ in weighed)):
         return Points()
-    if any(factor is None or factor <= 0 or call.floor is None for call, factor in weighed):
+    if any(factor <= 0 or call.floor is None for call, factor in weighed):
         return Points()
-    floor = sum(factor * call.floor for call, factor in weighed if factor is not None and call.floor is not None)
+    floor = sum(factor * call.floor for call, factor in weighed if call.floor is not None)
     if any(call.chance is None for call, _ in weighed):
         return Points(floor)
-    return Points(floor, sum(f * call.chance for call, f in weighed if f is not None and call.chance is not None))
+    return Points(floor, sum(factor * call.chance for call, factor in weighed if call.chance is not None))
+
+
+def _returned_share(trace: Trace, step: int, calls: list[LossCall]) -> float:
+    """What a step returns may be a multiple of what backward() was called on: undivided, or a mean over several calls
+    of backward() in one step."""
+    parts = [call.part for call in calls if call.weight is not None]
+    whole = sum(part for part in parts if part is not None)
+    returned = trace.losses[step] if step < len(trace.losses) else 0.0
+    known = all(part is not None for part in parts) and whole > 0 and returned > 0 and isfinite(returned / whole)
+    return returned / whole if known else 1.0
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,8 @@ class LossCall:
     ignored: float = 0.0
     #: Derivative of the tensor that backward() was called on with respect to this value (to its sum, if not a scalar).
     weight: float | None = None
+    #: What it adds to the tensor that backward() was called on.
+    part: float | None = None
     #: What backward() was called on is this value times its weight, and nothing else.
     sole: bool = False
     #: It is the sum of this value and of others that were recorded, each times its weight, and of nothing else.

@@ -71,7 +71,7 @@ class _Value:
         weight = float((share if self.factor is None else share * self.factor).sum())
         together = float((share * self.result.double()).sum())
         self.record.weight = -weight if self.large else weight
-        self.part = together
+        self.part = self.record.part = together
         self.record.sole = isfinite(together) and abs(together - root) <= _SAME * abs(root) + _NO_LOSS
 
 
