@@ -123,6 +123,7 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
     values = request.values
     return RunPlan(
         max_steps=check.max_steps(values),
+        cured_steps=None if check.cured_steps is None else check.cured_steps(values),
         look=Look(check.signals),
         wrap=Wrap(timer=request.timer, capture=capture),
         one_batch=check.one_batch,

@@ -204,6 +204,18 @@ def wrong_way_round(trace: Trace) -> bool:
     return odd is not None and odd.name == "betas[0]" and odd.value > odd.optimizer.settings.get("betas[1]", 1.0)
 
 
+def decays_fast(trace: Trace) -> bool:
+    """A rate that has fallen to a tenth within the steps of a check: what that costs shows only later."""
+    rates = [record.rates for record in trace.wiring.optimizers.values() if record.rates]
+    return any(each[-1] <= _NEARLY_GONE * max(each) for each in rates)
+
+
+def never_settles(trace: Trace) -> bool:
+    """A momentum, or a first beta, that counts hundreds of old steps."""
+    odd = odd_setting(trace)
+    return odd is not None and odd.name in ("momentum", "betas[0]")
+
+
 def warming_up(trace: Trace) -> bool:
     """The learning rate is still rising: half way it was at most three quarters of what it is at the end."""
     for optimizer in trace.wiring.optimizers.values():

@@ -139,7 +139,7 @@ def not_logarithms(call: LossCall) -> bool:
 def broadcasts(call: LossCall) -> bool:
     """(N, 1) against (N,): each value of one side is compared with every value of the other."""
     return (
-        call.function in (*REGRESSIONS, "product")
+        call.function in (*REGRESSIONS, "difference", "product")
         and call.input.shape != call.target.shape
         and _without_ones(call.input.shape) == _without_ones(call.target.shape) != ()
         and (call.terms or _size(call.result_shape)) > _size(call.input.shape)
@@ -148,8 +148,17 @@ def broadcasts(call: LossCall) -> bool:
 
 def flipped(trace: Trace) -> LossCall | None:
     """The one loss of a plain training comes with the opposite sign."""
+    if climbs(trace):
+        return None
     found = [c for c in _sole(trace) if c.weight is not None and _near(c.weight, -1, -c.terms)]
-    return next((c for c in found if not _learnt(c)), None) if not climbs(trace) else None
+    return next((c for c in (*found, *_all_negative(trace)) if not _learnt(c)), None)
+
+
+def _all_negative(trace: Trace) -> list[LossCall]:
+    """Two log-likelihoods, of the rows and of the columns, that make up the whole loss, both with the wrong sign."""
+    calls = [c for c in trace.loss.calls if c.step == 0] if _plain(trace) else []
+    whole = calls and all(c.complete and c.function == "log-likelihood" and (c.weight or 0.0) < 0 for c in calls)
+    return calls if whole else []
 
 
 def climbed(trace: Trace) -> LossCall | None:

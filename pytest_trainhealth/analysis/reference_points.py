@@ -57,7 +57,8 @@ def points(trace: Trace) -> Points:
     The best constant answer to a single sample is its target: there is no chance to compare with.
     """
     steps = sorted({call.step for call in trace.loss.calls})
-    found = [_of_step([call for call in trace.loss.calls if call.step == step]) for step in steps[:2]]
+    penalised = bool(trace.numbers.penalties)
+    found = [_of_step([call for call in trace.loss.calls if call.step == step], penalised) for step in steps[:2]]
     if not found or not all(each.floor is not None for each in found):
         return Points()
     chances = [each.chance for each in found if each.chance is not None]
@@ -67,9 +68,10 @@ def points(trace: Trace) -> Points:
     return Points(floor, fmean(chances) if comparable else None, steady)
 
 
-def _of_step(calls: list[LossCall]) -> Points:
+def _of_step(calls: list[LossCall], penalised: bool) -> Points:
+    """`penalised`: what the calls do not add up to is a penalty on the size of weights, which may become 0."""
     weighed = [(call, scale(call)) for call in calls if call.weight is not None]
-    if not weighed or not all(call.sole or call.complete for call, _ in weighed):
+    if not weighed or not (penalised or all(call.sole or call.complete for call, _ in weighed)):
         return Points()
     if any(factor is None or factor <= 0 or call.floor is None for call, factor in weighed):
         return Points()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from .. import wording
 from ..records.numbers import Crash, NonFinite
 from ..records.symptoms import CRASH, EXPLOSION, NOT_LEARNING
@@ -9,11 +11,11 @@ from ..records.trace import Trace
 from ..records.verdict import Symptom
 
 
-def broke_down(trace: Trace) -> Symptom | None:
-    """None where the run came to its end."""
+def broke_down(trace: Trace, steps: int | None = None) -> Symptom | None:
+    """None where the run came to its end. `steps`: how many it was meant to take, for a check that is about them."""
     if not trace.loss_connected:
         return _not_connected()
-    return None if trace.finite else _exploded(trace)
+    return None if trace.finite else _exploded(trace, steps)
 
 
 def _not_connected() -> Symptom:
@@ -27,10 +29,20 @@ def _not_connected() -> Symptom:
     )
 
 
-def _exploded(trace: Trace) -> Symptom:
+def _exploded(trace: Trace, steps: int | None) -> Symptom:
     found = trace.nonfinite or NonFinite(len(trace.losses) - 1, "the loss", "nan")
-    course = f" (from {wording.loss(trace.losses[0])})" if found.step and trace.losses else ""
-    return not_finite(found, course)
+    planned = f" of {wording.count(steps)}" if steps is not None and found.step < steps else ""
+    return not_finite(found, f"{planned}{_course(trace, found)}")
+
+
+def _course(trace: Trace, found: NonFinite) -> str:
+    """What the loss did until then: whether it fell, grew or stood still says much about the cause."""
+    finite = [loss for loss in trace.losses if math.isfinite(loss)]
+    if not found.step or not finite:
+        return ""
+    if len(finite) < 2:
+        return f" (from {wording.loss(finite[0])})"
+    return f" ({wording.change(finite[0], finite[-1])} until then)"
 
 
 def not_finite(found: NonFinite, course: str = "") -> Symptom:

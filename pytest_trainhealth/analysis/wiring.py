@@ -142,6 +142,14 @@ def clipped_too_late(trace: Trace) -> list[GradientPath]:
     return [p for p in trace.wiring.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
 
 
+def too_few_updates(trace: Trace, wanted: int, most_calls: int) -> str | None:
+    """Why a loop that accumulates gradients over many calls cannot be judged: its calls ran out before its updates."""
+    updates = min(trace.update_count, trace.steps)
+    if not 0 < updates < wanted or trace.steps < most_calls:
+        return None
+    return f"gradients are accumulated: {updates} updates in {trace.steps} calls are too few, give more steps="
+
+
 def clipped_in_vain(trace: Trace) -> ClipCalls | None:
     """A line that clips and never finds a gradient, while no other line finds one either.
 

@@ -7,9 +7,10 @@ What happens
 
 How it is recognised
     The weights are looked at before the first step and again later. Units that were equal at the start *and still are*,
-    after steps that should have told them apart, are the surest sign; the spread of the weights compared with
-    1/sqrt(inputs of the unit) is the other. The re-run draws new weights, scaled layer by layer so that each layer's
-    outputs have unit variance.
+    after steps that should have told them apart, are the surest sign (gates of recurrent layers are compared one by
+    one, embeddings by their columns); factors of normalisation layers that start at 0 and never get a gradient are
+    another; the spread of the weights compared with 1/sqrt(inputs of the unit) is the third. The re-run draws new
+    weights, scaled layer by layer so that each layer's outputs have unit variance.
 
 How to fix it
     Leave the initialisation to the layers, which have their own, or use `nn.init.kaiming_normal_` (ReLU) or
@@ -30,7 +31,7 @@ from __future__ import annotations
 import math
 
 from .. import wording
-from ..analysis import wiring
+from ..analysis import singularities, wiring
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
@@ -65,10 +66,16 @@ _NO_ZERO = 1e-12
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    weights = [p for p in wiring.weights(trace) if p.fan_in is not None]
+    weights = [p for p in wiring.weights(trace) if p.fan_in is not None or p.units is not None]
     equal = stay_equal(trace)
     if equal:
         return _units_equal(equal, weights, trace)
+    muted = _muted(trace)
+    if muted:
+        return _scaled_by_zero(muted, trace)
+    if symptom.category == EXPLOSION and singularities.at_its_own_singularity(trace.numbers.culprit):
+        return None  # smaller weights only change the step at which the operation gets to the end of its domain
+    weights = [p for p in weights if p.fan_in is not None]
     large = [p for p in weights if _scale(p) > _LARGE]
     if not large:
         shifted = [p for p in weights if _shift(p) > _SHIFTED]
@@ -125,16 +132,43 @@ def _all_of_one_sign(shifted: list[ParameterRecord], weights: list[ParameterReco
 
 def stay_equal(trace: Trace) -> list[ParameterRecord]:
     """Weights whose units were equal at the start and still are, after steps that should have told them apart."""
-    return [p for p in wiring.weights(trace) if p.fan_in is not None and _stays_equal(p)]
+    return [p for p in wiring.weights(trace) if _stays_equal(p)]
+
+
+def _muted(trace: Trace) -> list[ParameterRecord]:
+    """Factors of normalisation layers that start at 0 and never get a gradient: nothing goes on behind them.
+
+    One at the end of a residual branch starts at 0, too, and gets a gradient at the first step.
+    """
+    factors = [p for p in trace.trainable if "Norm" in p.module_class and p.name.rpartition(".")[2] == "weight"]
+    return [p for p in factors if p.norm == 0 and p.gradients and not p.has_gradient]
 
 
 _FIX = "leave the initialisation to the layers, or draw the weights at a scale that fits:"
 
 
+def _scaled_by_zero(muted: list[ParameterRecord], trace: Trace) -> Suspicion:
+    first = muted[0]
+    names = wording.names([p.name for p in muted])
+    start = "starts at 0 and stays" if len(muted) == 1 else "start at 0 and stay"
+    silent = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
+    return Suspicion(
+        statement=f"{first.module_class} multiplies by 0: {names} {start} so",
+        evidence=(
+            Evidence(f"{names}: all 0 at the start, and no gradient other than 0 at any step", 0.0),
+            Evidence(f"{wording.plural(len(silent), 'parameter')} without a gradient: {wording.names(silent)}"),
+        ),
+        why="what goes on is 0 for every sample, and no gradient comes back through a product with 0",
+        fix=Fix("start the factors of normalisation layers at 1:", ("nn.init.ones_(norm.weight)",)),
+        not_this="another learning rate: there is no gradient to follow",
+        cures=(Cure("reinitialise", "normalisations and weights re-initialised", {"names": [p.name for p in muted]}),),
+    )
+
+
 def _units_equal(equal: list[ParameterRecord], weights: list[ParameterRecord], trace: Trace) -> Suspicion:
     first = equal[0]
     zero = all(not p.norm for p in equal)
-    units = wording.plural(first.shape[0], "unit")
+    units = wording.plural(first.units or first.shape[0], "unit")
     last = max(step for p in equal for step in p.unit_spread)
     start = "0" if zero else "equal"
     return Suspicion(
@@ -187,9 +221,17 @@ def _first_loss(trace: Trace) -> list[Evidence]:
 def _stays_equal(parameter: ParameterRecord) -> bool:
     """From the start to the last look, with updates in between."""
     looks = parameter.unit_spread
-    if len(looks) < 2 or 0 not in looks or parameter.shape[0] < 2 or parameter.fan_in is None:
+    if len(looks) < 2 or 0 not in looks or (parameter.units or parameter.shape[0]) < 2:
         return False
-    if parameter.std and parameter.fan_in == parameter.shape[0] != parameter.size // parameter.shape[0]:
+    if parameter.units is None and parameter.fan_in is None:
+        return False  # nobody knows whether its rows are units
+    if parameter.units is not None and parameter.never_reached:
+        return False  # a table that this run does not use
+    if (
+        parameter.units is None
+        and parameter.std
+        and parameter.fan_in == parameter.shape[0] != parameter.size // parameter.shape[0]
+    ):
         return False  # used the other way round: rows are no units
     return max(looks.values()) < _EQUAL
 

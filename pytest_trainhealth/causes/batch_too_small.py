@@ -23,6 +23,8 @@ When this is wrong
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .. import wording
 from ..analysis import wiring
 from ..records.intervention import Cure
@@ -39,6 +41,8 @@ ORDER = 12
 EXPLAINS = (CRASH, NOT_LEARNING, PLATEAU, INSTABILITY)
 
 _FEW = wiring.FEW_VALUES
+#: Values of a channel, for a swap, which decides. By judgement: of four values the spread is known to a third.
+_RATHER_FEW = 4
 _MESSAGE = "more than 1 value per channel"
 
 
@@ -49,6 +53,20 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     if symptom.category == CRASH and (crash is None or _MESSAGE not in crash.message):
         return None
+    return _suspicion(trace, few)
+
+
+SWAPS = "model"
+
+
+def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """BatchNorms that see few values, wherever those come from: a step may cut its batch into small pieces."""
+    few = {path: count for path, count in trace.numbers.values_per_channel.items() if count <= _RATHER_FEW}
+    return _suspicion(trace, few) if few and trace.crash is None else None
+
+
+def _suspicion(trace: Trace, few: Mapping[str, int]) -> Suspicion:
+    crash = trace.crash
     path, count = min(few.items(), key=lambda item: item[1])
     record = trace.wiring.modules.get(path)
     name = f"{record.kind if record is not None else 'BatchNorm'} {path}".strip()
@@ -77,5 +95,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=places,
         fix=fix,
         not_this="another learning rate, or accumulated gradients: BatchNorm still sees the small batch",
-        cures=(Cure("larger_batches", "16 batches joined into one", {"count": 16}),),
+        cures=(
+            Cure("larger_batches", "16 batches joined into one", {"count": 16}),
+            Cure("group_norms", "each sample normalised by itself"),
+        ),
     )

@@ -36,14 +36,17 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
 
 #: At the first step of the 192 healthy programs: at most 38 % of a layer, and 53 % where the batch is one sample.
 _NEARLY_ALL = 0.9
+#: That a whole function is silent for ever is said after this many looks. By judgement: steps 0, 1, 2 and 4.
+_LOOKS = 4
 #: New weights do not help: what goes in is below 0 by its nature (logarithms of probabilities, distances).
 _NO_RECTIFIER = Fix("remove the rectifier where its input is never above 0, or use nn.LeakyReLU")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    if symptom.category == SILENT and (trace.probe is None or not trace.probe.ignored):
-        return None  # of what is silently wrong, dead units only explain an input without influence
     dead = [a for a in trace.numbers.activations.values() if a.dead and a.dead.get(0, 0.0) >= _NEARLY_ALL]
+    if symptom.category == SILENT and (trace.probe is None or not trace.probe.ignored):
+        # of what is silently wrong, dead units explain an input without influence, and parts that do nothing at all
+        dead = [a for a in dead if len(a.dead) >= _LOOKS and min(a.dead.values()) == 1]
     if not dead:
         return None
     worst = dead[0]

@@ -19,6 +19,7 @@ What not to do
     A tiny learning rate alone: it hides the large steps and leaves the small ones useless.
 
 When this is wrong
+    An operation that left its domain by itself (the log of a 0) is unstable-operation, even where clipping puts it off.
     A loss summed over many values has large gradients and trains well with an optimizer that scales them (Adam): large
     gradients alone are never reported, only when the training fails. A sane first gradient that grows after large
     updates is lr-too-high.
@@ -29,7 +30,7 @@ from __future__ import annotations
 import math
 
 from .. import wording
-from ..analysis import data_scale, wiring
+from ..analysis import data_scale, singularities, wiring
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
@@ -54,8 +55,8 @@ _SMALL_UPDATE = 0.05
 _LONG = 20.0
 #: Of SGD, at most: 0.1 is what most recipes for training from scratch begin with. By judgement.
 _USUAL_RATE = 0.1
-#: Times per value, from the last weight back to the first. By judgement: it only chooses between two ways to say where
-#: a gradient is large.
+#: Times per value, from the last weight back to the first. By judgement: it chooses between two ways to say where a
+#: gradient is large, and whether it may still be to blame beside an operation that left its domain.
 _GROWS_BACKWARDS = 10
 
 
@@ -66,6 +67,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     step = 0 if first > _LARGE or _too_long(trace, symptom, first) else _grown_at(trace, first)
     if step is None:
         return None
+    if singularities.at_its_own_singularity(trace.numbers.culprit) and not step and not _grows_backwards(trace, step):
+        return None  # the operation is to blame: clipping only changes the step at which it gets to its singularity
     norm = wiring.gradient_norm(trace, step)
     healthy = "healthy ones are below about 5" if not step else f"{wording.short(first)} at step 0"
     evidence = [
@@ -109,15 +112,23 @@ def _grown_at(trace: Trace, first: float) -> int | None:
     return None
 
 
+def _grows_backwards(trace: Trace, step: int) -> float | None:
+    """How many times it grows per value from the last weight back to the first; None where it hardly does."""
+    weights = [p for p in wiring.weights(trace) if p.gradients.get(step)]
+    if len(weights) <= 2:
+        return None
+    front, back = weights[0].rms_gradients()[step], weights[-1].rms_gradients()[step]
+    return front / back if front > _GROWS_BACKWARDS * back else None
+
+
 def _growth(trace: Trace, step: int) -> list[Evidence]:
     """From the last weight back to the first, per value; or where most of it is."""
     weights = [p for p in wiring.weights(trace) if p.gradients.get(step)]
     if not weights:
         return []
-    front, back = weights[0], weights[-1]
-    sizes = {p.name: p.rms_gradients()[step] for p in weights}
-    if len(weights) > 2 and sizes[front.name] > _GROWS_BACKWARDS * sizes[back.name]:
-        ratio = wording.short(sizes[front.name] / sizes[back.name])
-        return [Evidence(f"on its way from {back.name} back to {front.name} it grows {ratio} times per value")]
+    times = _grows_backwards(trace, step)
+    if times is not None:
+        way = f"on its way from {weights[-1].name} back to {weights[0].name}"
+        return [Evidence(f"{way} it grows {wording.short(times)} times per value")]
     largest = max(weights, key=lambda p: p.gradients.get(step) or 0.0)
     return [Evidence(f"most of it is in {largest.name}: {wording.short(largest.gradients.get(step) or 0.0)}")]

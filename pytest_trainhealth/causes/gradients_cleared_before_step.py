@@ -43,14 +43,14 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    lost = wiring.thrown_away(trace)
-    if lost is not None:
-        return _thrown_away(lost)
     steps = wiring.cleared_early(trace)
-    if symptom.category != NOT_LEARNING:
-        return None
-    if len(steps) < 2:
-        return _at_most_steps(trace)
+    if symptom.category == NOT_LEARNING and len(steps) < 2:
+        found = _at_most_steps(trace)
+        if found is not None:
+            return found
+    if len(steps) < 2 or symptom.category != NOT_LEARNING:
+        lost = wiring.thrown_away(trace)
+        return None if lost is None else _thrown_away(lost)
     size = trace.wiring.after_backward[steps[0]]
     return _suspicion(
         trace,
@@ -107,6 +107,6 @@ def _thrown_away(record: UnusedPasses) -> Suspicion:
             if used
             else ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()"),
         ),
-        not_this="a higher learning rate: most of the data still has no say",
+        not_this="a higher learning rate: what was cleared still has no say",
         cures=(Cure("keep_gradients", "gradients kept until the step"),),
     )

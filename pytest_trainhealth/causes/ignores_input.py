@@ -1,12 +1,14 @@
 """ignores-input: one of the model's inputs has no influence on its output
 
 What happens
-    An argument is never used, a slice leaves out a column or a channel, a result is overwritten before it is returned.
-    The loss still falls, as far as the other inputs allow.
+    An argument is never used, a slice leaves out a column or a channel, a result is overwritten before it is returned,
+    or a recurrent net is asked for its state after the first token. The loss still falls, as far as the other inputs
+    allow.
 
 How it is recognised
-    The model is called again with another sample's values in place of one argument, one column or one channel. No
-    output changes, not even with other weights, so the wiring is at fault and not what was learnt.
+    The model is called again with another sample's values in place of one argument, one column, one channel, or all
+    positions of a sequence but one. No output changes, not even with other weights, so the wiring is at fault and not
+    what was learnt.
 
 How to fix it
     Follow the name through `forward()`: where is it used last, and does that reach what is returned? Look at slices,
@@ -17,7 +19,8 @@ What not to do
 
 When this is wrong
     An argument that exists only for a common interface, or columns chosen on purpose. Do not pass them to the model, or
-    leave this check out for that test.
+    leave this check out for that test. The last input of a masked autoregressive model reaches no output by design:
+    where each output belongs to an input and depends on those before it, that is noted only.
 """
 
 from __future__ import annotations
@@ -45,6 +48,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if whole:
         return _suspicion(whole[0], wording.names([r.name for r in whole]), len(whole) > 1)
     parts = [r for r in trace.probe.ignored_in_part if r.made_by == "user"]
+    if trace.probe.mixing:  # samples that are read as a sequence leave one position for the sequence itself
+        parts = [r for r in parts if r.unit != "position"]
     return _suspicion(parts[0], _listed(parts[0]), len(parts[0].ignored_parts) > 1) if parts else None
 
 
@@ -62,9 +67,18 @@ def _suspicion(record: InputRecord, what: str, several: bool) -> Suspicion:
         ),
         why=f"nothing that {record.model} returns depends on {what}",
         places=(record.place,) if record.place is not None else (),
-        fix=Fix(f"use {what} in computing what forward() returns, or do not pass it to {record.model}"),
+        fix=_fix(record, what),
         not_this="a larger model or more steps: what does not get in cannot be learnt from",
     )
+
+
+def _fix(record: InputRecord, what: str) -> Fix:
+    if record.unit == "position" and not record.ignored:
+        return Fix(
+            "pool over the positions, or take the one that has seen all others; in a loop, keep each result",
+            ("last = hidden[:, -1]",),
+        )
+    return Fix(f"use {what} in computing what forward() returns, or do not pass it to {record.model}")
 
 
 def _listed(record: InputRecord) -> str:

@@ -11,7 +11,8 @@ How it is recognised
     examined. The re-run restores the stored values. Or a loader of your own returns views of the tensors it holds, the
     step computes in them before it calls a model, and does so again when the same batch comes back; the re-run returns
     copies. Or a step blanks values of a batch that belongs to the data itself (a list), gives it to the model, and uses
-    the same tensor as the target of its loss; it blanks more of it the next time.
+    the same tensor as the target of its loss; it blanks more of it the next time. Or a call of the model writes into a
+    mask, the next call again, and there is less left of the mask each time.
 
 How to fix it
     Compute a new tensor, `x = self.images[i] - self.mean`, or take a copy first, `x = self.images[i].clone()`.
@@ -31,6 +32,7 @@ from itertools import pairwise
 from .. import wording
 from ..records.data import BlankedBatch, KeptTensor, SampleChange
 from ..records.intervention import Cure
+from ..records.probes import MaskEdit
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -54,6 +56,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         )
     if trace.data.blanked_batch is not None:
         return _batch(trace.data.blanked_batch)
+    edited = [r for r in (trace.probe.mask_edits if trace.probe is not None else []) if r.made_by == "user"]
+    if edited:
+        return _mask(edited[0])
     drifting = [record for record in trace.data.kept_tensors.values() if _drifts(record)]
     # what moves is the training's business as long as the training is well
     return _kept(drifting) if drifting and symptom.category != SILENT else None
@@ -125,6 +130,25 @@ def _batch(spoilt: BlankedBatch) -> Suspicion:
         places=() if spoilt.place is None else (spoilt.place,),
         fix=Fix("take a copy first:", ("noisy = x.clone()",)),
         not_this="more epochs: each blanks more of the data",
+    )
+
+
+def _mask(edit: MaskEdit) -> Suspicion:
+    whose = "belongs to the data" if edit.argument else f"is kept by {edit.model}"
+    return Suspicion(
+        statement=f"a call of {edit.model} edits {edit.name} in place",
+        evidence=(
+            Evidence(
+                f"{edit.name}, which {whose}, has {wording.share(edit.before)} ones before a call, and "
+                f"{wording.share(edit.after)} after two",
+                edit.after,
+                edit.place,
+            ),
+        ),
+        why="the mask is changed for good, and not for this call only",
+        places=() if edit.place is None else (edit.place,),
+        fix=Fix("take a copy first:", ("mask = mask.clone()",)),
+        not_this="another learning rate: the mask goes on changing",
     )
 
 

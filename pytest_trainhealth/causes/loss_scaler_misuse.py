@@ -86,7 +86,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _complaint(trace: Trace) -> Suspicion | None:
     """The scaler itself has noticed what is missing, and raised."""
     crash = trace.crash
-    missing = None if crash is None else next((what for said, what in _COMPLAINTS if said in crash.message), None)
+    missing = None if crash is None else next((what for text, what in _COMPLAINTS if text in crash.message), None)
     if crash is None or missing is None:
         return None
     return Suspicion(

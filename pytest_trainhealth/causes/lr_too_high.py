@@ -5,8 +5,8 @@ What happens
 
 How it is recognised
     Wiring and data are in order, the gradients at the first step are of a sane size, and updates are large compared
-    with the weights they change (about 1e-3 is usual), or the loss rises after the first steps. The re-run divides the
-    learning rate by 10, then by 100.
+    with the weights they change (about 1e-3 is usual), or the loss rises after the first steps. A loss that falls until
+    it is NaN does not count: it has to rise or to jump first. The re-run divides the learning rate by 10, then by 100.
 
 How to fix it
     Lower the learning rate by the factor that healed the re-run, and warm it up over the first 5 to 10 % of the steps.
@@ -21,6 +21,7 @@ When this is wrong
 
 from __future__ import annotations
 
+import math
 from statistics import median
 
 from .. import wording
@@ -51,6 +52,9 @@ _CURVE = 20
 _GREW = 0.5
 #: Tried one after the other. By judgement: rates are chosen from powers of 10.
 _DIVISORS = (10, 100, 1000)
+#: Finite losses, at most, of a run that broke before its curve could show anything. By judgement: with three of them, a
+#: first step that jumps over everything is seen as a rise.
+_TOO_SHORT = 3
 #: By judgement, for the reader: 900 % is still a percentage, beyond that it is "times their size".
 _TOLD_IN_PERCENT = 10
 
@@ -65,8 +69,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     first, worst = trace.losses[0], max((x for x in trace.losses if x == x), default=trace.losses[0])
     grew = worst > first + _GREW * abs(first)
-    if large < _LARGE_UPDATE and not grew and not loss_curve.oscillates(trace.losses):
+    unsettled = grew or loss_curve.oscillates(trace.losses)
+    if large < _LARGE_UPDATE and not unsettled:
         return None
+    if symptom.category == EXPLOSION and not unsettled and _finite(trace) > _TOO_SHORT:
+        return None  # it fell until it broke: steps of that size were no trouble
     return _suspicion(trace, optimizer)
 
 
@@ -106,6 +113,10 @@ def _suspicion(trace: Trace, optimizer: OptimizerRecord) -> Suspicion:
             for by in _DIVISORS
         ),
     )
+
+
+def _finite(trace: Trace) -> int:
+    return sum(1 for loss in trace.losses if math.isfinite(loss))
 
 
 def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:

@@ -3,30 +3,34 @@
 What happens
     Sequences of different lengths are padded, and a mask, their lengths or a `padding_idx` shows where they end. It is
     not used, or not everywhere: a mean over all positions, the last position of a recurrent net, attention without the
-    mask. A sample's output then depends on the longest one in its batch.
+    mask. A sample's output then depends on the longest one in its batch. Or the loss counts the padding: it falls by
+    predicting that nothing follows nothing.
 
 How it is recognised
     More padding is added to sequences that have some, marked the same way, and the model is called again; where it
     takes only one length, the padding is embedded as another token. Outputs of real positions, or of the whole
-    sequence, change.
+    sequence, change. Or the loss has a gradient at all positions after the end, and the targets there are one value.
 
 How to fix it
     Give the mask to every layer that looks across positions (`src_key_padding_mask`, `key_padding_mask`), pack what
     recurrent nets read (`pack_padded_sequence`), and pool over real positions only: `(x * mask[..., None]).sum(1) /
-    mask.sum(1, keepdim=True)`. Check the meaning of the mask: torch's padding masks are True for padding, most others
-    for real positions.
+    mask.sum(1, keepdim=True)`. In the loss, `ignore_index=`, or a mean over real positions. Check the meaning of the
+    mask: torch's padding masks are True for padding, most others for real positions.
 
 What not to do
     Sorting by length or longer batches: they hide how much padding there is.
 
 When this is wrong
     Models for which the length of the batch means something. Where neither a mask nor lengths are given, only attention
-    to the `padding_idx` of an embedding is reported: sums and recurrent nets may count on its zeros.
+    to the `padding_idx` of an embedding is reported: sums and recurrent nets may count on its zeros. A loss may count
+    the first position after the end, where a model has to say that a sequence ends; and an autoencoder may have to
+    restore the padding, too.
 """
 
 from __future__ import annotations
 
 from .. import wording
+from ..records.loss_functions import WITH_CLASSES
 from ..records.probes import PaddingRecord
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -44,9 +48,11 @@ _RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     found = [r for r in (trace.probe.paddings if trace.probe is not None else []) if r.made_by == "user"]
-    if not found:
-        return None
+    if not found or (trace.probe is not None and trace.probe.mask_edits):
+        return None  # a mask that is written to is not ignored
     record = found[0]
+    if record.in_loss:
+        return _in_the_loss(record)
     evidence = [Evidence(_seen(record), record.share)]
     if record.operation:
         evidence.append(Evidence(f"it first shows after {record.operation}()", place=record.place))
@@ -61,6 +67,31 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=(record.place,) if record.place is not None else (),
         fix=_fix(record),
         not_this="sorting by length: it hides how much padding there is",
+    )
+
+
+def _in_the_loss(record: PaddingRecord) -> Suspicion:
+    classes = record.function in WITH_CLASSES and record.filling is not None
+    fix = (
+        Fix("leave the padding out of the loss:", (f"F.{record.function}(..., ignore_index={record.filling:.0f})",))
+        if classes
+        else Fix("take the mean over real positions only:", ("loss = (error * real).sum() / real.sum()",))
+    )
+    known = "the padding_idx of the embedding" if record.known_from == "padding_idx" else record.mask
+    return Suspicion(
+        statement=f"{record.function}() counts the padding of {record.padded}",
+        evidence=(
+            Evidence(
+                f"{wording.count(record.counted)} of {wording.count(record.positions)} positions with a gradient come "
+                f"after the end of their sequence, as {known} shows; every target there is {record.filling:g}",
+                record.share,
+                record.place,
+            ),
+        ),
+        why="the loss is a mean over all positions, padding included: predicting it is easy, and hides the rest",
+        places=(record.place,) if record.place is not None else (),
+        fix=fix,
+        not_this="longer training: the loss looks lower the more padding there is",
     )
 
 

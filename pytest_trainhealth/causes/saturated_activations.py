@@ -10,6 +10,8 @@ How it is recognised
     variance; where that does not help (a factor after the layers), another divides the function's input by its size at
     the first step.
 
+    A softmax between two layers counts, too: it shares 1 among its units. The re-run puts a rectifier in its place.
+
 How to fix it
     Look at the function's input: a sum over many values where a mean was meant, a factor or temperature, a large
     constant bias. Put a normalisation layer before it, or use a ReLU-like function inside the model.
@@ -44,6 +46,35 @@ _MOST_VALUES = 0.5
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    return _at_the_limits(trace) or _shares(trace)
+
+
+def _shares(trace: Trace) -> Suspicion | None:
+    """A softmax between two layers: with many units all its outputs are near 0, and they are tied to one another."""
+    hidden = {key: a for key, a in trace.numbers.activations.items() if a.function == "softmax" and a.feeds}
+    if not hidden:
+        return None
+    first = next(iter(hidden.values()))
+    where = first.module or "the model"
+    return Suspicion(
+        statement=f"a softmax in {where} stands between two layers",
+        evidence=(
+            Evidence(
+                f"softmax in {where} shares 1 among {wording.plural(first.units, 'unit')}, about "
+                f"{wording.short(1 / first.units)} each, and {first.feeds} multiplies that with its weights",
+                1 / first.units,
+                first.place,
+            ),
+        ),
+        why="its outputs are near 0 and sum to 1: hardly anything of the input gets through, or of the gradient back",
+        places=() if first.place is None else (first.place,),
+        fix=Fix("use a ReLU-like function between layers, and a softmax for probabilities only"),
+        not_this="more units: the same 1 is shared among more of them",
+        cures=(Cure("rectified_softmaxes", "a rectifier instead of the softmax", {"calls": list(hidden)}),),
+    )
+
+
+def _at_the_limits(trace: Trace) -> Suspicion | None:
     stuck = [a for a in trace.numbers.activations.values() if a.saturated.get(0, 0.0) >= _MOST_VALUES]
     if not stuck or data_scale.inputs_off_scale(trace):
         return None

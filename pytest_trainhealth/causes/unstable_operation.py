@@ -24,6 +24,8 @@ When this is wrong
 
 from __future__ import annotations
 
+import os
+
 from .. import wording
 from ..records.numbers import FirstBadOperation
 from ..records.symptoms import EXPLOSION
@@ -71,7 +73,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if culprit.value != "nan" and _is_bystander(culprit.operation):
         return None
     operation = _spoken(culprit)
-    where = f" in {culprit.module}" if culprit.module else ""
+    where, line = _where(culprit)
     size = f" of {trace.batch_size}" if trace.batch_size else ""
     sample = "" if culprit.sample is None else f", for sample {culprit.sample}{size}"
     infinite = any(given.infinite for given in culprit.inputs)
@@ -83,7 +85,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         for i in range(min(2, len(culprit.inputs)))
     )
     return Suspicion(
-        statement=f"{operation}{where} makes {culprit.value}",
+        statement=f"{operation}{where}{line} makes {culprit.value}",
         evidence=tuple(evidence),
         why=f"{operation.removesuffix(' (backward)')} left its domain in the {culprit.phase} pass",
         places=() if culprit.place is None else (culprit.place,),
@@ -91,6 +93,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         not_this="nan_to_num on the loss, or clipping: the gradient of a NaN is a NaN",
         certainty="possible" if _leapt(culprit) else "likely",
     )
+
+
+def _where(culprit: FirstBadOperation) -> tuple[str, str]:
+    """In which part of the training; and the line, where no module says enough."""
+    if culprit.module:
+        return f" in {culprit.module}", ""
+    if culprit.place is None:
+        return "", ""
+    line = f" ({os.path.basename(culprit.place.file)}:{culprit.place.line})"
+    return " before the model" if culprit.before_model else " in your loss", line
 
 
 def _leapt(culprit: FirstBadOperation) -> bool:

@@ -28,7 +28,7 @@ from math import inf
 from .. import wording
 from ..analysis import loss_calls
 from ..records.intervention import Cure
-from ..records.loss_functions import BOUNDED, RANGES
+from ..records.loss_functions import BOUNDED, RANGES, RECURRENT
 from ..records.losses import GeneratorRange, LossCall
 from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -113,7 +113,7 @@ def _out_of_reach(trace: Trace, call: LossCall) -> Suspicion:
         ),
         "these targets are out of reach",
         loss_calls.places(call.place, made),
-        f"remove the last {call.activation}, or scale the targets into its range",
+        f"{_remedy(call)}, or scale the targets into its range",
     )
 
 
@@ -132,8 +132,14 @@ def _scores(trace: Trace, call: LossCall) -> Suspicion:
         ),
         "bounded scores keep the probabilities away from 0 and 1",
         loss_calls.places(call.place, made),
-        f"remove the last {call.activation}",
+        _remedy(call),
     )
+
+
+def _remedy(call: LossCall) -> str:
+    if call.activation in RECURRENT:
+        return "put a linear layer behind the recurrent one"
+    return f"remove the last {call.activation}"
 
 
 def _always_one(trace: Trace, call: LossCall) -> Suspicion:
@@ -207,7 +213,8 @@ def _suspicion(  # noqa: PLR0913 - what a suspicion is made of, by name
     apply: str = "",
 ) -> Suspicion:
     function = "sub" if " " in call.function else call.function
-    label = f"{apply} instead of {call.activation}" if apply else f"{call.activation} left out"
+    left_out = "its last tanh" if call.activation in RECURRENT else call.activation
+    label = f"{apply} instead of {call.activation}" if apply else f"{left_out} left out"
     options = {"functions": [function], "undo": call.activation, "apply": apply}
     return Suspicion(
         statement=statement,

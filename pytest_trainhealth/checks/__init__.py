@@ -12,7 +12,8 @@ A check's module defines
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
-``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name: ``clearly_better``, ``is_faster``, ``figures``.
+``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name: ``clearly_better``, ``is_faster``, ``figures``,
+``cured_steps``.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Check:
     turn: int
     #: It is about the time of the steps, with the user's own number of threads.
     times_steps: bool = False
+    #: The most steps of a run with a cure, where that is more than `max_steps`.
+    cured_steps: Callable[[Settings], int] | None = None
     #: What comes after a run that passed, by its name in `examine.FOLLOW_UPS`.
     follow_up: str | None = None
     #: The second opinion on a verdict before it is given, by its name in `examine.SECOND_OPINIONS`.
@@ -80,6 +83,7 @@ def check(name: str) -> Check:
         result=module.result,
         turn=own.get("TURN", _LAST),
         times_steps=own.get("TIMES_STEPS", False),
+        cured_steps=own.get("cured_steps"),
         follow_up=own.get("FOLLOW_UP"),
         second_opinion=own.get("SECOND_OPINION"),
         clearly_better=own.get("clearly_better"),

@@ -14,8 +14,8 @@ When it fails
     targets in different orders; or an input has a different target in every epoch. Or the model is trained in eval mode
     from some step on, because nothing undoes an `eval()`. Or the loss gets stuck, creeps or oscillates, something can
     be the reason, and a re-run without it does far better. Some reasons are considered however far the loss has fallen:
-    betas the wrong way round, BatchNorm over two values, sigmoid or tanh units at their limits from the start, steps
-    that stay large while the loss stays where it is.
+    momentum or betas beyond sense, BatchNorm over two values, sigmoid or tanh units at their limits from the start,
+    steps that stay large while the loss stays where it is.
 
 When it cannot judge
     Nothing is learnt, and a plain recipe learns nothing either: random labels on random inputs, as in a smoke test,
@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from statistics import median
+from itertools import pairwise
+from statistics import fmean, median
 from typing import Any
 
 from .. import wording
@@ -74,8 +75,9 @@ STEPS = 80
 _LEAST = trains_without_nan.STEPS
 #: A loop that accumulates gradients needs several calls for an update. By judgement: 640 calls are long enough.
 _CALLS_PER_UPDATE = 4
-#: Calls without an update after which there will be none. By judgement: the longest accumulation that is usual is 32.
-_WITHOUT_UPDATE = 32
+#: Calls without an update after which there will be none. By judgement: twice the longest accumulation that is usual,
+#: 32.
+_WITHOUT_UPDATE = 64
 #: Of the first loss, as in overfits_one_batch. 142 of 278 healthy programs get there, 14 of 83 faulty ones.
 _LEARNT = 0.1
 #: Fewer steps show no course. By judgement: the shortest healthy run that is judged has 32.
@@ -150,9 +152,9 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if updates >= 2 * steps:
         return True
     if updates == steps or (updates > steps and updates % _ASKED_EVERY == 0):
-        return _way_left(trace) <= _HALF_WAY and not trace.cured
+        return _way_left(trace) <= _HALF_WAY and not trace.cured and not learning_rates.decays_fast(trace)
     looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
-    learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * losses[0]
+    learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * points(trace).start(losses[0])
     return learnt and trace.data.alignment is None and not trace.cured and not _plainly_wrong(trace)
 
 
@@ -193,11 +195,16 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if chance.worse_than_chance(trace, last):
         odd = replace(_worse_than_a_guess(trace, first, last), suspects="recipe")
         return FailIfConfirmed(odd, CouldNotJudge("the loss is still above that of a guess", known), rates=True)
+    few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
+    if few is not None and _way_left(trace) > _HALF_WAY:
+        return CouldNotJudge(few, known)
     nothing = _carries_nothing_over(trace, controls)
     if nothing is not None:
         return nothing
     fell = (first - last) / max(abs(first), _NO_ZERO)
-    odd_one = _odd(trace, first, last, fell)
+    # with a few updates, and as many equal weights as calls between them, no curve looks as it should
+    accumulating = 0 < trace.update_count < min(trace.steps, _steps(settings))
+    odd_one = None if accumulating else _odd(trace, first, last, fell)
     shown = _shown(trace, controls, known, fell)
     if isinstance(shown, Passed | CouldNotJudge) and odd_one is not None:
         return FailIfConfirmed(odd_one, shown, rates=True)
@@ -291,7 +298,7 @@ def _carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Sympto
     unseen = [control.losses[step] for step in control.applied.held_out if step < len(control.losses)]
     if len(unseen) < _FEWEST_HELD_OUT or not control.finite or control.crash is not None or marks.chance is None:
         return None
-    best = min(unseen)
+    best = _best_epoch(control.losses, control.applied.held_out)
     if best < _CARRIES_OVER * marks.chance:
         return None
     return Symptom(
@@ -303,6 +310,16 @@ def _carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Sympto
         "high",
         "the targets have nothing to do with the inputs",
     )
+
+
+def _best_epoch(losses: list[float], held_out: list[int]) -> float:
+    """The lowest mean over the batches of an epoch that were not learnt from: a single batch may be an easy one."""
+    epochs: list[list[float]] = []
+    for before, step in pairwise([-2, *held_out]):
+        if step != before + 1:
+            epochs.append([])
+        epochs[-1].append(losses[step])
+    return min(fmean(epoch) for epoch in epochs)
 
 
 def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None:
@@ -325,11 +342,7 @@ def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None
 
 def _plainly_wrong(trace: Trace) -> bool:
     """What harms a training however far its loss has fallen; how much, a re-run without it shows."""
-    if (
-        learning_rates.wrong_way_round(trace)
-        or learning_rates.cannot_settle(trace)
-        or wiring.batch_norms_starved(trace)
-    ):
+    if learning_rates.never_settles(trace) or learning_rates.cannot_settle(trace) or wiring.batch_norms_starved(trace):
         return True
     return _learns_on_top(trace) and any(
         a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.numbers.activations.values()
@@ -374,7 +387,7 @@ def _far_better(cured: Trace, uncured: Trace) -> bool:
         return True  # a huge first loss is no measure
     if uncured.losses[0] > 0 and before > 0 and not loss_curve.clearly_below(after, before):
         return False
-    if learning_rates.wrong_way_round(uncured):
+    if learning_rates.never_settles(uncured):
         return True  # never intended: half is enough
     return before - after > _BY_AT_LEAST * first or (
         after > 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)

@@ -104,16 +104,18 @@ _BETTER_THAN_CONTROL = 0.1
 #: with an obvious fault: a VAE with a sigmoid too many, or with a KL term summed over the batch, ends at 24.1 and 18.0,
 #: and at 8.9 without, which is 0.37 and 0.49 of them.
 _BELOW_A_FAULT = 0.67
-#: Of the way from the start down to what a plain recipe reaches: how far above it a run may end. (figures below)
+#: Of the way from the start down to what a plain recipe reaches: how far above it a run may end. All of 86 healthy
+#: twins end within 0.04; of 30 faulty programs whose recipe is at fault 27 end above 0.2.
 _ABOVE_REACH = 0.15
 #: The same: beyond, the fault is plain whatever its cause. Of the healthy programs none is, of 27 faulty ones whose
 #: recipe is at fault 21 are.
 _NOT_HALF_WAY = 0.5
-#: The same where the floor of the loss is not known.
+#: The same where the floor of the loss is not known. By judgement: twice as much, because such a loss may be a reward.
 _FAR_ABOVE_REACH = 0.3
 #: Times the limit: a plain recipe that ends here has kept the promise, but for the last of it. By judgement.
 _NEARLY_THERE = 1.2
-#: Of the way from the floor up to a guess: a run that ends beyond is no better than the same answer for every sample.
+#: Of the way from the floor up to a guess: beyond, a run is no better than the same answer for every sample. None of 86
+#: healthy twins is above 0.1, of 62 faulty programs that end above a tenth 35 are above 0.9.
 _NO_BETTER_THAN_A_GUESS = 0.9
 #: Of the first loss. It words a symptom: of 15 healthy programs that get here none grew, of 48 faulty ones two, by up
 #: to 0.22.
@@ -196,7 +198,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if wiring.adversarial(trace):
         return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
-    return _beside_the_plain_recipe(trace, controls, ratio, known)
+    few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
+    return _beside_the_plain_recipe(trace, controls, ratio, known) if few is None else CouldNotJudge(few, known)
 
 
 def _beside_the_plain_recipe(

@@ -2,19 +2,24 @@
 
 What it does
     Takes a few steps, then repeats the models' calls of a step with changed inputs, in eval mode and with the same
-    random numbers: another sample's values for one argument, one column or one channel; one sample replaced by another;
-    more padding; other tokens after a position. Model and random numbers are left as they were.
+    random numbers: another sample's values for one argument, one column, one channel or all positions but one; one
+    sample replaced by another; more padding; other tokens after a position. The gradient of the loss shows what it
+    counts. Model and random numbers are left as they were.
 
 When it fails
-    An argument, column or channel has no influence at all on any output; a sample's output changes with other samples
-    of its batch; padding that is marked by a mask or lengths changes outputs at real positions, or attention includes
-    the `padding_idx` of an embedding; a model that has to predict an element of a sequence sees it.
+    An argument, column or channel has no influence at all on any output, or only one position of a sequence has; a
+    sample's output, or its gradient through a softmax over the batch, changes with other samples; a `view()` tears rows
+    apart where a transpose was meant; padding that is marked by a mask or lengths changes outputs at real positions, is
+    attended to, or is counted by the loss; a call edits its mask; a model that has to predict an element of a sequence
+    sees it.
 
 What is not an alarm
     Arguments that are the same for every sample, labels and masks; parts of a batch object that a model does not
-    pick; zero-initialised branches and closed gates (other weights are tried as well); nodes of a graph, sequences
-    with time first, comparisons of samples with each other, experts with a capacity, BatchNorm without running
-    statistics; adversaries. What a model of an installed package does is noted.
+    pick; zero-initialised branches, closed gates and thresholds (other weights, later counters and values far out are
+    tried as well); the last input of a masked autoregressive model; sequences with time first; losses that compare
+    samples. Graphs, comparisons of all pairs, rankings, statistics appended to features and BatchNorm without running
+    statistics are noted where a probe proves them. Mixing that may be meant and is not proven is not judged. What a
+    model of an installed package does is noted.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from typing import Any
 from .. import wording
 from ..analysis.run_failures import broke_down
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
-from ..records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
+from ..records.probes import InputRecord, LeakRecord, MaskEdit, MixingRecord, PaddingRecord, ProbeRecord, ScrambleRecord
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -56,6 +61,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     found = [s for s in _symptoms(trace.probe, "user") if s is not None]
     if found:
         return found[0]
+    if trace.probe.unproven:
+        return CouldNotJudge(f"samples change each other's outputs, which may be meant: {trace.probe.unproven[0]}")
     if not any(trace.probe.judged.values()):
         return CouldNotJudge(_why_not(trace.probe))
     return Passed(_notes(trace.probe), {name: float(number) for name, number in trace.probe.judged.items()})
@@ -69,6 +76,8 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
 
     found = (
         (of(probe.mixing), _mixed),
+        (of(probe.scrambles), _scrambled),
+        (of(probe.mask_edits), _edited),
         (of(probe.leaks), _leaked),
         (of(probe.ignored), _ignored),
         (of(probe.ignored_in_part), _ignored_in_part),
@@ -78,11 +87,39 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
 
 
 def _mixed(record: MixingRecord) -> Symptom:
+    if record.carried:
+        sentence = (
+            f"with {record.carried} set to 0, which {record.model} keeps from the batch before, the outputs for this "
+            "batch change, and batches are drawn at random (expected no change)"
+        )
+        return Symptom(sentence, SILENT, 1.0, 0.0, "high", "samples of the batch before change the outputs")
+    if record.in_loss:
+        sentence = (
+            f"the gradients of {record.others} of {record.samples - 1} samples depend on the scores of sample "
+            f"{record.sample}, by up to {wording.share(record.share)} of its own dependence (expected 0)"
+        )
+        return Symptom(sentence, SILENT, record.share, 0.0, "high", "samples change each other's loss")
     sentence = (
         f"replacing sample {record.sample} changes the outputs of {record.others} of {record.samples - 1} others, "
         f"by up to {wording.share(record.share)} of its own change (expected 0)"
     )
     return Symptom(sentence, SILENT, record.share, 0.0, "high", "samples change each other's outputs")
+
+
+def _scrambled(record: ScrambleRecord) -> Symptom:
+    sentence = (
+        f"{record.operation}() reads {record.given} as {record.result} without moving a value: rows are torn apart "
+        "(expected a transpose)"
+    )
+    return Symptom(sentence, SILENT, 1.0, 0.0, "high", f"{record.operation}() tears rows apart")
+
+
+def _edited(record: MaskEdit) -> Symptom:
+    sentence = (
+        f"each call of {record.model} writes into {record.name}, which has {wording.share(record.before)} ones before "
+        f"and {wording.share(record.after)} after two calls (expected the same)"
+    )
+    return Symptom(sentence, SILENT, record.after, record.before, "high", f"a call edits {record.name}")
 
 
 def _leaked(record: LeakRecord) -> Symptom:
@@ -111,7 +148,17 @@ def _ignored_in_part(record: InputRecord) -> Symptom:
     return Symptom(sentence, SILENT, float(number), 0.0, "medium", headline)
 
 
+def _listed(record: InputRecord) -> str:
+    return f"{record.unit} {wording.names([str(part) for part in record.ignored_parts])}"
+
+
 def _padded(record: PaddingRecord) -> Symptom:
+    if record.in_loss:
+        sentence = (
+            f"{wording.count(record.counted)} of {wording.count(record.positions)} positions that the loss counts are "
+            f"padding after {record.padded} (expected 0)"
+        )
+        return Symptom(sentence, SILENT, float(record.counted), 0.0, "high", "the loss counts padding")
     other = f"more padding after {record.padded}" if record.longer else f"other padding after {record.padded}"
     text = "masked by" if record.known_from == "mask" else "marked by"
     sentence = (
@@ -123,8 +170,14 @@ def _padded(record: PaddingRecord) -> Symptom:
 
 def _notes(probe: ProbeRecord) -> tuple[str, ...]:
     noted = [s.summary for s in _symptoms(probe, "package") if s is not None]
+    meant = [f"samples change each other's outputs, as is meant: {why}" for why in dict.fromkeys(probe.designs)]
+    last = [r for r in probe.inputs if r.ignored_parts and r.in_order]
+    beyond = [r for r in probe.inputs if r.ignored_parts and r.out_of_view]
+    meant += probe.states
+    meant += [f"{_listed(r)} of {r.name} comes last in the order of {r.model}, and reaches no output" for r in last]
+    meant += [f"{_listed(r)} of {r.name} lies beyond what the convolutions of {r.model} see" for r in beyond]
     why = f"whether samples mix was not judged: {probe.reasons[0]}" if probe.reasons else ""
-    return (*noted, why) if why and not probe.judged.get("mixing") else tuple(noted)
+    return (*noted, *meant, why) if why and not probe.judged.get("mixing") else (*noted, *meant)
 
 
 def _why_not(probe: ProbeRecord) -> str:

@@ -12,11 +12,11 @@ from contextlib import ExitStack
 
 from ..observe.run.events import Listener
 from ..observe.run.run import Run
-from .inputs.held_out_batches import HeldOutBatches
+from ._held_out_batches import HeldOutBatches
+from ._plain_adam import PlainAdam
 from .inputs.standardised_inputs import StandardisedInputs
 from .layers.default_initialisation import DefaultInitialisation
 from .optimizer.no_regularization import NoRegularization
-from .optimizer.plain_adam import PlainAdam
 
 #: Inputs with a feature whose mean or spread lies beyond are standardised: those of the healthy programs have 1.2 and
 #: 2.2 at most (analysis/data_scale.py).

@@ -21,7 +21,7 @@ from ..records.verdict import Place
 from .run.events import Listener
 from .run.run import Run
 from .source.authorship import is_library_file
-from .source.module_stack import ModuleStack
+from .source.module_stack import ModuleHistory
 from .source.places import place_of, user_place
 
 #: An Inf written by one of these is intended.
@@ -37,7 +37,7 @@ _MOST_PLACES = 10_000
 @contextmanager
 def under_the_microscope(run: Run) -> Iterator[None]:
     """Examines what the step does while this is open; the finding goes to `run.trace.numbers.culprit`."""
-    stack = ModuleStack(run.models)
+    stack = ModuleHistory(run.models)
     mode = _Microscope(run, stack)
     run.subscribe(mode)
     # anomaly mode makes each backward node remember the forward line it belongs to
@@ -47,7 +47,7 @@ def under_the_microscope(run: Run) -> Iterator[None]:
 
 
 class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
-    def __init__(self, run: Run, modules: ModuleStack) -> None:
+    def __init__(self, run: Run, modules: ModuleHistory) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._run, self._modules = run, modules
         self._updating = False
@@ -55,6 +55,7 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
         #: reused.
         self._made_inf: dict[int, FirstBadOperation] = {}
         self._makers: list[FirstBadOperation] = []
+        #: By line, the module whose own method was running there without being called as a module.
         self._module_at: dict[Place, str] = {}
         self.culprit: FirstBadOperation | None = None
 
@@ -84,7 +85,7 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
         if not nan and not inf:
             self._made_inf.pop(output.data_ptr(), None)
             if torch._C._current_autograd_node() is None:
-                self._note_module()
+                self._note_owner()
             return
         carriers = [self._made_inf[t.data_ptr()] for t, (_, i, _) in zip(given, before, strict=True)
                     if i and t.data_ptr() in self._made_inf]  # fmt: skip
@@ -109,11 +110,20 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
             self.culprit = self._makers[0]
         return super().__exit__(*error)  # type: ignore[no-untyped-call]
 
-    def _note_module(self) -> None:
-        if self._modules.current and len(self._module_at) < _MOST_PLACES:
+    def _note_owner(self) -> None:
+        """Of a line outside of every call of a module: the backward pass knows the line, but no longer who ran it."""
+        if not self._modules.current and len(self._module_at) < _MOST_PLACES:
             place = user_place()
-            if place is not None:
-                self._module_at[place] = self._modules.current
+            owner = "" if place is None or place in self._module_at else self._modules.owner_of_this_line()
+            if place is not None and owner:
+                self._module_at[place] = owner
+
+    def _module_of(self, node: Any, place: Place | None) -> str:
+        """The innermost module that was running when the operation was called; '' for one outside of the model."""
+        if node is None:
+            return self._modules.current or self._modules.owner_of_this_line()
+        ran_in = self._modules.at(node._sequence_nr())
+        return ran_in or (self._module_at.get(place, "") if place is not None else "")
 
     def _blame(
         self, func: Any, before: list[tuple[bool, bool, Range]], output: Tensor, value: str, *, from_finite: bool = True
@@ -121,13 +131,14 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
         node = torch._C._current_autograd_node()
         phase = "backward" if node is not None else "update" if self._updating else "forward"
         place = _forward_place(node) if node is not None else user_place()
-        module = self._modules.current or (self._module_at.get(place, "") if place is not None else "")
+        module = self._module_of(node, place)
         operation = type(node).__name__ if node is not None else _short(func)
         bad = torch.isnan(output) if value == "nan" else torch.isinf(output)
         size = self._run.trace.batch_size
         sample = int(bad.nonzero()[0][0]) if output.ndim and output.shape[0] == size and size else None
         ranges = tuple(r for _, _, r in before)
-        return FirstBadOperation(operation, phase, value, module, place, ranges, from_finite, self._run.step, sample)
+        step, early = self._run.step, not self._modules.any_ran
+        return FirstBadOperation(operation, phase, value, module, place, ranges, from_finite, step, sample, early)
 
 
 def _short(func: Any) -> str:

@@ -94,6 +94,8 @@ class RunPlan:
     device: torch.device | None = None
     #: Record an exception of the user's code in the trace instead of raising it.
     catch_errors: bool = False
+    #: A run with a cure may take more steps: one that merely puts a failure off must have the time to fail.
+    cured_steps: int | None = None
 
     def untimed(self) -> RunPlan:
         """For every run but the first: timing a re-run, too, would mix two trainings in one table."""
@@ -105,13 +107,14 @@ class RunPlan:
 
     def until(self, steps: int) -> RunPlan:
         """Take exactly this many steps, whatever happens."""
-        return replace(self, max_steps=steps, stop_when=never)
+        return replace(self, max_steps=steps, cured_steps=None, stop_when=never)
 
     def looking(self, look: Look) -> RunPlan:
         return replace(self, look=look)
 
     def curing(self, *cures: Cure) -> RunPlan:
-        return replace(self, treatment=replace(self.treatment, cures=cures))
+        steps = self.max_steps if self.cured_steps is None or not cures else max(self.max_steps, self.cured_steps)
+        return replace(self, max_steps=steps, treatment=replace(self.treatment, cures=cures))
 
     def under(self, *conditions: Condition) -> RunPlan:
         return replace(self, treatment=replace(self.treatment, conditions=conditions))

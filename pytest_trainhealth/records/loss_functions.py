@@ -64,7 +64,13 @@ ACTIVATIONS = (
     Activation("relu", 0, inf, bounds_scores=True),
     Activation("softplus", 0, inf),
     Activation("relu6", 0, 6, bounds_scores=True),
+    # the output of a recurrent layer is its hidden state
+    Activation("lstm", -1, 1, bounds_scores=True),
+    Activation("gru", -1, 1, bounds_scores=True),
+    Activation("rnn_tanh", -1, 1, bounds_scores=True),
 )
+#: Layers that end in a bounded function of their own, which cannot be left out: they need a layer behind them.
+RECURRENT = frozenset(("lstm", "gru", "rnn_tanh"))
 
 
 def _with(targets: Targets) -> tuple[str, ...]:

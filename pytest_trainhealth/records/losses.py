@@ -46,8 +46,8 @@ class GeneratorRange:
 class LossCall:
     """One call of a loss function at one of the first steps, or a loss by hand as far as it can be recognised.
 
-    By hand: "squared difference", "absolute difference", "log-likelihood" (a choice of log-probabilities), "product",
-    "KL divergence" (of a Gaussian from the standard one).
+    By hand: "squared difference", "absolute difference", "difference" (one that broadcasts, whatever is done with it),
+    "log-likelihood" (a choice of log-probabilities), "product", "KL divergence" (of a Gaussian from the standard one).
     """
 
     function: str

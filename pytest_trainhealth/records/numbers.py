@@ -19,6 +19,8 @@ class ActivationRecord:
     #: Share of outputs at the ends of a bounded function, by sampled step.
     saturated: dict[int, float] = field(default_factory=dict)
     place: Place | None = None
+    #: Of a softmax: the module whose weights its outputs are multiplied with.
+    feeds: str = ""
 
 
 @dataclass
@@ -83,6 +85,8 @@ class FirstBadOperation:
     from_finite: bool = True
     step: int = 0
     sample: int | None = None
+    #: No part of the model had run by then, so that it is none of the loss either.
+    before_model: bool = False
 
 
 @dataclass
@@ -93,6 +97,18 @@ class Crash:
     message: str
     step: int
     place: Place | None = None
+
+
+@dataclass
+class NearDanger:
+    """An operation on a line of the user's that is not finite everywhere, and how close it came to that."""
+
+    operation: str
+    place: Place
+    #: The smallest distance of an argument to where the danger begins, by step.
+    gaps: dict[int, float] = field(default_factory=dict)
+    #: Distances are to be compared by their difference (an exponent), not by their ratio.
+    evenly: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,4 +147,6 @@ class NumbersRecord:
     #: Names of the torch functions that ran inside the model at step 0.
     operations: set[str] = field(default_factory=set)
     halves: dict[str, HalfRecord] = field(default_factory=dict)
+    #: By operation and line; at steps 2, 8, 32, ...
+    near_dangers: dict[str, NearDanger] = field(default_factory=dict)
     culprit: FirstBadOperation | None = None

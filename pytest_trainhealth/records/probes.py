@@ -22,6 +22,10 @@ class InputRecord:
     unit: str = ""
     ignored_parts: tuple[int, ...] = ()
     parts: int = 0
+    #: Each output belongs to a column and depends on those before it in some order: the last reaches none, by design.
+    in_order: bool = False
+    #: Columns at one end of a series that lie beyond what the model's convolutions see from the other end.
+    out_of_view: bool = False
     #: An argument of forward() itself, not a part of a larger batch that the model may pick from.
     direct: bool = True
     place: Place | None = None
@@ -39,12 +43,47 @@ class MixingRecord:
     #: The largest change among them, relative to the changed sample's own.
     share: float
     made_by: str = "user"
+    #: Of the samples that were replaced, only this one changes others: its values are used for all.
+    for_all: int | None = None
     #: The first operation after which samples are mixed.
     operation: str = ""
     module: str = ""
     module_class: str = ""
     given: tuple[int, ...] = ()
+    #: It is the loss that mixes them: the gradient of a sample depends on the scores of others.
+    in_loss: bool = False
+    #: A state with a row for each sample that the model keeps from one batch to the next, though batches are drawn at
+    #: random.
+    carried: str = ""
     place: Place | None = None
+
+
+@dataclass
+class MaskEdit:
+    """A mask that a call writes to, and the next call again: there is less left of it each time, or more."""
+
+    model: str
+    name: str
+    #: It is an argument, and belongs to the data; otherwise the model keeps it.
+    argument: bool
+    #: Share of ones before a call, and after two.
+    before: float
+    after: float
+    place: Place | None = None
+    made_by: str = "user"
+
+
+@dataclass
+class ScrambleRecord:
+    """A `view()` or `reshape()` that gives a dimension another place and leaves the values in their old order."""
+
+    operation: str
+    given: tuple[int, ...]
+    result: tuple[int, ...]
+    #: Between the model's output and the loss.
+    in_loss: bool = False
+    place: Place | None = None
+    made_by: str = "user"
 
 
 @dataclass
@@ -65,6 +104,13 @@ class PaddingRecord:
     longer: bool = True
     #: The mask has no influence on anything at all.
     unused: bool = False
+    #: The loss counts padded positions: how many, of how many positions in all. `share` is that share.
+    in_loss: bool = False
+    counted: int = 0
+    positions: int = 0
+    #: The loss function, and the value of the targets there.
+    function: str = ""
+    filling: float | None = None
     #: The first operation after which the padding shows.
     operation: str = ""
     place: Place | None = None
@@ -100,11 +146,18 @@ class ProbeRecord:
     seen: int = 0
     inputs: list[InputRecord] = field(default_factory=list)
     mixing: list[MixingRecord] = field(default_factory=list)
+    scrambles: list[ScrambleRecord] = field(default_factory=list)
+    mask_edits: list[MaskEdit] = field(default_factory=list)
+    #: States that models keep from one batch to the next, where nothing says that batches are unrelated.
+    states: list[str] = field(default_factory=list)
     paddings: list[PaddingRecord] = field(default_factory=list)
     leaks: list[LeakRecord] = field(default_factory=list)
     #: How many calls each question could be answered for, and why it could not be for others.
     judged: dict[str, int] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
+    #: Why samples are meant to change each other's outputs, as a probe has proven; and what only looks like it.
+    designs: list[str] = field(default_factory=list)
+    unproven: list[str] = field(default_factory=list)
 
     @property
     def ignored(self) -> list[InputRecord]:
@@ -114,4 +167,4 @@ class ProbeRecord:
 
     @property
     def ignored_in_part(self) -> list[InputRecord]:
-        return [r for r in self.inputs if r.ignored_parts and r.direct]
+        return [r for r in self.inputs if r.ignored_parts and r.direct and not r.in_order and not r.out_of_view]

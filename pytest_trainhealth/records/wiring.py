@@ -79,7 +79,10 @@ class ParameterRecord:
     lost: LostUpdates | None = None
     #: How many inputs each unit sums up, as seen where an input was multiplied with it.
     fan_in: int | None = None
-    #: Spread between its units (rows) relative to its size, by sampled step: 0 where all units are equal. Weights only.
+    #: Units of a recurrent layer, an attention or an embedding, whose rows are no units: gates stand below one another,
+    #: tokens have a row each. None where rows are units, if anything is.
+    units: int | None = None
+    #: Spread between its units relative to its size, by sampled step: 0 where all units are equal. Weights only.
     unit_spread: dict[int, float] = field(default_factory=dict)
 
     @property

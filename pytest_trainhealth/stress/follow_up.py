@@ -1,4 +1,5 @@
-"""What comes after a plain run that stayed finite: sweep, margins and search, as the marker requests them."""
+"""What comes after a plain run that stayed finite: more steps where an operation closes in on the end of its domain;
+sweep, margins and search, as the marker requests them."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from ..records.trace import Trace
 from ..records.verdict import Symptom
 from ..training import last_batch_size
 from .circumstances import Circumstances, RequestedSweep
+from .going_on import go_on
 from .margin import Margin, margins
 from .precisions import usable
 from .search.search import Searched, search
@@ -21,7 +23,11 @@ from .sweep import Sweep, under
 
 
 def follow_up(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
+    longer = go_on(examination, passed, trace)
+    if not isinstance(longer.judgement, Passed):
+        return longer
     outcome = _swept(examination, passed, trace)
+    outcome = replace(outcome, notes=(*longer.notes, *outcome.notes))
     wanted = isinstance(outcome.judgement, Passed) and examination.values.get("search")
     return _searched(examination, outcome, trace) if wanted else outcome
 
@@ -91,7 +97,7 @@ def _failed(examination: Examination, sweep: Sweep, found: Circumstances, why: s
     symptom = broke_down(trace)
     assert symptom is not None
     notes = (why,) if why else ("to reproduce only this:", f"  {found.marker()}")
-    plan = under(examination.plan, found, max(trace.steps, 1))
+    plan = replace(under(examination.plan, found, max(trace.steps, 1)), cured_steps=2 * trace.steps)
     return FollowedUp(_under(symptom, found.describe()), trace, plan, notes)
 
 

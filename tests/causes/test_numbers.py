@@ -15,7 +15,7 @@ from pytest_trainhealth.records.numbers import (
     NonFinite,
     Range,
 )
-from pytest_trainhealth.records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING
+from pytest_trainhealth.records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, SILENT
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Place, Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord
@@ -392,3 +392,110 @@ def test_a_transcript_that_is_too_long() -> None:
     assert "longer than its input" in suspicion.statement
     assert look("invalid-labels", exploded("log"), BROKEN) is None
     assert look("invalid-labels", exploded("_ctc_loss", infinite=0.1), BROKEN) is None
+
+
+# -- layers that cannot learn ----------------------------------------------------------------------------------------
+
+
+def test_units_of_a_recurrent_layer_are_those_of_a_gate() -> None:
+    """Rows part, because each gate gets a gradient of its own, and its units stay equal."""
+    lstm = weight("lstm.weight_ih_l0", units=128, module_class="LSTM", unit_spread={0: 0.0, 4: 1e-7})
+    lstm.fan_in, lstm.units = None, 32
+    statement = found("bad-initialization", flat(lstm, weight("head.weight"))).statement
+    assert statement == "all 32 units of lstm.weight_ih_l0 start equal and stay equal"
+
+
+def test_a_table_that_this_run_does_not_use_accuses_nobody() -> None:
+    table = weight("embed.weight", module_class="Embedding", unit_spread={0: 0.0, 4: 0.0}, gradients={0: None, 1: None})
+    table.fan_in, table.units = None, 64
+    assert look("bad-initialization", flat(table, weight("head.weight"))) is None
+
+
+def factor(**facts: object) -> ParameterRecord:
+    record = ParameterRecord("norm.weight", (16,), 16, module="norm", module_class="BatchNorm2d", norm=0.0)
+    record.gradients = {0: 0.0, 1: 0.0}
+    for key, value in facts.items():
+        setattr(record, key, value)
+    return record
+
+
+def test_a_normalisation_that_multiplies_by_zero() -> None:
+    suspicion = found("bad-initialization", flat(factor(), weight("2.weight")))
+    assert suspicion.statement.startswith("BatchNorm2d multiplies by 0: norm.weight starts at 0")
+    assert suspicion.cures[0].options == {"names": ["norm.weight"]}
+
+
+def test_the_last_one_of_a_residual_branch_gets_a_gradient_at_once() -> None:
+    assert look("bad-initialization", flat(factor(gradients={0: 0.2, 1: 0.3}), weight("2.weight"))) is None
+
+
+def test_gradients_vanish_within_a_step_and_not_against_a_later_one() -> None:
+    depth = [weight(f"{at}.weight", gradients={0: 10.0 ** (at - 5), 8: 10.0 ** (at - 5)}) for at in range(6)]
+    assert "almost vanishes before it reaches 0.weight" in found("vanishing-gradients", flat(*depth)).statement
+    grown = [weight(f"{at}.weight", gradients={0: 1.0, 8: 10.0**at, 16: 0.0}) for at in range(3)]
+    assert look("vanishing-gradients", flat(*grown)) is None
+
+
+def test_a_softmax_counts_where_it_feeds_a_layer() -> None:
+    trace = flat()
+    trace.numbers.activations["net:softmax:1"] = ActivationRecord("softmax", "net", 64, feeds="net.2")
+    suspicion = found("saturated-activations", trace)
+    assert suspicion.cures[0].options == {"calls": ["net:softmax:1"]}
+    trace.numbers.activations["net:softmax:1"].feeds = ""
+    assert look("saturated-activations", trace) is None
+
+
+def test_what_is_silent_at_every_look_is_silently_wrong() -> None:
+    """`relu(-x)` after x was rectified in place."""
+    trace, wrong = flat(), Symptom("weights without influence", SILENT, 1.0, 0.0)
+    trace.numbers.activations["act:relu:2"] = ActivationRecord("relu", "act", 12, dead=dict.fromkeys((0, 1, 2, 4), 1.0))
+    assert "is 0 for every sample" in found("dead-activations", trace, wrong).statement
+    trace.numbers.activations["act:relu:2"].dead[4] = 0.9
+    assert look("dead-activations", trace, wrong) is None
+
+
+# -- a singularity of its own against gradients and rates ------------------------------------------------------------
+
+
+def log_of_zero(trace: Trace) -> Trace:
+    given = (Range(0.0, 1.0, 1e-3, 0.1, "float32", (16, 4)),)
+    trace.numbers.culprit = FirstBadOperation("log", "forward", "inf", inputs=given, step=2, sample=3)
+    return trace
+
+
+def test_a_log_of_zero_is_no_matter_of_clipping() -> None:
+    trace = flat(weight("0.weight", gradients={0: 300.0}), weight("2.weight", gradients={0: 280.0}, units=10))
+    assert look("exploding-gradients", trace, BROKEN) is not None
+    assert look("exploding-gradients", log_of_zero(trace), BROKEN) is None
+    assert found("unstable-operation", trace, BROKEN).certainty == "likely"
+
+
+def test_gradients_that_grow_from_layer_to_layer_are_one() -> None:
+    layers = [weight(f"{at}.weight", gradients={0: 10.0 ** (4 - at)}) for at in range(4)]
+    grows = found("exploding-gradients", log_of_zero(flat(*layers)), BROKEN).evidence[1].text
+    assert grows == "on its way from 3.weight back to 0.weight it grows 1,000 times per value"
+
+
+def test_a_loss_that_falls_until_it_breaks_accuses_no_rate() -> None:
+    trace = flat(*(weight(f"{at}.weight", updates={0: 0.2, 1: 0.2}) for at in range(2)))
+    trace.losses[:] = [2.0 - 0.1 * step for step in range(12)] + [float("nan")]
+    assert look("lr-too-high", trace, BROKEN) is None
+    trace.losses[:] = [2.0, 9.0, 700.0, float("nan")]
+    assert look("lr-too-high", trace, BROKEN) is not None
+    trace.losses[:] = [2.0, float("nan")]  # too short to show anything but the size of its steps
+    assert look("lr-too-high", trace, BROKEN) is not None
+
+
+def test_where_an_operation_outside_of_the_model_is() -> None:
+    trace = log_of_zero(flat())
+    assert trace.numbers.culprit is not None
+    trace.numbers.culprit.place = Place("src/train.py", 12, "loss = -torch.log(p)")
+    assert found("unstable-operation", trace, BROKEN).statement == "log in your loss (train.py:12) makes inf"
+    trace.numbers.culprit.module = "head"
+    assert found("unstable-operation", trace, BROKEN).statement == "log in head makes inf"
+
+
+def test_a_log_of_zero_is_no_matter_of_large_weights() -> None:
+    trace = flat(weight("embed.weight", std=1.0), weight("2.weight"))
+    assert look("bad-initialization", trace, BROKEN) is not None
+    assert look("bad-initialization", log_of_zero(trace), BROKEN) is None

@@ -122,7 +122,7 @@ def test_nan_is_critical() -> None:
     symptom = judge(trace, {})
     assert isinstance(symptom, Symptom)
     assert (symptom.category, symptom.severity) == ("explosion", "critical")
-    assert symptom.summary == "the loss is nan at step 2 (from 2.300)"
+    assert symptom.summary == "the loss is nan at step 2 (2.300 -> 2.200 until then)"
 
 
 def test_a_long_warm_up_cannot_be_judged() -> None:

@@ -8,7 +8,15 @@ from pytest_trainhealth.causes import cause
 from pytest_trainhealth.checks import uses_its_input
 from pytest_trainhealth.records.judgement import CouldNotJudge, Passed
 from pytest_trainhealth.records.numbers import ActivationRecord
-from pytest_trainhealth.records.probes import InputRecord, LeakRecord, MixingRecord, PaddingRecord, ProbeRecord
+from pytest_trainhealth.records.probes import (
+    InputRecord,
+    LeakRecord,
+    MaskEdit,
+    MixingRecord,
+    PaddingRecord,
+    ProbeRecord,
+    ScrambleRecord,
+)
 from pytest_trainhealth.records.symptoms import SILENT
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
@@ -20,6 +28,15 @@ MIXED = MixingRecord(
 )
 PADDED = PaddingRecord("Classifier", "mask", "tokens", 0.3, 15, 12)
 LEAKING = LeakRecord("Model", "tokens", "future", 8, 16, 0.2, operation="lstm", module="lstm")
+MIXED_BY_LOSS = MixingRecord("the loss", 8, 16, 15, 0.09, operation="log_softmax", given=(16, 4), in_loss=True)
+CARRIED = MixingRecord("Reader", 0, 16, 16, 1.0, carried="state[0]")
+COUNTED = PaddingRecord(
+    "Words", "padding_idx", "words", 0.3, 15, 12, known_from="padding_idx", in_loss=True, counted=59, positions=176,
+    function="cross_entropy", filling=0.0,
+)  # fmt: skip
+TORN = ScrambleRecord("view", (16, 10, 6), (16, 6, 10))
+TORN_IN_LOSS = ScrambleRecord("view", (16, 8, 5), (16, 5, 8), in_loss=True)
+EDITED = MaskEdit("Reader", "mask", True, 0.66, 0.55)
 
 
 def trace(**found: object) -> Trace:
@@ -33,16 +50,64 @@ FOUND = {
     "batch-mixing": trace(mixing=[MIXED]),
     "mask-ignored": trace(paddings=[PADDED]),
     "target-leakage": trace(leaks=[LEAKING]),
+    "target-shape-mismatch": trace(scrambles=[TORN_IN_LOSS]),
+    "in-place-modification": trace(mask_edits=[EDITED]),
 }
+OTHERS = [
+    ("batch-mixing", trace(mixing=[MIXED_BY_LOSS])),
+    ("batch-mixing", trace(mixing=[CARRIED])),
+    ("batch-mixing", trace(scrambles=[TORN])),
+    ("mask-ignored", trace(paddings=[COUNTED])),
+    ("in-place-modification", trace(mask_edits=[EDITED], paddings=[PADDED])),
+]
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_each_fault_is_a_symptom_that_its_own_cause_explains(name):
-    symptom = uses_its_input.judge(FOUND[name], {})
+@pytest.mark.parametrize(("name", "made"), [*FOUND.items(), *OTHERS])
+def test_each_fault_is_a_symptom_that_its_own_cause_explains(name, made):
+    symptom = uses_its_input.judge(made, {})
     assert isinstance(symptom, Symptom)
     assert symptom.category == SILENT
-    answers = {other: cause(other).look(FOUND[name], symptom) for other in FOUND}
+    answers = {other: cause(other).look(made, symptom) for other in FOUND}
     assert [other for other, suspicion in answers.items() if suspicion is not None] == [name]
+    statement = answers[name].statement
+    assert len(f"{name}: {statement}") <= 90
+
+
+def test_mixing_that_may_be_meant_is_not_judged_and_not_passed():
+    judged = uses_its_input.judge(trace(unproven=["the batch is one sequence for gru"]), {})
+    assert isinstance(judged, CouldNotJudge)
+    assert judged.reason.endswith("which may be meant: the batch is one sequence for gru")
+    # a fault elsewhere is one nevertheless
+    assert isinstance(uses_its_input.judge(trace(unproven=["a graph"], leaks=[LEAKING]), {}), Symptom)
+
+
+def test_what_a_probe_has_proven_is_told():
+    last = InputRecord("x", "MADE", (16, 8), unit="column", parts=8, ignored_parts=(7,), in_order=True)
+    judged = uses_its_input.judge(trace(designs=["samples are compared in pairs (matmul)"], inputs=[last]), {})
+    assert isinstance(judged, Passed)
+    assert judged.notes == (
+        "samples change each other's outputs, as is meant: samples are compared in pairs (matmul)",
+        "column 7 of x comes last in the order of MADE, and reaches no output",
+    )
+
+
+def test_the_transpose_that_was_meant_is_spelled_out():
+    symptom = Symptom("", SILENT, 0.0, 0.0)
+    for record, code in (
+        (TORN, "x.permute(0, 2, 1)"),
+        (ScrambleRecord("view", (16, 10, 32), (16, 4, 10, 8)), "x.unflatten(-1, (heads, -1)).transpose(1, 2)"),
+        (ScrambleRecord("reshape", (16, 4, 10, 8), (16, 10, 32)), "x.transpose(1, 2).flatten(2)"),
+        (ScrambleRecord("view", (16, 12, 12, 3), (16, 3, 12, 12)), "x.permute(0, 3, 1, 2)"),
+    ):
+        suspicion = cause("batch-mixing").look(trace(scrambles=[record]), symptom)
+        assert suspicion is not None
+        assert suspicion.fix.code == (code,)
+
+
+def test_the_loss_is_told_what_to_leave_out():
+    suspicion = cause("mask-ignored").look(trace(paddings=[COUNTED]), Symptom("", SILENT, 0.0, 0.0))
+    assert suspicion is not None
+    assert suspicion.fix.code == ("F.cross_entropy(..., ignore_index=0)",)
 
 
 @pytest.mark.parametrize("found", [{"inputs": [IGNORED]}, {"mixing": [MIXED]}, {"leaks": [LEAKING]}])

@@ -30,7 +30,9 @@ from pytest_trainhealth.settings import CHECKS
 DECLARED = {
     "CallSignal": {"wanted", "seen", "called"},
     "Gradients": {"looks_on"},
-    "Clipping": {"seen"},
+    "Clipping": {"seen", "clips"},
+    "UnusedPasses": {"grad_read"},
+    "Validations": {"loss_without_gradient"},
     "Finiteness": {"after_step", "of_state"},
     "LoaderBatches": {"note", "counted"},
     "AtTheInputs": {"changed"},

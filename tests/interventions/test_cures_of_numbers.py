@@ -266,3 +266,38 @@ def test_what_a_second_module_of_a_watched_step_is_given() -> None:
     assert [f.name for fields in run.trace.data.fields.values() for f in fields if f.nonfinite] == [
         "the input[0] of Linear"
     ]
+
+
+class Mixed(nn.Module):
+    """A softmax between two layers, and one that makes probabilities."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 6), nn.Linear(6, 3)
+        self.given: list[Tensor] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.first(x).softmax(-1)
+        self.given.append(hidden.detach())
+        out = torch.softmax(self.last(hidden), -1)
+        self.given.append(out.detach())
+        return out
+
+
+def test_only_the_softmax_between_layers_is_replaced() -> None:
+    model = Mixed()
+    cure = Cure("rectified_softmaxes", "a rectifier", {"calls": ["Mixed:softmax:1"]})
+    cured(training_of(model, (torch.randn(8, 4), torch.rand(8, 3))), cure, steps=2)
+    assert len(model.given) == 4
+    for hidden, probabilities in zip(model.given[::2], model.given[1::2], strict=True):
+        assert bool((hidden < 0).any())
+        assert probabilities.sum(-1) == pytest.approx([1.0] * 8)
+
+
+def test_an_embedding_that_is_an_output_layer_too_gets_the_spread_of_a_layer() -> None:
+    model = nn.Sequential(nn.Embedding(50, 64), nn.Flatten(), nn.Linear(128, 1))
+    spreads: list[float] = []
+    model[0].register_forward_hook(lambda module, given, out: spreads.append(float(module.weight.std())))
+    data = (torch.randint(50, (8, 2)), torch.randn(8, 1))
+    cured(training_of(model, data), Cure("reinitialise", "weights re-initialised", {"names": ["0.weight"]}), steps=1)
+    assert spreads[0] == pytest.approx(64**-0.5, rel=0.1)

@@ -128,3 +128,56 @@ def test_memory_that_nobody_has_written_to_is_not_blamed() -> None:
         return torch.log(torch.relu(h)) + mask
 
     assert first(verdict(unwritten)).statement.startswith("log")
+
+
+def told(model: nn.Module, loss: Callable[[nn.Module, torch.Tensor], torch.Tensor]) -> Finding:
+    def factory() -> Training:
+        return Training(model, torch.optim.SGD(model.parameters(), 1e-3), loss, torch.randn(8, 4))
+
+    return first(examine(factory, Request("trains_without_nan", "unstable", 0, {"steps": 5})))
+
+
+def in_the_forward_pass(model: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    return torch.log(model(batch).relu()).mean()
+
+
+def in_the_backward_pass(model: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    return (model(batch).relu() * 0).sqrt().mean()
+
+
+@pytest.mark.parametrize("loss", [in_the_forward_pass, in_the_backward_pass])
+@pytest.mark.parametrize("model", [nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))], ids=repr)
+def test_an_operation_after_the_model_on_the_line_that_calls_it(loss: Any, model: nn.Module) -> None:
+    finding = told(model, loss)
+    assert finding.location is not None
+    operation = "log" if loss is in_the_forward_pass else "sqrt (backward)"
+    where = f"in your loss (test_microscope.py:{finding.location.line})"
+    assert finding.statement.startswith(f"{operation} {where} makes ")
+
+
+class Angles(nn.Module):
+    """Its root is taken in a module of its own, or in a method that nobody calls as a module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.root = nn.Linear(4, 4), Root()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = self.root(self.inner(x))
+        return result
+
+    def encode(self, x: torch.Tensor) -> torch.Tensor:
+        return (self.inner(x) * 0).sqrt()
+
+
+class Root(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * 0).sqrt()
+
+
+def test_the_innermost_module_that_runs() -> None:
+    assert told(Angles(), lambda m, b: m(b).mean()).statement.startswith("sqrt (backward) in root makes")
+
+
+def test_a_method_that_is_not_called_as_a_module() -> None:
+    assert told(Angles(), lambda m, b: m.encode(b).mean()).statement.startswith("sqrt (backward) in Angles makes")

@@ -110,7 +110,7 @@ def test_written_by_one_process_and_replayed_by_another(project: pytest.Pytester
     written.assert_outcomes(failed=1, passed=1)
     written.stdout.fnmatch_lines(
         [
-            "unstable-operation: log makes inf",
+            "unstable-operation: log in your loss (train.py:8) makes inf",
             "*the loss is * at step 3*",
             "*train.py:8   return torch.log(images.sum(1, keepdim=True))",
             f"  replay    pytest --trainhealth-replay {KEPT}",
@@ -178,7 +178,7 @@ def test_another_operation_fails_now(project: pytest.Pytester) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "unstable-operation: reciprocal makes inf",
+            "unstable-operation: reciprocal in your loss (train.py:8) makes inf",
             "*step 3 is still not finite, but fails elsewhere now (before: log at",
             " *train.py:8)",
         ]

@@ -141,7 +141,7 @@ def test_what_a_step_computes_before_it_calls_the_model_goes_under_the_microscop
     verdict = examine(trains, Request("trains_without_nan", "early", 0, {}))
     assert verdict.failed
     finding = verdict.findings[0]
-    assert finding.statement == "log makes inf"
+    assert finding.statement.startswith("log before the model (test_watched_program.py:")
     assert finding.places[0].code.strip() == "weight = torch.log(x.sum(1))"
     assert "at step 8" in finding.evidence[0].text
 

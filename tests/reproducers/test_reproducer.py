@@ -114,7 +114,7 @@ def test_three_lines_of_python(tmp_path: Path) -> None:
     again = replay(written.reproducer, training)
     assert again.findings == written.findings
     assert again.symptom == written.symptom
-    assert str(again).startswith("unstable-operation: log makes inf\n")
+    assert str(again).startswith("unstable-operation: log before the model (test_reproducer.py:")
     assert f"  replay    pytest_trainhealth.replay({written.reproducer!r}, factory)" in str(again).splitlines()
 
 

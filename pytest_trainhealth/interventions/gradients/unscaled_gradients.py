@@ -19,10 +19,10 @@ class UnscaledGradients(Listener):
         self._scale.listen(stack)
 
     def backward_begins(self, roots: list[Tensor]) -> None:
-        self._scale.backward_begins(roots)
+        self._scale.pass_begins(roots)
 
     def backward_ends(self) -> None:
-        self._scale.backward_ends()
+        self._scale.pass_ends()
 
     def gradients_cleared(self, holder: object) -> None:
         self._scale.cleared()

@@ -50,6 +50,9 @@ class Reinitialise(Listener):
             reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
             if callable(reset) and type(module).__module__.startswith("torch."):
                 reset()
+                if isinstance(module, nn.Embedding) and full_path(prefix, path, "weight") in self._names:
+                    # its own spread of 1 fits a table; a weight of an output layer needs that of a layer
+                    nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
                 continue
             for name, parameter in own:
                 if full_path(prefix, path, name) in self._names and parameter.ndim > 1:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...records.loss_functions import RANGES, SOFTMAXES
+from ...records.loss_functions import RANGES, RECURRENT, SOFTMAXES
 from ...records.verdict import Place
 from .torch_calls import Call
 
@@ -17,6 +17,12 @@ _MOVES = {
     "float", "double", "half", "bfloat16", "to", "type", "type_as", "T", "mT", "swapaxes", "movedim", "view_as",
     "reshape_as", "expand", "__getitem__", "select", "narrow", "t", "clamp", "clip",
 }  # fmt: skip
+#: Of an LSTM: without a projection a weight has 4 times as many rows as there are hidden units.
+_GATES = 4
+#: Dimensions of a weight; a state has 3.
+_MATRIX = 2
+#: Where the inverse of tanh is still finite: the next number below 1 but some rounding.
+_INSIDE = 1 - 1e-6
 _LOGARITHMS = {"softmax": "log_softmax", "sigmoid": "log_sigmoid"}
 
 
@@ -63,6 +69,8 @@ class Outputs:
     def note(self, call: Call, raw: Tensor, place: Place | None = None) -> None:
         """To be called after each torch call; `raw` is its first argument (a copy, if the call works in place)."""
         result, known = call.result, self._made.get(id(call.args[0]))
+        if call.name in RECURRENT and isinstance(result, tuple):
+            self._note_state(call, place)
         if not isinstance(result, Tensor):
             return
         name = call.name
@@ -77,8 +85,25 @@ class Outputs:
         else:
             self._made.pop(id(result), None)  # changed in place
 
+    def _note_state(self, call: Call, place: Place | None) -> None:
+        """The hidden state of a recurrent layer, unless it is projected: what is before its last tanh stands for it."""
+        output, weights = call.result[0], next((a for a in call.args if _are_weights(a)), None)
+        if weights is None or weights[1].shape[0] % weights[1].shape[1]:
+            return
+        if call.name == "lstm" and weights[1].shape[0] != _GATES * weights[1].shape[1]:
+            return
+        for state in (output, call.result[1]):
+            raw = torch.atanh(state.clamp(-_INSIDE, _INSIDE))
+            self._made[id(state)] = Made(call.name, raw, state, place, None, call.module)
+
     def _keep(self, known: Made, result: Tensor, activation: str, moves: tuple[Call, ...]) -> None:
         self._made[id(result)] = Made(activation, known.raw, result, known.place, known.dim, known.module, moves)
+
+
+def _are_weights(argument: Any) -> bool:
+    """The list of all weights, as opposed to the pair of states."""
+    matrices = isinstance(argument, (list, tuple)) and len(argument) > 1
+    return matrices and all(isinstance(each, Tensor) and each.ndim == _MATRIX for each in argument[:2])
 
 
 def _dim(call: Call, result: Tensor) -> int | None:

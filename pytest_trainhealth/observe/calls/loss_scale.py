@@ -67,14 +67,14 @@ class LossScale:
         """A loss has been scaled, or gradients unscaled: nobody else has to pay for this."""
         return bool(self._scaled) or bool(self._held)
 
-    def backward_begins(self, roots: list[Tensor]) -> None:
+    def pass_begins(self, roots: list[Tensor]) -> None:
         if not self.in_use:
             return
         self._pass = max((self._factor(root) for root in roots), default=1.0)
         for optimizer in self._optimizers():
             self._of(optimizer).before = _versions(optimizer)
 
-    def backward_ends(self) -> None:
+    def pass_ends(self) -> None:
         for held in self._held.values():
             if held.before != _versions(held.optimizer):
                 held.scale = max(held.scale, self._pass)

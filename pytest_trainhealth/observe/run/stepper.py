@@ -15,7 +15,7 @@ from ...tensors.batches import fresh_containers
 from ...training import Training
 from ...wording import with_article
 from ..source.engine_frames import engine_frame
-from .schedule import Schedule
+from .scheduler_steps import SchedulerSteps
 
 _AS_IT_IS = nullcontext()
 
@@ -42,7 +42,7 @@ class Stepper:
             else "criterion" if training.criterion is not None
             else "model(batch)"
         )  # fmt: skip
-        self._schedule = Schedule(training)
+        self._scheduler_steps = SchedulerSteps(training)
         self._needs_closure = any(isinstance(optimizer, LBFGS) for optimizer in self._optimizers)
         if training.step is None:
             for module in training.modules.values():
@@ -71,7 +71,7 @@ class Stepper:
                 self.scaler.step(optimizer)
         if self.scaler is not None:
             self.scaler.update()
-        self._schedule.step_taken(loss)
+        self._scheduler_steps.step_taken(loss)
         return loss
 
     def only_forward(self, batch: Any) -> None:
@@ -92,7 +92,7 @@ class Stepper:
                 return loss
 
             optimizer.step(closure)  # type: ignore[arg-type]
-        self._schedule.step_taken(first[0])
+        self._scheduler_steps.step_taken(first[0])
         return first[0]
 
     def _backward(self, batch: Any) -> float:

@@ -16,7 +16,7 @@ from ..run.run import Run
 from ..run.signal import Cost, Signal
 
 #: Signals that every run has; they receive events before all others.
-ALWAYS = ("optimizers", "backwards", "reversals")
+ALWAYS = ("optimizers", "backwards", "reversals", "near_danger")
 
 
 def make_signals(run: Run, names: Iterable[str]) -> list[Signal]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from ...observe.calls.danger_zones import spoken
 from ...observe.run.feed import Feed
 from ...programs.plan import Look, RunPlan, never
 from ...programs.program import Program
@@ -23,7 +24,6 @@ from ...records.intervention import Condition
 from ...records.numbers import Found
 from ...records.trace import Trace
 from ...tensors.batches import tensors
-from .danger_zones import spoken
 from .data_bounds import DataBounds
 from .pursuit import Hunt
 from .trial_step import Aim, AimedStep

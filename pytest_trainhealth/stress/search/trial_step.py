@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...observe.calls.danger_zones import DangerZone, danger_zone
 from ...observe.calls.torch_calls import Call, CallSignal
 from ...observe.run.stepper import Stepper
 from ...observe.source.places import user_place
@@ -23,7 +24,6 @@ from ...state.process import remember_random_numbers
 from ...state.snapshot import Snapshot
 from ...tensors.batches import batch_size, map_tensors, tensors
 from ...training import Training
-from .danger_zones import DangerZone, danger_zone
 from .input_fields import called_models, note_inputs, same_values
 
 #: A line inside a loop is called many times; its first calls stand for the others. By judgement: 8 show what it does.

@@ -27,8 +27,10 @@ class Scales(CallSignal):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._names: dict[int, str] = {}
-        self._weighed: set[int] = set()
-        self._batch: list[Tensor] = []  # kept alive, so that no other tensor gets their memory
+        #: By the address of its memory, what frozen weights have made. Kept alive during the step, like the batch, so
+        #: that no other tensor gets that memory and is taken for it.
+        self._weighed: dict[int, torch.UntypedStorage] = {}
+        self._batch: list[Tensor] = []
 
     def wanted(self) -> bool:
         return self._run.step == 0
@@ -40,6 +42,11 @@ class Scales(CallSignal):
                     self._batch.append(tensor)
                     self._names.setdefault(tensor.untyped_storage().data_ptr(), f"batch{name}")
         super().step_begins(batch)
+
+    def step_ends(self) -> None:
+        super().step_ends()
+        self._weighed.clear()
+        self._batch.clear()
 
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
         if name in WEIGHING and module and len(args) > 1:
@@ -69,7 +76,8 @@ class Scales(CallSignal):
         # the output of frozen weights has no gradient either, but it is not an input
         for tensor in result if isinstance(result, tuple) else (result,):
             if isinstance(tensor, Tensor) and not tensor.requires_grad:
-                self._weighed.add(tensor.untyped_storage().data_ptr())
+                memory_of_output = tensor.untyped_storage()
+                self._weighed[memory_of_output.data_ptr()] = memory_of_output
 
     def _note(self, tensor: Tensor, name: str, *, target: bool = False) -> None:
         known = self._run.trace.data.scales

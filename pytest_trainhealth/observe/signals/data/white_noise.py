@@ -6,6 +6,8 @@ next to each other, clusters, waves and tokens that follow each other are far be
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -32,7 +34,8 @@ def hangs_together(inputs: Tensor, tokens: bool = False) -> bool:
     # the smaller of the two products has the same eigenvalues
     product = standard.T @ standard if columns <= count else standard @ standard.T
     largest = float(torch.linalg.eigvalsh(product / count)[-1])
-    return bool(largest > _BEYOND * (1 + (columns / count) ** 0.5) ** 2)
+    limit = (1 + math.sqrt(columns / count)) ** 2
+    return bool(largest > _BEYOND * limit)
 
 
 def _followed(tokens: Tensor) -> Tensor:

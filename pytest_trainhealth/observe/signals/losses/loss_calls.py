@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ....records.loss_functions import DIFFERENCES, NAMES, RANGES, SOFTMAXES, TARGET_AT, WITH_CLASSES
+from ....records.loss_functions import DIFFERENCES, NAMES, RANGES, RECURRENT, SOFTMAXES, TARGET_AT, WITH_CLASSES
 from ....records.losses import LossCall
 from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
@@ -46,6 +46,8 @@ class _Difference:
     input: Tensor
     target: Tensor
     made: Made | None
+    #: A difference that broadcasts is recorded at once, until what is done with it gets a record of its own.
+    record: LossCall | None = None
 
 
 @dataclass
@@ -132,6 +134,8 @@ class LossCalls(CallSignal):
                 if not isinstance(call.args[0], nn.Parameter):
                     self._outputs.note(call, call.args[0], _place_of(call))
                 self._divergence(call)
+            elif call.error is None and call.name in RECURRENT:
+                self._outputs.note(call, call.args[0], user_place())
 
     def _function(self, call: Call) -> None:
         where = TARGET_AT[call.name]
@@ -206,9 +210,17 @@ class LossCalls(CallSignal):
                 record = LossCall("product", input=given_by(input), target=given_by(target), reduction="none")
                 self._add(call, record, made, target)
             return
-        self._differences[id(call.result)] = _Difference(call.result, input, target, made)
+        found = _Difference(call.result, input, target, made)
+        self._differences[id(call.result)] = found
+        if call.result.numel() > max(input.numel(), target.numel()):
+            self._add_difference(call, "difference", found)
+            found.record = self._run.trace.loss.calls[-1]
 
     def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
+        if of.record is not None:
+            calls = self._run.trace.loss.calls
+            calls[:] = [each for each in calls if each is not of.record]
+            self._values = [value for value in self._values if value.record is not of.record]
         input, target = given_by(of.input), given_by(of.target)
         record = LossCall(name, input=input, target=target, reduction="none", terms=call.result.numel())
         record.floor, record.chance = bounds(name, of.input, of.target, {})
@@ -295,8 +307,9 @@ def _chosen(call: Call) -> Tensor | None:
 
 
 def _chooses(call: Call) -> bool:
-    """Whether one value of each row is selected: `logp.gather(1, labels[:, None])`, `logp[range(n), labels]`."""
-    if call.name == "gather":
+    """Whether one value of each row is selected: `logp.gather(1, labels[:, None])`, `logp[range(n), labels]`, or the
+    diagonal, where each row belongs to the column of its own number (pairs in a batch)."""
+    if call.name in ("gather", "diag", "diagonal"):
         return True
     index = call.args[1] if call.name == "__getitem__" else None
     return isinstance(index, tuple) and any(isinstance(i, Tensor) and i.ndim for i in index)

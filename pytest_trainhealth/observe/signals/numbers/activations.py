@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ....records.numbers import ActivationRecord
+from ...calls.functions import WEIGHING
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
@@ -25,11 +26,24 @@ class Activations(CallSignal):
         super().__init__(run)
         self._counts: dict[str, int] = {}
 
+        #: By the id of its output, which is kept alive during the step, each softmax over the features of samples.
+        self._softmaxes: dict[int, tuple[Tensor, str, ActivationRecord]] = {}
+
     def step_begins(self, batch: object) -> None:
         self._counts.clear()
         super().step_begins(batch)
 
+    def step_ends(self) -> None:
+        super().step_ends()
+        self._softmaxes.clear()
+
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        if name == "softmax" and isinstance(result, Tensor) and result.ndim > 1 and result.requires_grad:
+            self._note_softmax(result, module)
+        elif name in WEIGHING and id(args[0]) in self._softmaxes and _is_weight(args):
+            _, key, record = self._softmaxes[id(args[0])]
+            record.feeds = module
+            self._run.trace.numbers.activations[key] = record
         name = name.rstrip("_")
         if (name not in _RECTIFIERS and name not in _ENDS) or not isinstance(result, Tensor) or result.ndim < 2:
             return
@@ -44,6 +58,18 @@ class Activations(CallSignal):
             else:
                 low, high = _ENDS[name]
                 record.saturated[self._run.step] = float(((result < low) | (result > high)).float().mean())
+
+    def _note_softmax(self, result: Tensor, module: str) -> None:
+        """Kept for now: it counts once its output is multiplied with the weights of a layer."""
+        place = f"{module}:softmax"
+        count = self._counts[place] = self._counts.get(place, 0) + 1
+        record = ActivationRecord("softmax", module, result.shape[-1], place=user_place())
+        self._softmaxes[id(result)] = result, f"{place}:{count}", record
+
+
+def _is_weight(args: tuple[Any, ...]) -> bool:
+    """An attention multiplies its shares with values, which are no parameters."""
+    return len(args) > 1 and isinstance(args[1], nn.Parameter)
 
 
 def _dead_share(output: Tensor) -> float:

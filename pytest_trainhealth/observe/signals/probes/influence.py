@@ -11,13 +11,19 @@ from torch import Tensor, nn
 from ....records.probes import InputRecord
 from ....records.verdict import Place
 from ....tensors.batches import has_to_matter
+from ...run.run import Run
 from ...source.authorship import is_library_file
 from ...source.places import place_of
+from .autoregression import is_autoregressive
+from .positions import are_read, candidates
 from .repeat_call import Leaf, NotRepeatable, Repeater
+from .sample_rows import ragged_members
 
 _LABELS = ("y", "tgt", "idx")
 #: Seeds of other weights with which an influence is searched for: the first flips signs, and 2 more are by judgement.
 _SEEDS = (0, 1, 2)
+#: Times the largest value: far outside of the data's range. By judgement: 100 is beyond any threshold set for the data.
+_FAR = 100.0
 #: Most channels of an image or a signal. By judgement: more than 16 are features, and one of them may be useless.
 _MOST_CHANNELS = 16
 #: Most columns that are tried one by one. By judgement: 64, as each takes a forward pass.
@@ -28,13 +34,16 @@ def samples_in(repeater: Repeater, base: dict[str, Tensor]) -> int:
     """The size of the first dimension that inputs share with an output; 0 if no input does."""
     outputs = {t.shape[0] for t in base.values() if t.ndim}
     leaves = repeater.call.leaves
+    members = ragged_members(leaves)
+    if members > 1:  # a list of tensors of different lengths: each is a sample
+        return members
     sizes = [leaf.tensor.shape[0] for leaf in leaves if leaf.tensor.ndim and not is_mask(leaf, leaves)]
     shared = [size for size in sizes if size in outputs and size > 1]
     return (shared or [size for size in sizes if size > 1] or sizes or [0])[0]
 
 
 def influences(
-    repeater: Repeater, base: dict[str, Tensor], samples: int, targets: set[int]
+    repeater: Repeater, base: dict[str, Tensor], samples: int, targets: set[int], run: Run
 ) -> list[tuple[Leaf, InputRecord]]:
     """One record for each input whose values vary in this batch. Empty if no output could show an influence.
 
@@ -56,8 +65,24 @@ def influences(
         if not record.ignored and unit and judged:
             record.unit, record.parts = unit, leaf.tensor.shape[dim]
             record.ignored_parts = _ignored_parts(repeater, base, leaf, dim)
+            record.in_order = bool(record.ignored_parts) and is_autoregressive(repeater, leaf)
+            record.out_of_view = _lies_at_one_end(record) and _looks_through_a_window(call.module)
+        elif not record.ignored and judged:
+            record.ignored_parts = _all_but_one(repeater, base, leaf, run)
+            record.unit, record.parts = "position", leaf.tensor.shape[1] if leaf.tensor.ndim > 1 else 1
         found.append((leaf, record))
     return found
+
+
+def _lies_at_one_end(record: InputRecord) -> bool:
+    found = record.ignored_parts
+    together = bool(found) and found[-1] - found[0] + 1 == len(found)
+    return record.unit == "column" and together and (found[0] == 0 or found[-1] == record.parts - 1)
+
+
+def _looks_through_a_window(model: nn.Module) -> bool:
+    """Convolutions see as far as their kernels and dilations add up to; a window may be longer than that."""
+    return any(isinstance(module, nn.Conv1d) and max(module.kernel_size) > 1 for module in model.modules())
 
 
 def _is_number(tensor: Tensor) -> bool:
@@ -127,6 +152,8 @@ def _changes_nothing(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, ot
             return False
     except NotRepeatable:
         pass
+    if _opens_gates(repeater, leaf, others):
+        return False
     words = 0
     for seed in _SEEDS:
         with repeater.other_weights(seed):
@@ -139,6 +166,21 @@ def _changes_nothing(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, ot
     return bool(words)
 
 
+def _opens_gates(repeater: Repeater, leaf: Leaf, others: list[Tensor]) -> bool:
+    """An influence shows once numbers that the model keeps beside its weights are further on (a schedule that still
+    keeps a branch closed), or with values far outside of the data's range (a threshold)."""
+    with repeater.later():
+        further = repeater.run()
+        if not all(_same(further, repeater.run({leaf.name: other})) for other in others):
+            return True
+    if not leaf.tensor.is_floating_point():
+        return False
+    far = [torch.where(other == leaf.tensor, other, sign * _FAR * other.abs().max()) for other in others
+           for sign in (1, -1)]  # fmt: skip
+    base = repeater.run()
+    return not all(_same(base, repeater.run({leaf.name: other})) for other in far)
+
+
 def _ignored_parts(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, dim: int) -> tuple[int, ...]:
     """Parts without a gradient are suspects; a trial then shows whether any output depends on them."""
     suspects = [
@@ -149,6 +191,14 @@ def _ignored_parts(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, dim:
     if len(suspects) > _MOST_PARTS:
         return ()
     return tuple(part for part in suspects if _has_none(repeater, base, leaf, _with_parts(leaf.tensor, dim, [part])))
+
+
+def _all_but_one(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, run: Run) -> tuple[int, ...]:
+    """All positions of a sequence except the only one that reaches the output; empty if others do."""
+    for _, versions, changed in candidates(leaf):
+        if _has_none(repeater, base, leaf, versions) and are_read(repeater, leaf, versions[0], run):
+            return tuple(changed)
+    return ()
 
 
 def _without_gradient(repeater: Repeater, leaf: Leaf, dim: int) -> list[int]:

@@ -12,7 +12,7 @@ from ....records.probes import LeakRecord
 from ...run.run import Run
 from .influence import forward_of
 from .repeat_call import Leaf, NotRepeatable, Repeater
-from .sample_mixing import Step, operations
+from .steps_of_a_call import Step, operations
 
 #: Share of a target that has to equal the input one position later (or at the same position). By judgement: 1, except
 #: for one value in a hundred that is masked or rounded.
@@ -102,6 +102,12 @@ def _predicted(leaf: Leaf, targets: list[Tensor]) -> Iterator[_Predicted]:
             if found is not None and (found[0] == 1 or whole):
                 yield _Predicted(leaf, time, *found)
                 return
+
+
+def element_shift(values: Tensor, target: Tensor, time: int) -> int | None:
+    """1 if each target is the next element along `time`, 0 if it is the element itself, None if it is neither."""
+    found = _shift(values, target, time)
+    return None if found is None else found[0]
 
 
 def _shift(values: Tensor, target: Tensor, time: int) -> tuple[int, Tensor] | None:

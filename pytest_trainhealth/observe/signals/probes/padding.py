@@ -18,7 +18,7 @@ from ....records.probes import PaddingRecord
 from ...run.run import Run
 from .influence import forward_of, is_mask
 from .repeat_call import Leaf, NotRepeatable, Repeater, Values
-from .sample_mixing import Step, operations
+from .steps_of_a_call import Step, operations
 
 #: How much real positions change, as a share of the change by another sample. Measured: masked encoders and packed
 #: sequences below 1e-6, attention to padding 0.037 and more, a recurrent net that runs over it 0.04, a mean 0.19.
@@ -38,7 +38,7 @@ _ENDS_OF_ATTENTION = {
 
 
 @dataclass
-class _Padded:
+class Padded:
     """Sequences with padding at the end, and the input that marks it."""
 
     leaf: Leaf
@@ -71,7 +71,7 @@ def padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tuple[Padd
     call, judged = repeater.call, 0
     worst: PaddingRecord | None = None
     seen: set[str] = set()
-    for padded in (*_by_mask(call.leaves), *_by_length(call.leaves), *_by_embedding(repeater)):
+    for padded in known_padding(repeater):
         if padded.embedding is not None and padded.leaf.name in seen:
             continue  # a mask is more reliable
         probe, share = _tried(repeater, base, padded)
@@ -95,7 +95,13 @@ def padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tuple[Padd
     return worst, judged
 
 
-def _record(repeater: Repeater, base: dict[str, Tensor], padded: _Padded, probe: _Probe, share: float) -> PaddingRecord:
+def known_padding(repeater: Repeater) -> Iterator[Padded]:
+    """Inputs with padding at the end: where a mask, lengths, or the `padding_idx` of an embedding say that it is."""
+    leaves = repeater.call.leaves
+    yield from (*_by_mask(leaves), *_by_length(leaves), *_by_embedding(repeater))
+
+
+def _record(repeater: Repeater, base: dict[str, Tensor], padded: Padded, probe: _Probe, share: float) -> PaddingRecord:
     call, known_from = repeater.call, padded.known_from
     name = "padding_idx" if known_from is None else known_from.name
     record = PaddingRecord(
@@ -107,7 +113,7 @@ def _record(repeater: Repeater, base: dict[str, Tensor], padded: _Padded, probe:
     return record
 
 
-def _by_mask(leaves: list[Leaf]) -> Iterator[_Padded]:
+def _by_mask(leaves: list[Leaf]) -> Iterator[Padded]:
     for mask in leaves:
         if mask.tensor.ndim != 2 or not is_mask(mask, leaves):
             continue
@@ -116,11 +122,11 @@ def _by_mask(leaves: list[Leaf]) -> Iterator[_Padded]:
                 continue
             for real in (mask.tensor.bool(), ~mask.tensor.bool()):
                 if _is_padding(real, leaf.tensor):
-                    yield _Padded(leaf, real, mask)
+                    yield Padded(leaf, real, mask)
                     break
 
 
-def _by_length(leaves: list[Leaf]) -> Iterator[_Padded]:
+def _by_length(leaves: list[Leaf]) -> Iterator[Padded]:
     for lengths in leaves:
         if lengths.tensor.ndim != 1 or lengths.tensor.is_floating_point() or "len" not in lengths.name.lower():
             continue
@@ -130,10 +136,10 @@ def _by_length(leaves: list[Leaf]) -> Iterator[_Padded]:
                 continue
             real = torch.arange(values.shape[1], device=values.device) < lengths.tensor.to(values.device)[:, None]
             if not is_mask(leaf, leaves) and _is_padding(real, values):
-                yield _Padded(leaf, real, lengths)
+                yield Padded(leaf, real, lengths)
 
 
-def _by_embedding(repeater: Repeater) -> Iterator[_Padded]:
+def _by_embedding(repeater: Repeater) -> Iterator[Padded]:
     embeddings = [m for m in repeater.call.module.modules() if isinstance(m, nn.Embedding)]
     for leaf in repeater.call.leaves:
         if leaf.tensor.ndim != 2 or leaf.tensor.dtype not in (torch.int64, torch.int32):
@@ -141,7 +147,7 @@ def _by_embedding(repeater: Repeater) -> Iterator[_Padded]:
         for embedding in embeddings:
             real = leaf.tensor != embedding.padding_idx if embedding.padding_idx is not None else None
             if real is not None and _is_padding(real, leaf.tensor) and int((~real).any(1).sum()) > 1:
-                yield _Padded(leaf, real, embedding=embedding)
+                yield Padded(leaf, real, embedding=embedding)
                 break
 
 
@@ -168,7 +174,7 @@ def _all_longer(repeater: Repeater, real: Tensor, square: bool) -> Values:
     return {leaf.name: _longer(leaf.tensor, real, square) for leaf in leaves}
 
 
-def _probes(repeater: Repeater, padded: _Padded) -> Iterator[_Probe]:
+def _probes(repeater: Repeater, padded: Padded) -> Iterator[_Probe]:
     leaves = [leaf for leaf in repeater.call.leaves if leaf.tensor.shape[:2] == padded.real.shape]
     yield _Probe(_all_longer(repeater, padded.real, False))
     if any(leaf.tensor.ndim > 2 and leaf.tensor.shape[2] == padded.length for leaf in leaves):
@@ -178,7 +184,7 @@ def _probes(repeater: Repeater, padded: _Padded) -> Iterator[_Probe]:
 
 
 @contextmanager
-def _other_padding(padded: _Padded) -> Iterator[None]:
+def _other_padding(padded: Padded) -> Iterator[None]:
     """Embeds padding like the first token of the first sequence."""
 
     def hook(embedding: nn.Embedding, args: tuple[Any, ...], output: Tensor) -> Tensor | None:
@@ -196,7 +202,7 @@ def _other_padding(padded: _Padded) -> Iterator[None]:
         handle.remove()
 
 
-def _tried(repeater: Repeater, base: dict[str, Tensor], padded: _Padded) -> tuple[_Probe | None, float]:
+def _tried(repeater: Repeater, base: dict[str, Tensor], padded: Padded) -> tuple[_Probe | None, float]:
     """The first probe that the model accepts, and how much it changes."""
     if not bool(padded.rows.any()):
         return None, 0.0
@@ -223,7 +229,7 @@ def _tried(repeater: Repeater, base: dict[str, Tensor], padded: _Padded) -> tupl
     return None, 0.0
 
 
-def _share(one: Tensor, two: Tensor, other: Tensor, padded: _Padded, probe: _Probe) -> float | None:
+def _share(one: Tensor, two: Tensor, other: Tensor, padded: Padded, probe: _Probe) -> float | None:
     """The largest change at real positions, or of an output for the whole sequence. None if that cannot be seen."""
     length, where = padded.length, padded.rows
     if not one.is_floating_point() or not one.ndim or one.shape[0] != len(padded.real) or one.shape[0] in one.shape[1:]:
@@ -267,7 +273,7 @@ def _is_attention(first: Step | None, steps: list[Step], length: int) -> bool:
     return first.name in _ENDS_OF_ATTENTION and weights
 
 
-def _first_to_change(repeater: Repeater, before: list[Step], padded: _Padded, probe: _Probe, run: Run) -> Step | None:
+def _first_to_change(repeater: Repeater, before: list[Step], padded: Padded, probe: _Probe, run: Run) -> Step | None:
     """The first operation whose result changes at real positions, or for the whole sequence."""
     try:
         with probe.inside():
@@ -282,7 +288,7 @@ def _first_to_change(repeater: Repeater, before: list[Step], padded: _Padded, pr
     return None
 
 
-def _differ(a: Tensor, b: Tensor, padded: _Padded) -> bool:
+def _differ(a: Tensor, b: Tensor, padded: Padded) -> bool:
     real, rows = padded.real, padded.rows
     if padded.length not in a.shape and padded.length + 1 in a.shape:
         real = nn.functional.pad(real, (1, 0), value=True)  # a class token in front

@@ -7,28 +7,34 @@ restored. A probe that raises proves nothing.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.nn.modules.module import _global_forward_hooks_with_kwargs, register_module_forward_hook
-from torch.utils.data import DataLoader, default_collate
 from torch.utils.hooks import RemovableHandle
 
 from ....records.loss_functions import SAMPLE_BY_SAMPLE
-from ....records.probes import InputRecord, ProbeRecord
+from ....records.probes import InputRecord, ProbeRecord, ScrambleRecord
+from ....records.verdict import Place
 from ....tensors.batches import tensors
 from ...calls import torch_calls
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
+from ...source.places import user_place
 from .influence import influences, samples_in
+from .kept_state import carried_state, mask_edits
 from .leakage import leak
+from .loss_mixing import LossMixing
+from .loss_padding import padding_in_loss
 from .padding import padding
 from .repeat_call import Call, Leaf, NotRepeatable, Repeater, repeating
-from .sample_mixing import mixing
+from .sample_axis import samples_first, shuffled
+from .sample_mixing import Axis, mixing
+from .scrambles import scramble
 
 #: Early, for the short training of a watched test; later, for branches that start at zero. By judgement: watched tests
 #: train for as few as 3 steps.
@@ -36,6 +42,9 @@ _STEPS = (2, 8)
 #: Most modules that are probed, at their first and last call. By judgement: a GAN has 2, a teacher and a student with
 #: their heads 4.
 _MOST_MODULES = 4
+#: Calls of one module in a step with more different numbers of rows than this are not batches. By judgement: 2, as a
+#: step may take a batch and another one of negatives or of unlabelled samples.
+_SIZES_OF_BATCHES = 2
 
 
 @dataclass
@@ -46,6 +55,9 @@ class _Made:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     with_graph: bool
+    #: What it returned, and the gradients of the loss with respect to that.
+    outputs: dict[str, Tensor] = field(default_factory=dict)
+    gradients: dict[str, Tensor] = field(default_factory=dict)
 
 
 class Probes(CallSignal):
@@ -58,17 +70,28 @@ class Probes(CallSignal):
         self._inner: dict[int, set[int]] = {}
         self._calls: list[_Made] = []
         self._targets: list[Tensor] = []
+        #: The loss functions that were given them, and where.
+        self._losses: list[tuple[str, Place | None]] = []
+        self._loss_mixing = LossMixing()
+        self._scrambles: list[ScrambleRecord] = []
         self._batch: Any = None
         self._inputs: list[tuple[Leaf, InputRecord]] = []
+        #: Modules whose calls in one step have different numbers of rows.
+        self._varying: set[nn.Module] = set()
 
     def wanted(self) -> bool:
         return self._run.step in _STEPS
 
     def step_begins(self, batch: object) -> None:
-        self._calls, self._targets, self._batch = [], [], batch
+        self._forget()
+        self._batch = batch
         if self.wanted():
             self._hook()
         super().step_begins(batch)
+
+    def _forget(self) -> None:
+        self._calls, self._targets, self._losses, self._scrambles, self._batch = [], [], [], [], None
+        self._loss_mixing.clear()
 
     def _hook(self) -> None:
         self._inner = {
@@ -84,13 +107,39 @@ class Probes(CallSignal):
             return
         # modules that ran inside this one were not called by the step itself
         self._calls = [each for each in self._calls if id(each.module) not in inner]
-        self._calls.append(_Made(module, args, kwargs, torch.is_grad_enabled()))
+        made = {name or "output": t for name, t in tensors(output) if t.requires_grad and t.layout == torch.strided}
+        self._calls.append(_Made(module, args, kwargs, torch.is_grad_enabled(), made))
 
     def called(self, call: torch_calls.Call) -> None:
-        if call.name in SAMPLE_BY_SAMPLE and call.error is None:
+        if call.error is not None:
+            return
+        if torch.is_grad_enabled():
+            self._loss_mixing.note(call)
+            torn = scramble(call)
+            self._scrambles += [torn] if torn is not None else []
+        if call.name in SAMPLE_BY_SAMPLE:
             target = call.args[1] if len(call.args) > 1 else call.kwargs.get("target")
             if isinstance(target, Tensor) and not is_functorch_wrapped_tensor(target):
                 self._targets.append(target.detach())
+                self._losses.append((call.name, user_place()))
+
+    def backward_begins(self, roots: Any) -> None:
+        super().backward_begins(roots)
+        if not self._hooks or len(roots) != 1 or roots[0].grad_fn is None:
+            return
+        self._loss_mixing.before_backward(roots)
+        outputs = [(made, name, t) for made in self._calls for name, t in made.outputs.items()]
+        try:
+            slopes = (
+                torch.autograd.grad(roots[0].sum(), [t for *_, t in outputs], retain_graph=True, allow_unused=True)
+                if outputs
+                else ()
+            )
+        except RuntimeError:  # a graph that was freed, or cannot be traversed twice
+            return
+        for (made, name, _), slope in zip(outputs, slopes, strict=True):
+            if slope is not None and slope.layout == torch.strided:
+                made.gradients[name] = slope + made.gradients.get(name, torch.zeros_like(slope))
 
     def step_ends(self) -> None:
         wanted = bool(self._hooks)
@@ -99,7 +148,7 @@ class Probes(CallSignal):
             try:
                 self._probe()
             finally:
-                self._calls, self._targets, self._batch = [], [], None
+                self._forget()
 
     def run_ends(self) -> None:
         super().run_ends()
@@ -111,17 +160,19 @@ class Probes(CallSignal):
     def _probe(self) -> None:
         record = ProbeRecord(self._run.step, seen=len(self._calls))
         with repeating() as repeat:
-            for call in self._chosen():
+            for call, gradients in self._chosen():
                 try:
-                    self._look(repeat(call), record)
+                    self._look(repeat(call), record, gradients)
                 except NotRepeatable as error:
                     record.reasons.append(f"{call.kind} cannot be called again: {error}")
                 except Exception as error:  # user code that fails on a probe is not a fault of the training
                     record.reasons.append(f"{call.kind} cannot be probed: {type(error).__name__}: {error}")
+        record.mixing += [] if record.mixing else self._loss_mixing.found
+        record.scrambles = self._scrambles
         record.inputs, self._inputs = _merged(self._inputs), []
         self._run.trace.probe = record
 
-    def _chosen(self) -> list[Call]:
+    def _chosen(self) -> list[tuple[Call, dict[str, Tensor]]]:
         """The first and the last call of each module that can be repeated."""
         usable = [
             c for c in self._calls if not any(is_functorch_wrapped_tensor(t) for _, t in tensors((c.args, c.kwargs)))
@@ -130,13 +181,14 @@ class Probes(CallSignal):
         for each in [c for c in usable if c.with_graph] or usable:  # calls without a graph are teachers and metrics
             of_module.setdefault(id(each.module), []).append(each)
         chosen = []
+        self._varying = {made[0].module for made in of_module.values() if _rows_vary(made)}
         for made in list(of_module.values())[:_MOST_MODULES]:
             for each in made if len(made) < 3 else (made[0], made[-1]):
                 with suppress(TypeError, ValueError, RuntimeError):
-                    chosen.append(Call(each.module, each.args, each.kwargs))
+                    chosen.append((Call(each.module, each.args, each.kwargs), each.gradients))
         return chosen
 
-    def _look(self, repeater: Repeater, record: ProbeRecord) -> None:
+    def _look(self, repeater: Repeater, record: ProbeRecord, gradients: dict[str, Tensor]) -> None:
         base = repeater.run()
         again = repeater.run()
         if not base or any(name not in again or not _equal(t, again[name]) for name, t in base.items()):
@@ -144,14 +196,14 @@ class Probes(CallSignal):
         record.calls += 1
         samples = samples_in(repeater, base)
         if samples:
-            inputs = influences(repeater, base, samples, {t.data_ptr() for t in self._targets})
+            inputs = influences(repeater, base, samples, {t.data_ptr() for t in self._targets}, self._run)
             self._inputs += inputs
             _count(record, "inputs", len(inputs))
             with suppress(NotRepeatable):
-                found, judged, why = mixing(repeater, base, samples, self._run, self._is_stacked(samples))
-                record.mixing += [found] if found is not None else []
-                record.reasons += [why] if why else []
-                _count(record, "mixing", int(judged))
+                self._mixing(repeater, base, samples, record)
+        with suppress(NotRepeatable):
+            keeps = {t.data_ptr() for _, t in tensors(self._batch) if self._belongs_to_the_data()}
+            record.mask_edits += mask_edits(repeater, keeps)
         with suppress(NotRepeatable):
             leaking, number = leak(repeater, base, self._candidates(), self._run, bool(self._targets))
             record.leaks += [leaking] if leaking is not None else []
@@ -160,17 +212,43 @@ class Probes(CallSignal):
             padded, number = padding(repeater, base, self._run)
             record.paddings += [padded] if padded is not None else []
             _count(record, "padding", number)
+            counted, number = padding_in_loss(repeater, base, gradients, self._targets)
+            if counted is not None:
+                counted.function, counted.place = self._losses[0]
+                record.paddings.append(counted)
+            _count(record, "padding", number)
 
     def _candidates(self) -> list[Tensor]:
         """What the losses were given; if no loss was seen, everything in the batch."""
         return self._targets or [t for _, t in tensors(self._batch) if t.ndim]
 
-    def _is_stacked(self, samples: int) -> bool:
-        """Whether a DataLoader stacked single samples, so that the first dimension counts them."""
+    def _mixing(self, repeater: Repeater, base: dict[str, Tensor], samples: int, record: ProbeRecord) -> None:
+        answer = mixing(repeater, base, samples, self._run, self._axis(repeater, samples))
+        record.mixing += [answer.found] if answer.found is not None else []
+        (record.designs if answer.proven else record.unproven).extend([answer.why] if answer.why else [])
+        _count(record, "mixing", int(answer.judged or answer.proven))
+
+        state = carried_state(repeater, base, samples)
+        if state is not None and shuffled(getattr(self._run.feed, "source", None)):
+            record.mixing.append(state)
+        elif state is not None:
+            record.states.append(f"{state.model} keeps {state.carried} from one batch to the next")
+
+    def _belongs_to_the_data(self) -> bool:
+        return isinstance(getattr(self._run.feed, "source", None), (list, tuple, dict))
+
+    def _axis(self, repeater: Repeater, samples: int) -> Axis:
         data = getattr(self._run.feed, "source", None)
-        if not isinstance(data, DataLoader) or data.collate_fn is not default_collate:
-            return False
-        return data.batch_size == samples
+        leaves = [leaf for leaf in repeater.call.leaves if leaf.tensor.ndim > 1 and samples in leaf.tensor.shape[:2]]
+        answers = [samples_first(leaf, data, self._batch, self._targets) for leaf in leaves]
+        first = next((each for each in answers if each is not None), None)
+        return Axis(first, shuffled(data), repeater.call.module in self._varying)
+
+
+def _rows_vary(made: list[_Made]) -> bool:
+    """Each call is one object with many elements, not a batch. (Two sizes may be a batch and its negatives.)"""
+    sizes = {next((t.shape[0] for _, t in tensors((c.args, c.kwargs)) if t.ndim), 0) for c in made}
+    return len(sizes) > _SIZES_OF_BATCHES
 
 
 def _count(record: ProbeRecord, question: str, number: int) -> None:

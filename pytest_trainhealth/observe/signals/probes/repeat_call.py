@@ -25,6 +25,8 @@ _PRIVATE = "_"
 _LEAST_WEIGHT = 0.05
 #: Size of the noise added to weights whose signs are flipped. By judgement: 0.1, as it only has to break ties.
 _A_LITTLE = 0.1
+#: Added to a counter of calls or steps. By judgement: a million is beyond any warm-up.
+_LATER = 1_000_000
 
 
 class NotRepeatable(Exception):
@@ -99,12 +101,16 @@ class Repeater:
         self._weights = _Weights(call.module)
         self.stateful = False
 
-    def run(self, changes: Values | None = None, *, gradients: bool = False, train: bool = False) -> dict[str, Tensor]:
+    def run(
+        self, changes: Values | None = None, *, gradients: bool = False, train: bool = False, draws: int = 0
+    ) -> dict[str, Tensor]:
+        """`draws`: so many random numbers are used up before, so that the call draws others."""
         module = self.call.module
         modes = [(each, each.training) for each in module.modules()]
         state = _State(module)
         try:
             self._put_back()
+            torch.rand(draws)
             module.train() if train else module.eval()
             # the fast path cuts off padding and computes other numbers than training does
             with torch.set_grad_enabled(gradients), _without_fast_path():
@@ -139,6 +145,51 @@ class Repeater:
         finally:
             self._weights.others = False
             self._weights.restore(every=True)
+
+    @contextmanager
+    def later(self) -> Iterator[None]:
+        """As if the training were further on: counters that each call moves are far up, factors of 0 are 1."""
+        modules = list(self.call.module.modules())
+        before = [(each, _numbers(each)) for each in modules]
+        factors = [(b, b.detach().clone()) for b in self.call.module.buffers() if _is_closed_factor(b)]
+        counters = self._counters(before)
+        try:
+            for module, numbers in before:
+                for name, value in numbers.items():
+                    if (id(module), name) in counters:
+                        module.__dict__[name] = value + _LATER
+                    elif isinstance(value, float) and value == 0:
+                        module.__dict__[name] = 1.0
+            for buffer, _ in factors:
+                buffer.data.fill_(1)
+            yield
+        finally:
+            for module, numbers in before:
+                module.__dict__.update(numbers)
+            for buffer, value in factors:
+                buffer.data.copy_(value)
+
+    def _counters(self, before: list[tuple[nn.Module, dict[str, Any]]]) -> set[tuple[int, str]]:
+        """Numbers that a call changes. Read right after the call, before the state is put back."""
+        moved: set[tuple[int, str]] = set()
+
+        def hook(module: nn.Module, args: Any, output: Any) -> None:
+            moved.update((id(m), n) for m, held in before for n, value in held.items() if vars(m).get(n) != value)
+
+        handle = self.call.module.register_forward_hook(hook)
+        try:
+            self.run()
+        finally:
+            handle.remove()
+        return moved
+
+
+def _numbers(module: nn.Module) -> dict[str, Any]:
+    return {name: value for name, value in vars(module).items() if type(value) in (int, float) and name != "training"}
+
+
+def _is_closed_factor(buffer: Tensor) -> bool:
+    return buffer.is_floating_point() and buffer.numel() == 1 and float(buffer) == 0
 
 
 class _Weights:

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
+from torch import Tensor
 
 from ....records.probes import MixingRecord
-from ....records.verdict import Place
-from ....tensors.batches import tensors
-from ....tensors.module_paths import full_path
-from ...calls.torch_calls import function_name
 from ...run.run import Run
-from ...source.module_stack import ModuleStack
-from ...source.places import user_place
+from .by_design import Mixed, by_design
 from .repeat_call import Leaf, NotRepeatable, Repeater, Values
+from .sample_rows import Samples, changes_by_sample, outputs_in_lists, samples_of
+from .steps_of_a_call import Step, class_of, operations
 
 #: How much other samples change, as a share of the sample's own change. Rounding stays below 1e-6; an LSTM that
 #: mistakes samples for time steps reaches 0.05 to 1, a mean over the batch about 1 / N.
 _SHARE = 1e-3
-#: Names which show that rows are nodes, not samples.
-_GRAPH = ("edge", "adj", "lapl", "graph", "neighb", "senders", "receivers")
-#: Rows are sorted or passed to experts: the result of each depends on the others by design.
-_ROUTING = {"topk", "sort", "argsort", "unique", "bincount", "cdist", "multinomial", "nonzero"}
-_BY_INDEX = ("index_", "scatter", "segment")
-_RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
-#: Most calls that are remembered of one forward pass. By judgement: 5,000 are more than deep networks have.
-_MOST_CALLS = 5000
 #: Relative to the largest value: rows are the same except for rounding, 1e-7 in float32. By judgement 100 times that.
 _SAME_ROW = 1e-5
 #: Relative to the largest value: a sample's own change counts as at least this much, or rounding of 1e-7 would count as
@@ -39,160 +25,110 @@ _ROUNDING = 1e-6
 
 
 @dataclass
-class Step:
-    """One torch function during a call."""
+class Axis:
+    """What is known of the first dimension."""
 
-    name: str
-    module: str
-    place: Place | None
-    given: list[Tensor] = field(default_factory=list)
-    results: list[Tensor] = field(default_factory=list)
-
-
-class _Recorder(TorchFunctionMode):
-    def __init__(self, modules: ModuleStack) -> None:
-        super().__init__()
-        self.steps: list[Step] = []
-        self._modules = modules
-
-    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        given = [t for _, t in tensors((args, kwargs)) if t.is_floating_point()]
-        result = func(*args, **kwargs)
-        results = [t.detach() for _, t in tensors(result) if t.is_floating_point()]
-        name = function_name(func)
-        if len(self.steps) < _MOST_CALLS and not name.startswith("__get") and (results or name in _ROUTING):
-            # an operation in place may overwrite these: keep the present values
-            kept = [t.clone() for t in results]
-            self.steps.append(Step(name, self._modules.current, user_place(), given, kept))
-        return result
+    #: It counts samples (True), the second one does (False), or nothing tells.
+    first: bool | None = None
+    #: A loader has drawn the rows at random.
+    shuffled: bool = False
+    #: Calls of one step have different numbers of rows: each is one object of many elements.
+    varies: bool = False
 
 
-def operations(repeater: Repeater, changes: Values, run: Run) -> list[Step]:
-    modules = ModuleStack(run.models)
-    with ExitStack() as stack:
-        stack.enter_context(modules.kept())
-        recorder = _Recorder(modules)
-        stack.enter_context(recorder)
-        repeater.run(changes)
-    return recorder.steps
+@dataclass
+class Answer:
+    """What a probe for mixing showed."""
+
+    found: MixingRecord | None = None
+    judged: bool = False
+    #: Why mixing that was seen is not reported, and whether a probe has proven that it is meant.
+    why: str = ""
+    proven: bool = False
 
 
-def mixing(
-    repeater: Repeater, base: dict[str, Tensor], samples: int, run: Run, stacked: bool
-) -> tuple[MixingRecord | None, bool, str]:
-    """The mixing, if any; whether it could have been seen; and why it is not reported."""
+def mixing(repeater: Repeater, base: dict[str, Tensor], number: int, run: Run, axis: Axis) -> Answer:
     call = repeater.call
-    leaves = [leaf for leaf in call.leaves if leaf.tensor.ndim and leaf.tensor.shape[0] == samples]
-    outputs = [name for name, t in base.items() if _rows_are_samples(t, samples, leaves, stacked)]
-    why = _cannot_tell(repeater, samples, run)
-    if why or samples < 2 or not leaves or not outputs:
-        return None, False, why
-    worst = MixingRecord(call.kind, 0, samples, 0, 0.0, call.made_by)
+    samples = samples_of(repeater, number)
+    members = {name for each in outputs_in_lists(base, samples) for name in each}  # their rows are something else
+    outputs = [name for name, t in base.items() if name not in members and _rows_are_samples(t, samples, axis)]
+    if number < 2 or not (samples.rows or samples.members) or not (outputs or samples.members):
+        return Answer()
+    worst = MixingRecord(call.kind, 0, number, 0, 0.0, call.made_by)
     probed: Values = {}
-    for sample in dict.fromkeys((0, samples // 2, samples - 1)):
-        changes = with_other(leaves, sample)
-        found = _changed_rows(base, repeater.run(changes), outputs, sample) if changes else None
-        if found is not None and found[0] > worst.share:
+    influence: dict[int, float] = {}
+    for sample in dict.fromkeys((0, number // 2, number - 1)):
+        changes = samples.with_other(sample)
+        found = _changed_rows(base, repeater.run(changes), outputs, samples, sample) if changes else None
+        influence[sample] = 0.0 if found is None else found[0]
+        if found is not None and found[0] > max(_SHARE, worst.share):
             worst.share, worst.others = found
             worst.sample, probed = sample, changes
+    if not probed:
+        return Answer(judged=True)
     if repeater.stateful:
-        return None, False, f"{call.kind} changes its own state when it is called, in eval mode too"
-    if worst.share <= _SHARE:
-        return None, True, ""
-    found_there, why = _located(repeater, probed, worst, run)
-    return found_there, not why, why
+        return Answer(why=f"{call.kind} changes its own state when it is called, in eval mode too")
+    if axis.varies:
+        return Answer(
+            why=f"the rows of {call.kind}'s calls differ in number within a step: each is one set", proven=True
+        )
+    silent = [sample for sample, share in influence.items() if share <= _ROUNDING]
+    if len(silent) == len(influence) - 1 > 0:
+        worst.for_all = worst.sample
+    return _located(repeater, probed, worst, run, axis, samples)
 
 
-def _cannot_tell(repeater: Repeater, samples: int, run: Run) -> str:
-    call = repeater.call
-    if len(run.optimizers) > 1:
-        return "several optimizers, as for adversaries, whose critics may compare samples"
-    held = {name.lower(): b for name, b in call.module.named_buffers()}
-    named = [*(leaf.name.lower() for leaf in call.leaves), *held]
-    given = [leaf.tensor for leaf in call.leaves if leaf.tensor.ndim > 1]
-    rows = any(t.shape[0] == samples and not _square(t, samples) for t in given)
-    square = any(_square(t, samples) and _is_weight(t) for t in (*(given if rows else ()), *held.values()))
-    pairs = samples != 2 and any(t.ndim == 2 and t.shape[0] == 2 and not t.is_floating_point() for t in given)
-    plain = [t for m in call.module.modules() for _, t in tensors(_own_attributes(m))]
-    sparse = any(t.layout != torch.strided for t in (*held.values(), *plain))
-    if (
-        square
-        or pairs
-        or sparse
-        or any(_square(t, samples) for t in plain)
-        or any(w in n for n in named for w in _GRAPH)
-    ):
-        return "the rows are nodes of a graph"
-    return ""
-
-
-def _own_attributes(module: nn.Module) -> list[Any]:
-    return [v for name, v in vars(module).items() if not name.startswith("_") and isinstance(v, (Tensor, list, tuple))]
-
-
-def _is_weight(tensor: Tensor) -> bool:
-    """Whether it may hold weights of edges: numbers, or whether there is an edge."""
-    return tensor.is_floating_point() or bool((tensor <= 1).all())
-
-
-def _square(tensor: Tensor, samples: int) -> bool:
-    return tensor.ndim >= 2 and tuple(tensor.shape[-2:]) == (samples, samples)
-
-
-def _rows_are_samples(output: Tensor, samples: int, leaves: list[Leaf], stacked: bool) -> bool:
+def _rows_are_samples(output: Tensor, samples: Samples, axis: Axis) -> bool:
     """Data may have time first, and pairs of samples may be compared: only certain cases are examined."""
-    if not output.is_floating_point() or not output.ndim or output.shape[0] != samples:
+    number = samples.number
+    if not output.is_floating_point() or not output.ndim or output.shape[0] != number:
         return False
-    if samples in output.shape[1:] or not bool(torch.isfinite(output).all()):
+    if axis.first is False or not bool(torch.isfinite(output).all()):
         return False
-    widest = max(leaves, key=lambda leaf: leaf.tensor.ndim, default=None)
+    if axis.first is True or samples.members:
+        return True
+    if number in output.shape[1:]:
+        return False
+    widest = max(samples.rows, key=lambda leaf: leaf.tensor.ndim, default=None)
     if widest is None or widest.tensor.ndim == 1:
         return False
+    return _must_come_first(widest, output, number)
+
+
+def _must_come_first(widest: Leaf, output: Tensor, number: int) -> bool:
     shape = widest.tensor.shape
-    if stacked or len(shape) == 4 or (len(shape) == 2 and widest.tensor.is_floating_point()):
+    if len(shape) == 4 or (len(shape) == 2 and widest.tensor.is_floating_point()):
         return True
     # with (time, samples, ...) the output would still have the second dimension
-    return shape[1] != samples and (output.ndim == 1 or output.shape[1] != shape[1])
-
-
-def with_other(leaves: list[Leaf], sample: int) -> dict[str, Tensor]:
-    """One sample's values replaced by those of another that differs; empty if all are the same."""
-    samples = leaves[0].tensor.shape[0]
-    for other in (*range(sample + 1, samples), *range(sample)):
-        changes = {}
-        for leaf in leaves:
-            if not torch.equal(leaf.tensor[other], leaf.tensor[sample]):
-                changed = leaf.tensor.clone()
-                changed[sample] = leaf.tensor[other]
-                changes[leaf.name] = changed
-        if changes:
-            return changes
-    return {}
+    return shape[1] != number and (output.ndim == 1 or output.shape[1] != shape[1])
 
 
 def _changed_rows(
-    base: dict[str, Tensor], new: dict[str, Tensor], names: list[str], sample: int
+    base: Values, new: Values, names: list[str], samples: Samples, sample: int
 ) -> tuple[float, int] | None:
     """The largest change of other rows relative to the sample's own, and how many changed. None if inconclusive."""
     worst: tuple[float, int] | None = None
-    for name in names:
-        before, after = base[name], new.get(name)
-        if after is None or after.shape != before.shape or not bool(torch.isfinite(after).all()):
-            continue
-        change = row_changes(before, after)
+    for change, before, after in _comparable(base, new, names, samples):
         own = float(change[sample])
-        change[sample] = 0
-        if own == 0 or _are_permuted(before, after, change > _SHARE * own):
+        others = change.clone()
+        others[sample] = 0
+        most = float(others.max())
+        # a sample that changes others and not itself: its own output comes from another one
+        scale = own if own > 0 else most
+        if scale <= _ROUNDING * float(before.abs().max()) or _are_permuted(before, after, others > _SHARE * scale):
             continue
-        others = int((change > _SHARE * own).sum())
-        found = (float(change.max()) / own, others)
+        found = (most / scale, int((others > _SHARE * scale).sum()))
         worst = found if worst is None or found > worst else worst
     return worst
 
 
-def row_changes(before: Tensor, after: Tensor) -> Tensor:
-    return (after.detach().double() - before.detach().double()).abs().reshape(before.shape[0], -1).amax(1)
+def _comparable(base: Values, new: Values, names: list[str], samples: Samples) -> list[tuple[Tensor, Tensor, Tensor]]:
+    if not samples.members:
+        kept = [n for n in names if n in new and new[n].shape == base[n].shape and bool(torch.isfinite(new[n]).all())]
+        changes = [next(changes_by_sample(base, new, [name], samples)) for name in kept]
+        return [(change, base[name], new[name]) for change, name in zip(changes, kept, strict=True)]
+    largest = max((t.abs().max() for t in base.values() if t.is_floating_point() and t.numel()), default=torch.ones(()))
+    return [(c, largest, largest) for c in changes_by_sample(base, new, names, samples)]
 
 
 def _table(tensor: Tensor) -> Tensor:
@@ -201,75 +137,90 @@ def _table(tensor: Tensor) -> Tensor:
 
 def _are_permuted(before: Tensor, after: Tensor, rows: Tensor) -> bool:
     """The rows only come in another order, sorted by length for example: none was mixed with another."""
-    if not bool(rows.any()):
+    if not bool(rows.any()) or not before.ndim:
         return False
     distance = torch.cdist(_table(after[rows]), _table(before))
-    return bool((distance.amin(1) < _SAME_ROW * before.double().abs().max()).all())
+    moved = bool((distance.amin(1) < _SAME_ROW * before.double().abs().max()).all())
+    return moved and len(set(distance.argmin(1).tolist())) == int(rows.sum())
 
 
-def _located(repeater: Repeater, changes: Values, found: MixingRecord, run: Run) -> tuple[MixingRecord | None, str]:
+def _located(
+    repeater: Repeater, changes: Values, found: MixingRecord, run: Run, axis: Axis, samples: Samples
+) -> Answer:
     """Where samples begin to mix, unless the operation is meant to mix them."""
     try:
-        before, after = operations(repeater, {}, run), operations(repeater, changes, run)
+        before = operations(repeater, {}, run, picks=True)
+        after = operations(repeater, changes, run, picks=True)
     except NotRepeatable:
-        return found, ""
+        return Answer(found, judged=True)
     if [s.name for s in before] != [s.name for s in after]:
-        return None, "the call takes another path for other inputs"
-    for one, other in zip(before, after, strict=True):
-        square = "attention" not in one.name and any(_square(t, found.samples) for t in one.results)
-        if one.name in _ROUTING or square:
-            return None, f"samples are compared with each other on purpose ({one.name})"
-        if _mixes(one, other, found.sample, found.samples):
-            why = _meant(one)
-            if why:
-                return None, why
-            found.operation, found.module, found.place = one.name, one.module, one.place
-            found.given = tuple(one.given[0].shape) if one.given else ()
-            found.module_class = _class_of(one.module, run)
-            return found, ""
-        if any(_one_sequence(a, b, found.samples) for a, b in zip(one.results, other.results, strict=False)):
-            return None, "the batch is turned into one sequence"
-    return found, ""
+        return Answer(why="the call takes another path for other inputs")
+    where = _first_to_mix(before, after, found) if samples.rows else None
+    at = len(before) if where is None else where
+    mixed = Mixed(repeater, changes, found, before[: at + 1], after[: at + 1], axis.shuffled)
+    why, proven = by_design(mixed, samples)
+    if why:
+        return Answer(why=why, proven=proven)
+    if where is not None:
+        one = _origin(before, after, where, found.samples)
+        found.operation, found.module, found.place = one.name, one.module, one.place
+        found.given = tuple(one.given[0].shape) if one.given else ()
+        found.module_class = class_of(one.module, run)
+    return Answer(found, judged=True)
 
 
-def _one_sequence(before: Tensor, after: Tensor, samples: int) -> bool:
-    """The shape is (1, ..., samples, ...), and the change is in it."""
-    shaped = before.ndim > 2 and before.shape[0] == 1 and samples in before.shape[1:]
-    return shaped and not torch.equal(before, after)
+def _first_to_mix(before: list[Step], after: list[Step], found: MixingRecord) -> int | None:
+    common = None
+    for at, (one, other) in enumerate(zip(before, after, strict=True)):
+        for a, b in zip(one.results, other.results, strict=False):
+            if not a.is_floating_point() or not _mixes(a, b, found.sample, found.samples):
+                continue
+            if not _is_common(a, b, found.samples):
+                return at
+            common = at if common is None else common
+    return common
 
 
-def _mixes(one: Step, other: Step, sample: int, samples: int) -> bool:
-    for before, after in zip(one.results, other.results, strict=False):
-        if not before.ndim or before.shape[0] != samples or before.shape != after.shape:
-            continue
-        change = row_changes(before, after)
-        scale = max(float(change[sample]), _ROUNDING * float(before.abs().max()))
-        change[sample] = 0
-        if float(change.max()) > _SHARE * scale:
-            return True
-    return False
+def _mixes(before: Tensor, after: Tensor, sample: int, number: int) -> bool:
+    """It has one part for each sample, and others than the replaced one change; wherever the samples are by now."""
+    axes = [axis for axis, size in enumerate(before.shape) if size == number]
+    if not axes or before.shape != after.shape or not bool(torch.isfinite(before).all()):
+        return False
+    moved = (after.double() - before.double()).abs()
+    if float(moved.max()) <= _ROUNDING * float(before.abs().max()):
+        return False
+    return not any(_confined(moved.movedim(axis, 0).reshape(number, -1).amax(1), sample, before) for axis in axes)
 
 
-def _meant(step: Step) -> str:
-    shape = tuple(step.given[0].shape) if step.given else ()
-    if step.name in ("batch_norm", "instance_norm"):
-        return "BatchNorm without running statistics"
-    if step.name.startswith(_BY_INDEX):
-        return f"rows are handed around by {step.name}()"
-    as_one_sequence = shape[:1] == (1,) or (len(shape) > 2 and shape[1] == 1) or len(shape) == 2
-    if as_one_sequence and (step.name in _RECURRENT or "attention" in step.name or "conv" in step.name):
-        return f"the batch is one sequence for {step.name}"
-    return ""
+def _is_common(before: Tensor, after: Tensor, number: int) -> bool:
+    """The same for every sample: nothing of a sample's own has been mixed with it yet."""
+    axes = [axis for axis, size in enumerate(before.shape) if size == number]
+    return any(bool((t.movedim(axis, 0) == t.movedim(axis, 0)[:1]).all()) for axis in axes for t in (before, after))
 
 
-def _class_of(path: str, run: Run) -> str:
-    for prefix, model in run.models.items():
-        for name, module in model.named_modules():
-            if path and full_path(prefix, name) == path:
-                return describe(module)
-    return ""
+def _confined(change: Tensor, sample: int, before: Tensor) -> bool:
+    scale = max(float(change[sample]), _ROUNDING * float(before.abs().max()))
+    others = change.clone()
+    others[sample] = 0
+    return float(others.max()) <= _SHARE * scale
 
 
-def describe(module: nn.Module) -> str:
-    first = getattr(module, "batch_first", None)
-    return type(module).__name__ if first is None else f"{type(module).__name__}(batch_first={first})"
+def _origin(before: list[Step], after: list[Step], at: int, number: int) -> Step:
+    """What is added to each sample may have been computed from all of them before: that is where mixing begins."""
+    mixed = before[at]
+    common = [
+        a for a, b in zip(mixed.given, after[at].given, strict=False)
+        if number not in a.shape and a.shape == b.shape and not torch.equal(a, b)
+    ]  # fmt: skip
+    if not common:
+        return mixed
+    for one, other in zip(reversed(before[:at]), reversed(after[:at]), strict=True):
+        less = one.given and one.results and one.results[0].numel() < max(t.numel() for t in one.given)
+        gathers = less and number in one.given[0].shape and number not in one.results[0].shape
+        if gathers and not _equal(one.results, other.results):
+            return one
+    return mixed
+
+
+def _equal(some: list[Tensor], others: list[Tensor]) -> bool:
+    return all(a.shape == b.shape and torch.equal(a, b) for a, b in zip(some, others, strict=False))

@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 import torch
-from torch import nn
 
+from ...calls.compiled import compiled_graphs, is_compiled
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
@@ -27,13 +27,13 @@ class Compilations(Signal):
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        if _graphs() and (Compilations.left or any(_is_compiled(module) for _, module in run.named_modules())):
+        if compiled_graphs() and (Compilations.left or any(is_compiled(module) for _, module in run.named_modules())):
             torch.compiler.reset()
             Compilations.left = False
-        self._known = _graphs()
+        self._known = compiled_graphs()
 
     def step_ends(self) -> None:
-        now = _graphs()
+        now = compiled_graphs()
         if now > self._known:
             self._run.trace.speed.compiled[self._run.step] = now - self._known
         self._known = now
@@ -42,17 +42,6 @@ class Compilations(Signal):
         if self._run.trace.speed.compiled:
             self._run.trace.speed.compiled_because = _reason()
             Compilations.left = True
-
-
-def _graphs() -> int:
-    dynamo: Any = sys.modules.get("torch._dynamo.utils")
-    return 0 if dynamo is None else int(dynamo.counters["stats"]["unique_graphs"])
-
-
-def _is_compiled(module: nn.Module) -> bool:
-    """Whether it is compiled by torch.compile(model), by model.compile(), or in its forward()."""
-    in_place = getattr(module, "_compiled_call_impl", None) is not None
-    return in_place or hasattr(getattr(module, "forward", None), "_torchdynamo_orig_callable")
 
 
 def _reason() -> str:

@@ -20,7 +20,7 @@ from ...source.places import user_place
 _DEEP = 4
 #: Most updates that are recorded. By judgement: 64, as the number of passes is the same from update to update.
 _MOST_RECORDS = 64
-#: Torch's number for `reduction="sum"`.
+#: `reduction="sum"`, as torch numbers them: 2.
 _SUM = 2
 
 

@@ -39,11 +39,11 @@ class LossScaling(Signal):
 
     def backward_begins(self, roots: list[Tensor]) -> None:
         if self._looks:
-            self._scale.backward_begins(roots)
+            self._scale.pass_begins(roots)
 
     def backward_ends(self) -> None:
         if self._looks and self._scale.in_use:
-            self._scale.backward_ends()
+            self._scale.pass_ends()
             self._after_backward = {id(o): _norm(o) for o in self._run.optimizers.values()}
 
     def gradients_cleared(self, holder: object) -> None:

@@ -74,7 +74,8 @@ class Reversals(Signal):
 
 def _functions(roots: list[Tensor]) -> list[Any]:
     """Nodes of the user's own `autograd.Function`s."""
-    found, seen = [], set()
+    found: list[Any] = []
+    seen: set[Any] = set()
     open_nodes: list[Any] = [root.grad_fn for root in roots if isinstance(root, Tensor)]
     while open_nodes and len(seen) < _MOST_NODES:
         node = open_nodes.pop()

@@ -169,4 +169,4 @@ def _is_empty(optimizer: Optimizer) -> bool:
 
 def _has_hooks(optimizer: Optimizer) -> bool:
     """Somebody is given the gradients as they come."""
-    return any(p._backward_hooks or p._post_accumulate_grad_hooks for p in _parameters(optimizer))  # type: ignore[attr-defined]
+    return any(p._backward_hooks or p._post_accumulate_grad_hooks for p in _parameters(optimizer))

@@ -262,3 +262,67 @@ def no_step_and_two_softmaxes(broken: bool) -> Training:
         return loss
 
     return Training(model, optimizer, step=step, data=loader(*blobs(256), batch_size=32))
+
+
+@fault("gradients-cleared-before-step", hard=True)
+def cleared_at_every_micro_batch(broken: bool) -> Training:
+    """Gradients are accumulated over four micro-batches, and cleared before each: only the last one counts."""
+    model = Classifier()
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+
+    def step(batch: list[Tensor]) -> Tensor:
+        optimizer.zero_grad()
+        total = torch.zeros(())
+        for x, y in zip(batch[0].chunk(4), batch[1].chunk(4), strict=True):
+            if broken:
+                optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y) / 4
+            loss.backward()
+            total += loss.detach()
+        optimizer.step()
+        return total
+
+    return Training(model, optimizer, step=step, data=loader(*blobs(), batch_size=32))
+
+
+@fault("loss-scaler-misuse")
+def stepped_past_the_scaler(broken: bool) -> Training:
+    """The loss is scaled for half precision, and the optimizer is stepped directly, with the scaled gradients."""
+    model = Classifier()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    scaler = torch.amp.GradScaler("cpu")
+
+    def step(batch: list[Tensor]) -> Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(batch[0]), batch[1])
+        scaler.scale(loss).backward()
+        if broken:
+            optimizer.step()
+        else:
+            scaler.step(optimizer)
+            scaler.update()
+        return loss
+
+    return Training(model, optimizer, step=step, data=loader(*blobs()))
+
+
+@fault("wrong-mode", hard=True)
+def validated_in_training_mode(broken: bool) -> Training:
+    """Every step ends with a look at validation data, without gradients, and BatchNorm takes part in it."""
+    model = nn.Sequential(nn.Linear(16, 48), nn.BatchNorm1d(48), nn.ReLU(), nn.Linear(48, 4))
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    x, y = blobs(128)
+
+    def step(batch: list[Tensor]) -> Tensor:
+        model.train()
+        loss = F.cross_entropy(model(batch[0]), batch[1])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if not broken:
+            model.eval()
+        with torch.no_grad():
+            F.cross_entropy(model(x[64:]), y[64:]).item()
+        return loss
+
+    return Training(model, optimizer, step=step, data=loader(x[:64], y[:64]))

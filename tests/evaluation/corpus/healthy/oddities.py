@@ -478,3 +478,63 @@ def logistic_regression_from_zero() -> Training:
     nn.init.zeros_(model.bias)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=loader(*blobs()))
+
+
+class Reversed(torch.autograd.Function):
+    """Passes its input on, and hands the gradient back with the other sign."""
+
+    @staticmethod
+    def forward(ctx: object, x: Tensor) -> Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: object, gradient: Tensor) -> Tensor:
+        return -gradient
+
+
+@healthy
+def gradient_reversal() -> Training:
+    """Features that tell classes apart and not domains: two losses pull the same layer in opposite directions."""
+    x, y = blobs()
+    domains = torch.arange(len(x)) % 2
+    model = nn.ModuleDict({"body": nn.Linear(16, 32), "classes": nn.Linear(32, 4), "domains": nn.Linear(32, 2)})
+
+    def loss(model: nn.Module, batch: list[Tensor]) -> Tensor:
+        hidden = F.relu(model["body"](batch[0]))
+        fooled = F.cross_entropy(model["domains"](Reversed.apply(hidden)), batch[2])
+        return F.cross_entropy(model["classes"](hidden), batch[1]) + fooled
+
+    data = loader(x + domains[:, None] * torch.linspace(-1, 1, 16), y, domains)
+    return Training(model, torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9), loss, data)
+
+
+@healthy
+def sharpness_aware() -> Training:
+    """The first gradient is climbed and cleared, and the second, from the same line, is followed."""
+    model = net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+    def step(batch: list[Tensor]) -> Tensor:
+        moves: list[Tensor] = []
+        for climb in (True, False):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(batch[0]), batch[1])
+            loss.backward()
+            with torch.no_grad():
+                if climb:
+                    moves = [0.02 * p.grad / (p.grad.norm() + 1e-12) for p in model.parameters()]
+                for parameter, move in zip(model.parameters(), moves, strict=True):
+                    parameter += move if climb else -move
+        optimizer.step()
+        return loss
+
+    return Training(model, optimizer, step=step, data=loader(*blobs()))
+
+
+@healthy
+def schedule_in_epochs() -> Training:
+    """Drops at epochs 10 and 15, handed over as it is: counted in batches it would be over at once."""
+    model = net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [10, 15], gamma=0.1)
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=loader(*blobs()), scheduler=scheduler)

@@ -141,3 +141,28 @@ def test_half_precision() -> None:
     trace = looked_at(nn.Linear(4, 1), data, precision="float16")
     assert trace.numbers.halves["float16"].operation == "linear"
     assert not looked_at(nn.Linear(4, 1), data).numbers.halves
+
+
+class TwoLooks(nn.Module):
+    """A frozen layer has a look at the inputs; what it makes is thrown away, and its memory is used again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frozen = nn.Linear(64, 64).requires_grad_(False)
+        self.head = nn.Linear(64, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(50):
+            memory = self.frozen(x).untyped_storage().data_ptr()
+            scaled = x * 1000
+            if scaled.untyped_storage().data_ptr() == memory:
+                break
+        result: Tensor = self.head(scaled)
+        return result
+
+
+def test_memory_that_is_used_again_is_not_what_it_was() -> None:
+    model = TwoLooks()
+    found = scales(looked_at(model, (torch.randn(32, 64), torch.randn(32, 1))))
+    assert ("the input of head", False) in found
+    assert found["the input of head", False].std > 100

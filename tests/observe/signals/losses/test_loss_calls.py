@@ -105,6 +105,16 @@ def test_differences_by_hand_that_broadcast() -> None:
     assert (call.function, call.terms, call.result_shape) == ("squared difference", N * N, (N, N))
 
 
+def test_a_difference_that_broadcasts_is_recorded_whatever_is_done_with_it() -> None:
+    def log_cosh(output: Tensor, target: Tensor) -> Tensor:
+        return torch.log(torch.cosh(output - target)).mean()
+
+    call = first(net(1), log_cosh, torch.randn(8))
+    assert (call.function, call.terms) == ("difference", call.samples**2)
+    squared = record(net(1), lambda o, t: ((o - t) ** 2).mean(), torch.randn(8)).loss.calls
+    assert {each.function for each in squared} == {"squared difference"}
+
+
 def test_training_goes_on_as_without_being_watched() -> None:
     watched = record(net(3), F.cross_entropy, LABELS)
     again = record(net(3), F.cross_entropy, LABELS, Cure("scale_gradients", "as it was", {"factor": 1.0}))

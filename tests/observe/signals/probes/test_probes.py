@@ -14,40 +14,8 @@ from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.programs.watched_program import watch
-from pytest_trainhealth.records.probes import ProbeRecord
 
-
-class Rows(nn.Module):
-    """A model of tables whose forward pass is given."""
-
-    def __init__(self, forward: Any, inputs: int = 10) -> None:
-        super().__init__()
-        self.enter, self.leave = nn.Linear(inputs, 12), nn.Linear(12, 3)
-        self._forward_pass = forward
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self._forward_pass(self, x)
-
-
-def train(model: nn.Module, *inputs: Tensor, target: Tensor | None = None, **kwargs: Any) -> Training:
-    target = torch.randint(0, 3, inputs[0].shape[:1]) if target is None else target
-
-    def loss(model: nn.Module, batch: Any) -> Tensor:
-        return F.cross_entropy(model(*batch[:-1]), batch[-1])
-
-    return Training(model, torch.optim.SGD(model.parameters(), 0.01), loss=loss, data=(*inputs, target), **kwargs)
-
-
-def probe(training: Training, steps: int = 9) -> ProbeRecord:
-    found = (
-        TrainingProgram(Start(training, seed=0)).record(RunPlan(max_steps=steps, look=Look(signals=("probes",)))).probe
-    )
-    assert found is not None
-    return found
-
-
-def table() -> Tensor:
-    return torch.randn(16, 10)
+from .trainings import Rows, probe, table, train
 
 
 def test_mixing_is_located_at_the_line():
@@ -77,7 +45,7 @@ def test_similarities_of_all_pairs_are_meant():
 
     found = probe(train(Rows(forward), table()))
     assert found.mixing == []
-    assert "on purpose" in found.reasons[0]
+    assert "in pairs" in found.designs[0]
 
 
 def test_time_first_is_left_alone():

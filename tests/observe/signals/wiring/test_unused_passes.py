@@ -68,6 +68,11 @@ def test_over_many_calls() -> None:
     assert judged(lambda: accumulating(48, every_call=True, cleared=False)).passed
 
 
+@pytest.mark.parametrize("check", ["overfits_one_batch", "learns_from_data"])
+def test_a_loop_that_runs_out_of_calls_is_not_judged_by_its_few_updates(check: str) -> None:
+    assert not diagnose(lambda: accumulating(64, every_call=True, cleared=False), check).verdicts[0].failed
+
+
 def test_never_cleared_over_many_calls() -> None:
     def make() -> Training:
         model, optimizer, data = parts()

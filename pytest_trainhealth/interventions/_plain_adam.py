@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.optim import Adam, Optimizer
 
-from ...observe.run.events import Listener
-from ...observe.run.run import Run
+from ..observe.run.events import Listener
+from ..observe.run.run import Run
 
 
 class PlainAdam(Listener):

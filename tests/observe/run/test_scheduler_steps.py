@@ -11,7 +11,7 @@ from torch.optim import lr_scheduler
 from torch.optim.lr_scheduler import LRScheduler
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.observe.run.schedule import Schedule, usual_pace
+from pytest_trainhealth.observe.run.scheduler_steps import SchedulerSteps, usual_pace
 
 BATCHES = [torch.randn(4, 3) for _ in range(12)]
 
@@ -67,7 +67,7 @@ def test_the_usual_pace_of_each_kind(make: Any, pace: str) -> None:
 @pytest.mark.parametrize(("every", "calls"), [(None, 2), ("epoch", 2), ("batch", 30)])
 def test_an_epoch_is_one_pass_over_the_data(every: Any, calls: int) -> None:
     scheduler = lr_scheduler.StepLR(sgd(), 5)
-    schedule = Schedule(training(scheduler, every=every))
+    schedule = SchedulerSteps(training(scheduler, every=every))
     for _ in range(30):
         schedule.step_taken(1.0)
     assert scheduler.last_epoch == calls
@@ -76,7 +76,7 @@ def test_an_epoch_is_one_pass_over_the_data(every: Any, calls: int) -> None:
 @pytest.mark.parametrize(("data", "calls"), [(BATCHES[:3], 3), (BATCHES[0], 0), (BATCHES[:1], 0)])
 def test_a_few_batches_are_a_sample_of_an_epoch(data: Any, calls: int) -> None:
     scheduler = lr_scheduler.StepLR(sgd(), 5)
-    schedule = Schedule(training(scheduler, data))
+    schedule = SchedulerSteps(training(scheduler, data))
     for _ in range(30):
         schedule.step_taken(1.0)
     assert scheduler.last_epoch == calls
@@ -84,7 +84,7 @@ def test_a_few_batches_are_a_sample_of_an_epoch(data: Any, calls: int) -> None:
 
 def test_a_plateau_is_told_the_mean_loss_of_the_epoch() -> None:
     scheduler = lr_scheduler.ReduceLROnPlateau(sgd())
-    schedule = Schedule(training(scheduler))
+    schedule = SchedulerSteps(training(scheduler))
     for step in range(12):
         schedule.step_taken(float(step))
     assert scheduler.best == pytest.approx(5.5)
@@ -92,7 +92,7 @@ def test_a_plateau_is_told_the_mean_loss_of_the_epoch() -> None:
 
 def test_a_plateau_that_waits_for_a_rise_gets_one_while_the_loss_falls() -> None:
     scheduler = lr_scheduler.ReduceLROnPlateau(sgd(), mode="max", patience=0, threshold=0.0)
-    schedule = Schedule(training(scheduler, every="batch"))
+    schedule = SchedulerSteps(training(scheduler, every="batch"))
     for step in range(12):
         schedule.step_taken(12.0 - step)
     assert scheduler.get_last_lr() == [0.1]

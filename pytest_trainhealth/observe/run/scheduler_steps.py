@@ -19,7 +19,7 @@ _PER_BATCH = ("OneCycleLR", "CyclicLR")
 _SHORTEST_EPOCH = 10
 
 
-class Schedule:
+class SchedulerSteps:
     """Steps the schedulers of one run."""
 
     def __init__(self, training: Training) -> None:

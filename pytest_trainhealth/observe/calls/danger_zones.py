@@ -15,8 +15,8 @@ from numbers import Real
 import torch
 from torch import Tensor
 
-from ...observe.calls.torch_calls import Call
-from ...observe.source.authorship import PACKAGE_ROOT, is_library_file
+from ..source.authorship import PACKAGE_ROOT, is_library_file
+from .torch_calls import Call
 
 #: Where torch keeps the Python part of its operators: the caller of a function in these files called the operator.
 _OPERATORS = tuple(
@@ -30,6 +30,10 @@ class DangerZone:
     gap: Callable[[Call], Tensor | None]
     #: The danger lies beyond 0 too, not only at 0.
     beyond: bool = True
+    #: A distance is worth the same wherever it is: an exponent. Elsewhere one tenth of it is ten times as close.
+    evenly: bool = False
+    #: torch itself keeps the gradient finite there, and only what is done with the result may not be.
+    handled: bool = False
 
 
 def _argument(call: Call) -> Tensor:
@@ -95,16 +99,18 @@ _ZONES = {
     "acosh arccosh": DangerZone(_above(1)),
     "acos asin arccos arcsin atanh arctanh erfinv": DangerZone(_inside_one),
     "logit": DangerZone(_share),
-    "exp expm1": DangerZone(_below_overflow(1.0)),
-    "exp2": DangerZone(_below_overflow(math.log(2))),
-    "cosh sinh": DangerZone(_below_overflow(1.0, both=True)),
+    "exp expm1": DangerZone(_below_overflow(1.0), evenly=True),
+    "exp2": DangerZone(_below_overflow(math.log(2)), evenly=True),
+    "cosh sinh": DangerZone(_below_overflow(1.0, both=True), evenly=True),
     "pow __pow__": DangerZone(_base),
     "div div_ divide true_divide __truediv__ __itruediv__": DangerZone(_divisor, beyond=False),
     "reciprocal __rdiv__ __rtruediv__": DangerZone(_size, beyond=False),
-    "norm linalg_norm linalg_vector_norm cdist": DangerZone(_length, beyond=False),
+    "norm linalg_norm linalg_vector_norm cdist": DangerZone(_length, beyond=False, handled=True),
     "atan2 arctan2": DangerZone(_both_sizes, beyond=False),
 }
 _BY_NAME = {name: zone for names, zone in _ZONES.items() for name in names.split()}
+#: Names of the operations that are not finite there by themselves.
+NOT_HANDLED = frozenset(name for name, zone in _BY_NAME.items() if not zone.handled)
 _SPOKEN = {"__rdiv__": "div", "__rtruediv__": "div", "__truediv__": "div", "__itruediv__": "div", "__pow__": "pow"}
 
 
