@@ -211,9 +211,9 @@ def decays_fast(trace: Trace) -> bool:
 
 
 def never_settles(trace: Trace) -> bool:
-    """A momentum, or a first beta, that counts hundreds of old steps."""
+    """A momentum that counts hundreds of old steps, or betas the wrong way round."""
     odd = odd_setting(trace)
-    return odd is not None and odd.name in ("momentum", "betas[0]")
+    return wrong_way_round(trace) or (odd is not None and odd.name == "momentum")
 
 
 def warming_up(trace: Trace) -> bool:
