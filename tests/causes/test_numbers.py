@@ -432,8 +432,21 @@ def test_the_last_one_of_a_residual_branch_gets_a_gradient_at_once() -> None:
 def test_gradients_vanish_within_a_step_and_not_against_a_later_one() -> None:
     depth = [weight(f"{at}.weight", gradients={0: 10.0 ** (at - 5), 8: 10.0 ** (at - 5)}) for at in range(6)]
     assert "almost vanishes before it reaches 0.weight" in found("vanishing-gradients", flat(*depth)).statement
-    grown = [weight(f"{at}.weight", gradients={0: 1.0, 8: 10.0**at, 16: 0.0}) for at in range(3)]
+    grown = [weight(f"{at}.weight", gradients={0: 1.0, 8: 10.0**at, 16: 1e9 * at}) for at in range(3)]
     assert look("vanishing-gradients", flat(*grown)) is None
+
+
+def test_next_to_an_infinite_gradient_none_vanishes() -> None:
+    grown = [weight(f"{at}.weight", gradients={0: 1.0, 2: 1e15 if at < 1 else float("inf")}) for at in range(3)]
+    assert look("vanishing-gradients", flat(*grown)) is None
+
+
+def test_a_state_that_faded_leaves_no_weight_a_gradient_at_first() -> None:
+    """Only the last bias gets one; the weights are all alike, and the last ones part from the first much later."""
+    bias = ParameterRecord("out.bias", (4,), 4, gradients={0: 0.2, 1: 0.2})
+    recurrent = weight("rnn.weight_ih_l0", gradients={0: 1e-13, 32: 1e-8})
+    last = weight("out.weight", gradients={0: 1e-13, 32: 0.1})
+    assert "rnn.weight_ih_l0" in found("vanishing-gradients", flat(recurrent, last, bias)).statement
 
 
 def test_a_softmax_counts_where_it_feeds_a_layer() -> None:

@@ -301,3 +301,23 @@ def test_an_embedding_that_is_an_output_layer_too_gets_the_spread_of_a_layer() -
     data = (torch.randint(50, (8, 2)), torch.randn(8, 1))
     cured(training_of(model, data), Cure("reinitialise", "weights re-initialised", {"names": ["0.weight"]}), steps=1)
     assert spreads[0] == pytest.approx(64**-0.5, rel=0.1)
+
+
+def test_a_recurrent_layer_keeps_the_length_of_its_states() -> None:
+    class Recall(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rnn, self.out = nn.GRU(3, 6, batch_first=True), nn.Linear(6, 1)
+            self.gates: list[Tensor] = []
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.gates += [gate.clone() for gate in self.rnn.weight_hh_l0.detach().split(6)]
+            out: Tensor = self.out(self.rnn(x)[1][-1])
+            return out
+
+    model = Recall()
+    cured(
+        training_of(model, (torch.randn(8, 5, 3), torch.randn(8, 1))), Cure("reinitialise", "re-initialised"), steps=1
+    )
+    for gate in model.gates[:3]:
+        assert torch.allclose(gate @ gate.T, torch.eye(6), atol=1e-5)

@@ -70,6 +70,7 @@ class Reinitialise(Listener):
                     self._stack.callback(handle.remove)
         elif isinstance(module, (nn.RNNBase, nn.RNNCellBase)):
             module.reset_parameters()
+            _keep_the_length_of_states(module)
 
     def _scale(self, module: nn.Module, inputs: Any) -> None:
         """Runs once, before the module's first forward pass."""
@@ -79,6 +80,14 @@ class Reinitialise(Listener):
             if math.isfinite(spread) and spread > 0:
                 assert isinstance(module.weight, torch.Tensor)
                 module.weight.data.div_(spread)
+
+
+def _keep_the_length_of_states(module: nn.Module) -> None:
+    """Recurrent weights with a spectral radius of 1, gate by gate: torch's own let a state fade within some steps."""
+    for name, weight in module.named_parameters(recurse=False):
+        if name.startswith("weight_hh"):
+            for gate in torch.split(weight.detach(), weight.shape[1]):
+                nn.init.orthogonal_(gate)
 
 
 def _is_parametrised(module: nn.Module) -> bool:
