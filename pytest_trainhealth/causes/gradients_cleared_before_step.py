@@ -40,6 +40,8 @@ from ._groups import WIRING
 GROUP = WIRING
 ORDER = 2
 EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
+#: Steps of one optimizer. By judgement: three times is no accident.
+_EVERY_TIME = 3
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -60,8 +62,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _at_most_steps(trace: Trace) -> Suspicion | None:
-    """Not at the first steps, which are examined closely, but at most of those that followed."""
+    """Not at the first steps, which are examined closely, but at most of those that followed; or of one optimizer."""
     seen = trace.wiring.empty_updates
+    for label, count in seen.robbed.items():
+        if count >= _EVERY_TIME and count >= trace.wiring.optimizers[label].steps // 2:
+            found = f"{label} found none of the gradients that backward() had computed for it, {count} times"
+            return _suspicion(trace, Evidence(found, float(count), seen.place))
     if not unmoved.mostly_empty(trace) or seen.cleared <= seen.not_computed:
         return None
     steps = wording.plural(seen.cleared + seen.full, "optimizer step")

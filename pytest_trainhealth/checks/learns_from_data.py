@@ -389,6 +389,8 @@ def _far_better(cured: Trace, uncured: Trace) -> bool:
         return False
     if learning_rates.never_settles(uncured):
         return True  # never intended: half is enough
+    if before < 0 and points(uncured).floor is None and uncured.losses[0] - before > _CLEARLY_FELL * first:
+        return False  # how low it may get is not known: falling faster proves nothing
     return before - after > _BY_AT_LEAST * first or (
         after > 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
     )

@@ -327,6 +327,8 @@ class EmptyUpdates:
     not_computed: int = 0
     #: Where the first empty step was taken.
     place: Place | None = None
+    #: By optimizer: steps before which all of its gradients, which the backward pass had computed, were cleared.
+    robbed: dict[str, int] = field(default_factory=dict)
 
     @property
     def empty(self) -> int:

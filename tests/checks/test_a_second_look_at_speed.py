@@ -132,7 +132,8 @@ def test_a_cure_has_to_work_twice(cured: list[tuple[float, float]], told: tuple[
     looked_at = Examination(program, find_check("keeps_throughput"), {}, RunPlan(max_steps=45))
     symptom = looked_at.run_and_judge(looked_at.plan)[1]
     assert isinstance(symptom, Symptom)
-    assert looked_at.try_cures([Cure("preloaded_batches", "preloaded", {"count": 8})], symptom) == told
+    found = looked_at.try_cures([Cure("preloaded_batches", "preloaded", {"count": 8})], symptom)
+    assert (found.result, found.healthy, found.confirms) == told
 
 
 def test_growing_memory_is_looked_at_twice() -> None:

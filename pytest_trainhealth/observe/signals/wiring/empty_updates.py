@@ -28,9 +28,13 @@ class EmptyUpdates(Signal):
         #: In this step, by optimizer: updates with a gradient; and those without: cleared, or never computed.
         self._full: dict[str, int] = {}
         self._empty: dict[str, list[bool]] = {}
+        #: The optimizers that the last backward pass computed gradients for.
+        self._reached: set[str] = set()
 
     def backward_ends(self) -> None:
         self._backward, self._cleared = True, False
+        if self._run.step < _STEPS:
+            self._reached = {label for label, each in self._run.optimizers.items() if _any_gradient(each)}
 
     def gradients_cleared(self, holder: object) -> None:
         self._cleared = self._backward
@@ -42,6 +46,9 @@ class EmptyUpdates(Signal):
         if _any_gradient(optimizer):
             self._full[label] = self._full.get(label, 0) + 1
         elif self._cleared or not self._backward:
+            robbed = self._run.trace.wiring.empty_updates.robbed
+            if self._cleared and label in self._reached:
+                robbed[label] = robbed.get(label, 0) + 1
             self._empty.setdefault(label, []).append(self._cleared)
             place = self._run.trace.wiring.empty_updates
             place.place = place.place or user_place()
