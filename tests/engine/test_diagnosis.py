@@ -11,6 +11,7 @@ from torch import nn
 
 from pytest_trainhealth import Training, diagnose, examine
 from pytest_trainhealth.checks import check as find_check
+from pytest_trainhealth.engine.examination import Attempt
 from pytest_trainhealth.engine.reruns import Reruns
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
@@ -99,10 +100,10 @@ class FakeExamination:
         self.program = self
         self.repeatable = True
 
-    def try_cures(self, cures: Sequence[Cure], symptom: Symptom) -> tuple[str, bool, bool]:
+    def try_cures(self, cures: Sequence[Cure], symptom: Symptom) -> Attempt:
         self.steps_spent += 100
         healthy = self.heals <= {cure.label for cure in cures}
-        return "1 -> 0", healthy, healthy
+        return Attempt("1 -> 0", healthy, healthy)
 
 
 def cures(*labels: str) -> list[tuple[str, Cure]]:
