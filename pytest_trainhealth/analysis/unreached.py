@@ -5,6 +5,9 @@ from __future__ import annotations
 from ..records.trace import Trace
 from ..records.wiring import GraphEnd, ParameterRecord
 
+#: Layers. By judgement: of two, one that runs twice may be shared on purpose.
+_FEWEST_LAYERS = 3
+
 
 def without_gradient(trace: Trace) -> list[ParameterRecord]:
     """The user's own that no gradient other than 0 ever reached, and that are meant to learn."""
@@ -127,11 +130,19 @@ def _beside_others(parameter: ParameterRecord, trace: Trace) -> bool:
         return False
     parts = parameter.name.split(".")
     for index, part in enumerate(parts):
-        if part.isdigit() and any(
-            _differs_only_at(index, parts, other) for other in trace.trainable if other.has_gradient
-        ):
-            return True
+        alike = [other for other in trace.trainable if part.isdigit() and _differs_only_at(index, parts, other)]
+        ran = [other for other in alike if other.has_gradient]
+        if ran:
+            return not _one_in_the_place_of_all(ran, len({id(each) for each in alike} | {id(parameter)}), trace)
     return False
+
+
+def _one_in_the_place_of_all(ran: list[ParameterRecord], number: int, trace: Trace) -> bool:
+    """A loop over the layers that takes the same one every time: it runs as often in a step as there are layers."""
+    if len(ran) != 1 or number < _FEWEST_LAYERS:
+        return False
+    calls = {path: record.calls for path, record in trace.wiring.modules.items() if record.calls}
+    return calls.get(ran[0].module, 0) == number * min(calls.values(), default=0)
 
 
 def _differs_only_at(index: int, parts: list[str], other: ParameterRecord) -> bool:

@@ -68,7 +68,10 @@ def thrown_away(trace: Trace) -> UnusedPasses | None:
     """
     stepping = [o for o in trace.wiring.optimizers.values() if o.steps]
     for record in trace.wiring.unused_passes.values():
-        cleared, used = record.cleared[1:], record.used[1:]
+        cleared, used, elsewhere = record.cleared[1:], record.used[1:], record.elsewhere[1:]
+        # two losses, each with a backward pass of its own, and only the last one's gradients are left
+        if len(stepping) == 1 and len(elsewhere) >= _STEPS and all(elsewhere) and len(set(elsewhere)) == 1:
+            return record
         if len(cleared) < _STEPS or not all(cleared):
             continue
         if not any(used):

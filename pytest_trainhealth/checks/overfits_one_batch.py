@@ -193,13 +193,26 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
             return Symptom(f"{reason}, whatever the model outputs", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
     if marks.nothing_to_learn:
-        return CouldNotJudge("all targets of the batch are equal: the same answer for every sample is right", known)
+        return _equal_targets(trace, controls, ratio, known)
     if learning_rates.warming_up(trace):
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if wiring.adversarial(trace):
         return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
     few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
     return _beside_the_plain_recipe(trace, controls, ratio, known) if few is None else CouldNotJudge(few, known)
+
+
+def _equal_targets(
+    trace: Trace, controls: Mapping[str, Trace], ratio: float, known: Mapping[str, float | None]
+) -> Judgement:
+    """The same answer for every sample is right, unless what the answer is about comes from the inputs (in a queue of
+    negatives the right one always stands at the same place): then zeroed inputs do worse."""
+    control = controls.get(ZEROED_INPUTS.label)
+    if _below(trace.losses, ratio) and control is None:
+        return NeedsControl(ZEROED_INPUTS)
+    if control is not None and _control_level(control) is not None and not _below(control.losses, ratio):
+        return Passed(("judged against zeroed inputs, because all targets are equal",), known)
+    return CouldNotJudge("all targets of the batch are equal: the same answer for every sample is right", known)
 
 
 def _beside_the_plain_recipe(
@@ -282,6 +295,9 @@ def _by_its_fall(
             return _learnt_something(trace, verdict, controls.get(UNTREATED), ratio)
         if verdict is not None:
             return verdict
+        if known.get("reach") is not None:
+            reason = "the loss falls as far as with a plain recipe, and what its least value is is not known"
+            return FailIfConfirmed(_symptom(trace, first, last, ratio), CouldNotJudge(reason, known))
     return _without_a_fall(trace, controls, _symptom(trace, first, last, ratio), known)
 
 

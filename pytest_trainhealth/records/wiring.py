@@ -233,6 +233,8 @@ class UnusedPasses:
     #: Where it got nothing at all, the passes from any line.
     cleared: list[int] = field(default_factory=list)
     used: list[int] = field(default_factory=list)
+    #: Passes from other lines that were cleared since the last update: another loss's.
+    elsewhere: list[int] = field(default_factory=list)
     #: Of backward(), and where its gradients were cleared.
     place: Place | None = None
     cleared_at: Place | None = None

@@ -177,7 +177,9 @@ class LossCalls(CallSignal):
         first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
         made = self._outputs.made(first)
         if call.name in SOFTMAXES and made is not None and made.activation in ("softmax", "sigmoid"):
-            record = LossCall(call.name, input=given_by(first, -1), reduction="none")
+            record = LossCall(
+                "log_softmax" if call.name == "logsumexp" else call.name, input=given_by(first, -1), reduction="none"
+            )
             self._add(call, record, made)
         elif call.name in ("sub", "mul", "__rsub__") and isinstance(second, Tensor):
             self._pair(call, first, second)

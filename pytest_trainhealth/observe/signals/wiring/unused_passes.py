@@ -138,6 +138,9 @@ class UnusedPasses(Signal):
         record = self._run.trace.wiring.unused_passes.setdefault(label, Unused(label))
         record.cleared.append(len(same) if kept or empty else 0)
         record.used.append(0 if empty else len(kept))
+        others = [pair for pair in lost if pair not in same]
+        record.elsewhere.append(len(others))
+        same = same or others
         if same:
             record.place, record.cleared_at = same[-1][0].place, same[-1][1] or record.cleared_at
 
