@@ -295,7 +295,8 @@ def _by_its_fall(
             return _learnt_something(trace, verdict, controls.get(UNTREATED), ratio)
         if verdict is not None:
             return verdict
-        if known.get("reach") is not None:
+        creeps = fall < _CLEARLY_FELL and loss_curve.is_straight(trace.losses)
+        if known.get("reach") is not None and not creeps:
             reason = "the loss falls as far as with a plain recipe, and what its least value is is not known"
             return FailIfConfirmed(_symptom(trace, first, last, ratio), CouldNotJudge(reason, known))
     return _without_a_fall(trace, controls, _symptom(trace, first, last, ratio), known)

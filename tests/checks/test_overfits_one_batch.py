@@ -305,6 +305,14 @@ def test_smoothed_labels_have_a_floor_that_counts() -> None:
 
 
 def test_equal_targets_cannot_be_judged() -> None:
-    verdict = judge(classified(falling(1.0, 0.0, 200), chance=0.0), {})
+    trace = classified(falling(1.0, 0.0, 200), chance=0.0)
+    assert judge(trace, {}) == NeedsControl(ZEROED_INPUTS)
+    verdict = judge(trace, {}, Trace.of(falling(1.0, 0.0, 200)))
     assert isinstance(verdict, CouldNotJudge)
     assert "equal" in verdict.reason
+
+
+def test_equal_targets_that_only_the_inputs_explain_are_memorised() -> None:
+    """In a queue of negatives the right one always stands at the same place."""
+    trace = classified(falling(1.0, 0.0, 200), chance=0.0)
+    assert isinstance(judge(trace, {}, Trace.of(falling(1.0, 0.9, 200))), Passed)
