@@ -344,7 +344,7 @@ def _plainly_wrong(trace: Trace) -> bool:
     """What harms a training however far its loss has fallen; how much, a re-run without it shows."""
     if learning_rates.never_settles(trace) or learning_rates.cannot_settle(trace) or wiring.batch_norms_starved(trace):
         return True
-    return _learns_on_top(trace) and any(
+    return _learns_on_top(trace) and _lags(trace) and any(
         a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.numbers.activations.values()
     )
 
@@ -353,6 +353,11 @@ def _learns_on_top(trace: Trace) -> bool:
     """Layers after the saturated ones do learn; a loss that does not move may yet leave its plateau."""
     first, last = _start(trace.losses), _end(trace.losses)
     return first - last > _FELL_SOMEWHAT * abs(first)
+
+
+def _lags(trace: Trace) -> bool:
+    """Not half of the way down to the floor, where that is known."""
+    return not points(trace).known or _way_left(trace) > _HALF_WAY
 
 
 def _falls_on(losses: list[float]) -> bool:
