@@ -85,7 +85,9 @@ def ours(every: Iterable[Judged]) -> Row:
 
 def text(answers: list[dict[str, Any]], every: list[Judged], cases: Mapping[str, Case]) -> str:
     present = [name for name in TOOLS if any(answer["tool"] == name for answer in answers)]
-    rows = [ours(every), *(row(name, answers, cases, warnings=w) for name in present for w in (False, True))]
+    asked = {answer["case"] for answer in answers}  # programs that joined the corpus later are in no row
+    ours_ = ours(j for j in every if j.case.id in asked)
+    rows = [ours_, *(row(name, answers, cases, warnings=w) for name in present for w in (False, True))]
     # a tool that has no warnings needs only one row
     shown = [
         r for i, r in enumerate(rows) if not (i and r.name.endswith("too") and r.cells()[1:] == rows[i - 1].cells()[1:])

@@ -1,4 +1,7 @@
-"""Writes `docs/scoreboard.md` from `docs/scoreboard.json`: a page for people, with every miss by name."""
+"""Writes `docs/scoreboard.md`: a page for people. First tries come first, then the results in `docs/scoreboard.json`.
+
+`python -m tests.evaluation.scoreboard.page` writes it from what is stored, without diagnosing anything.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import tables
-from .cases import Case
+from . import first_tries, tables
+from .cases import Case, all_cases
 from .counting import Judged, figures, judged
 from .results import FILE, Result, load
 from .speed import MOST_FOR_HEALTHY, ratios, usual
@@ -17,16 +20,27 @@ PAGE = FILE.with_suffix(".md")
 HOW = """\
 # Scoreboard
 
-What we say about trainings whose truth is known. The programs are in `tests/evaluation/corpus`: small trainings with
-one known fault each, the *twin* of each, which differs in the fault alone, and healthy trainings that are odd in one
-way each. Every one is diagnosed with the whole battery, as `diagnose(factory, seed=...)` does it, once for every seed.
-Nothing is left out: a program that raises, hangs or takes its process with it counts against us.
+What we say about trainings whose truth is known: first about programs that nobody had seen when they were scored, then
+about those that the rules were written beside.
+
+## First tries
+"""
+
+IN_SAMPLE = """\
+## In-sample
+
+All that follows is in-sample. The programs are in `tests/evaluation/corpus`: small trainings with one known fault each,
+the *twin* of each, which differs in the fault alone, and healthy trainings that are odd in one way each; blind programs
+are among them once they have had their first try. Every one is diagnosed with the whole battery, as
+`diagnose(factory, seed=...)` does it, once for every seed. Nothing is left out: a program that raises, hangs or takes
+its process with it counts against us.
 
 `python -m tests.evaluation.scoreboard` makes this page, and `scoreboard.json` beside it, which holds every result.
 
 The rules were written beside these programs, and some programs were mended when a miss showed that they did no harm or
 could not be told from healthy ones: read the shares of faults as what is known to work, not as what strangers' code
-would give. Those that are missed knowingly are in `tests/evaluation/scoreboard/known_misses.py`; they are counted here.
+would give; for that there are the first tries. Those that are missed knowingly are in
+`tests/evaluation/scoreboard/known_misses.py`; they are counted here.
 
 What is counted
 : *found*: at least one check failed. *named first*: the first finding of the report is the true cause (a few programs
@@ -51,12 +65,15 @@ def write(cases: Mapping[str, Case], page: Path = PAGE) -> None:
 def _text(every: list[Judged], sections: Mapping[str, Any], cases: Mapping[str, Case]) -> Iterable[str]:
     total, seeds = figures(every), sorted({j.result.seed for j in every})
     kinds = {kind: len({j.case.id for j in every if j.case.kind == kind}) for kind in ("fault", "twin", "healthy")}
+    written_blind = len({j.case.id for j in every if j.case.blind})
     yield HOW
+    yield first_tries.text(first_tries.load())
+    yield IN_SAMPLE
     yield (
         f"{kinds['fault']} faulty programs, {kinds['twin']} twins and {kinds['healthy']} healthy programs; "
-        f"seeds {', '.join(map(str, seeds))}.\n"
+        f"seeds {', '.join(map(str, seeds))}. Written blind: {written_blind or 'none of them yet'}.\n"
     )
-    yield f"## Totals\n\n{tables.totals(total)}\n"
+    yield f"## Totals, in-sample\n\n{tables.totals(total)}\n"
     yield _speed(every)
     faulty = [j for j in every if j.case.kind == "fault"]
     yield f"## By cause\n\n{tables.grouped(faulty, 'cause', lambda j: f'`{j.case.cause}`')}\n"
@@ -91,3 +108,7 @@ def _speed(every: list[Judged]) -> str:
 def _listed(title: str, words: str, lines: Iterable[str]) -> str:
     text = "\n".join(lines)
     return f"## {title}\n\n" + (f"{words}\n\n" if words and text else "") + (text or "None.") + "\n"
+
+
+if __name__ == "__main__":
+    write(all_cases())
