@@ -59,8 +59,8 @@ FIELDS = {
         "limit": "what it should have been",
         "severity": "`critical`, `high`, `medium` or `low`",
         "headline": "a few words, for the first line where no cause fits",
-        "suspects": "where the fault lies, as far as a plain recipe shows it: `recipe` (rates, settings, initialisation, "
-        "regularisation, the scale of the data), `model` (model, loss, targets), or nothing",
+        "suspects": "where the fault lies, as far as a plain recipe shows it: `recipe` (rates, settings, "
+        "initialisation, regularisation, the scale of the data), `model` (model, loss, targets), or nothing",
     },
     "Finding": {
         "cause": "the name of the [cause](causes/index.md)",

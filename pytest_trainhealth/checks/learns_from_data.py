@@ -290,7 +290,11 @@ def _carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Sympto
     """Inputs with structure whose targets a probe cannot predict: does a plain recipe learn anything from them that
     holds for batches it has not seen?"""
     found, marks = trace.data.alignment, points(trace)
-    if found is None or not found.at_chance or not found.structured or not marks.known or marks.nothing_to_learn:
+    if found is None or not found.at_chance or not found.structured:
+        return None
+    if found.used > found.chance:  # a hint, at least: few samples of a hard task look like that
+        return None
+    if not marks.known or marks.nothing_to_learn:
         return None
     control = controls.get(HELD_OUT.label)
     if control is None:
@@ -344,8 +348,10 @@ def _plainly_wrong(trace: Trace) -> bool:
     """What harms a training however far its loss has fallen; how much, a re-run without it shows."""
     if learning_rates.never_settles(trace) or learning_rates.cannot_settle(trace) or wiring.batch_norms_starved(trace):
         return True
-    return _learns_on_top(trace) and _lags(trace) and any(
-        a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.numbers.activations.values()
+    return (
+        _learns_on_top(trace)
+        and _lags(trace)
+        and any(a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.numbers.activations.values())
     )
 
 

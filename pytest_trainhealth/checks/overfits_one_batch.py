@@ -232,9 +232,9 @@ def _beside_the_plain_recipe(
     above = reference_points.above_reach(reached, last, start)
     if _far_above(reached, last, start, marks):
         symptom = replace(_symptom(trace, first, last, ratio, reached), suspects="recipe")
-        if marks.known and above > _NOT_HALF_WAY:
+        if marks.known and above > _NOT_HALF_WAY and not _ended_early(trace):
             return symptom
-        if marks.known:  # slow or noisy, perhaps: a lower rate is no fault
+        if marks.known:  # slow, short or noisy, perhaps: a lower rate is no fault
             way = f"the loss came {wording.share(1 - above)} of the way to what a plain recipe reaches"
             return FailIfConfirmed(symptom, CouldNotJudge(f"{way} ({wording.loss(reached.level)})", known))
         if first - last < _CLEARLY_FELL * abs(first):
@@ -246,6 +246,11 @@ def _beside_the_plain_recipe(
 
 
 _WORSE_THAN_PLAIN = "a plain recipe gets further, but the least value of this loss is not known"
+
+
+def _ended_early(trace: Trace) -> bool:
+    """A watched test takes as many steps as it takes, and still fell when it ended."""
+    return trace.update_count < STEPS and loss_curve.still_falling(trace.losses, points(trace).floor)
 
 
 def _far_above(reached: Reach, last: float, start: float, marks: Points) -> bool:
