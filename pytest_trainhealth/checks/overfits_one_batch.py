@@ -192,7 +192,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         if loss_calls.one_column(trace) is not None:
             return Symptom(f"{reason}, whatever the model outputs", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
-    if marks.nothing_to_learn:
+    if marks.nothing_to_learn and not wiring.adversarial(trace):
         return _equal_targets(trace, controls, ratio, known)
     if learning_rates.warming_up(trace):
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
@@ -208,7 +208,9 @@ def _equal_targets(
     """The same answer for every sample is right, unless what the answer is about comes from the inputs (in a queue of
     negatives the right one always stands at the same place): then zeroed inputs do worse."""
     control = controls.get(ZEROED_INPUTS.label)
-    if _below(trace.losses, ratio) and control is None:
+    if not _below(trace.losses, ratio):
+        return _by_its_fall(trace, controls, ratio, known)
+    if control is None:
         return NeedsControl(ZEROED_INPUTS)
     if control is not None and _control_level(control) is not None and not _below(control.losses, ratio):
         return Passed(("judged against zeroed inputs, because all targets are equal",), known)
@@ -240,7 +242,7 @@ def _beside_the_plain_recipe(
         if first - last < _CLEARLY_FELL * abs(first):
             return _without_a_fall(trace, controls, symptom, known)
         return FailIfConfirmed(symptom, CouldNotJudge(_WORSE_THAN_PLAIN, known), rates=True)
-    if not marks.known:
+    if not marks.known or not marks.steady:  # targets drawn anew at each step (noise) have a floor of their own
         return _by_its_fall(trace, controls, ratio, known)
     return _as_far_as_it_gets(trace, controls, ratio, known)
 
