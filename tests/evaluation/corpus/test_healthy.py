@@ -20,8 +20,8 @@ _BY_KIND = {
 PROGRAMS = {name: programs()[name] for kind, names in _BY_KIND.items() for name in names[:: _EVERY.get(kind, 3)]}
 
 #: Adversaries, whose losses need not fall; models that cannot memorise their batch, and nothing shows whether they are
-#: meant to (the first of several bits has nothing to be predicted from; patches are masked anew at each step; the labels
-#: of a queue are all equal). The checks say so. Any other program they have to judge.
+#: meant to (the first of several bits has nothing to be predicted from; patches are masked anew at each step; the
+#: labels of a queue are all equal). The checks say so. Any other program they have to judge.
 NOT_JUDGED = {
     *((name, check) for name in ("gan_two_optimizers", "gan_hinge_spectral_norm", "wgan_weight_clipping",
                                  "wgan_gradient_penalty")
