@@ -63,7 +63,8 @@ _PER_PIXEL = {
 }  # fmt: skip
 #: Units. By judgement: two are what one draws, three may be a colour.
 _BOTTLENECK = 2
-#: The same for a re-run with a wide path, which decides. By judgement: eight numbers hold what a sample is about.
+#: Units of a recurrent layer, for a re-run with a wide path, which decides. By judgement: eight numbers can hold what
+#: there is to remember of a short sequence.
 _NARROW = 8
 _OF_UNITS, _RECURRENT = ("Linear",), ("LSTM", "GRU", "RNN")
 #: A floor shows after some steps only. By judgement: a quarter of the 200 steps that a healthy training needs.
@@ -137,8 +138,7 @@ SWAPS = "model"
 def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
     """The narrowest place between a model's inputs and its outputs, wherever it is, gets a wide path beside it.
 
-    An autoencoder squeezes on purpose: only a single unit counts there. And where there is nothing but linear layers,
-    they get rectifiers.
+    Of a layer's outputs only a single unit counts: two are what people plot, and an autoencoder squeezes on purpose.
     """
     weights = [p for p in trace.trainable if p.is_weight and p.module_class in (*_OF_UNITS, *_RECURRENT)]
     if trace.frozen or len(weights) < 2 or weights[-1].module_class not in _OF_UNITS:
@@ -147,8 +147,7 @@ def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if narrow is None:
         return None
     units, last = _width(narrow), weights[-1]
-    squeezes = weights[0].module_class in _OF_UNITS and weights[0].shape[1] == last.shape[0]
-    if units > (1 if squeezes else _NARROW) or units >= _width(last) > 1:
+    if units > (_NARROW if narrow.module_class in _RECURRENT else 1) or units >= _width(last) > 1:
         return None
     counted = wording.plural(units, "unit")
     options = {"start": narrow.module, "end": last.module, "weight": narrow.name}

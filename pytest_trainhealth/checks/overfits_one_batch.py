@@ -234,7 +234,7 @@ def _beside_the_plain_recipe(
     above = reference_points.above_reach(reached, last, start)
     if _far_above(reached, last, start, marks):
         symptom = replace(_symptom(trace, first, last, ratio, reached), suspects="recipe")
-        if marks.known and above > _NOT_HALF_WAY and not _ended_early(trace):
+        if marks.known and above > _NOT_HALF_WAY and (above >= 1 or not _ended_early(trace)):
             return symptom
         if marks.known:  # slow, short or noisy, perhaps: a lower rate is no fault
             way = f"the loss came {wording.share(1 - above)} of the way to what a plain recipe reaches"

@@ -182,14 +182,15 @@ class Annealed(nn.Module):
 
 def reasons(model: Annealed, widths: list[int], **how: Any) -> tuple[int, str]:
     """Graphs that the compiler makes, and what it says of the last."""
+    from pytest_trainhealth.observe.calls.compiled import compiled_graphs
     from pytest_trainhealth.observe.signals.speed import compilations
 
     torch.compiler.reset()
-    compiled, before = torch.compile(model, backend="eager", **how), compilations._graphs()
+    compiled, before = torch.compile(model, backend="eager", **how), compiled_graphs()
     for width in widths:
         model.step += 1  # type: ignore[operator]
         compiled(torch.ones(4, width))
-    return compilations._graphs() - before, compilations._reason()
+    return compiled_graphs() - before, compilations._reason()
 
 
 def test_what_this_compiler_really_says() -> None:

@@ -55,11 +55,43 @@ def test_kernels_of_one_pixel() -> None:
     "make",
     [
         squeezed(16, 4),
-        squeezed(1, 8),  # an autoencoder
         squeezed(2, 4),
         pixels(3, of_neighbours=True),
         pixels(1, of_neighbours=False),
     ],
 )
 def test_what_is_meant_is_no_alarm(make: Any) -> None:
-    assert overfit(make).healthy
+    assert not overfit(make).findings
+
+
+def test_even_an_autoencoder_does_not_squeeze_everything_into_one_number() -> None:
+    (finding, *_) = overfit(squeezed(1, 8)).findings
+    assert (finding.cause, finding.certainty) == ("insufficient-capacity", "confirmed")
+
+
+@pytest.mark.parametrize(("hidden", "healthy"), [(2, False), (32, True)])
+def test_a_recurrent_layer_of_two_units_remembers_too_little(hidden: int, healthy: bool) -> None:
+    class Speller(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.letters = nn.Embedding(20, 16)
+            self.rnn = nn.GRU(16, hidden, batch_first=True)
+            self.head = nn.Linear(hidden, 20)
+
+        def forward(self, letters: torch.Tensor) -> torch.Tensor:
+            return self.head(self.rnn(self.letters(letters))[0])
+
+    def make() -> Training:
+        model = Speller()
+        words = torch.cat([torch.arange(8)[:, None], torch.randint(0, 20, (8, 12))], 1)  # each begins in its own way
+        return Training(
+            model,
+            torch.optim.Adam(model.parameters(), 1e-2),
+            loss=lambda model, words: F.cross_entropy(model(words[:, :-1]).flatten(0, 1), words[:, 1:].flatten()),
+            data=words,
+        )
+
+    report = overfit(make)
+    assert report.healthy is healthy
+    if not healthy:
+        assert report.findings[0].cause == "insufficient-capacity"

@@ -162,9 +162,14 @@ class LossCalls(CallSignal):
         self._add(call, record, self._outputs.made(input), target)
 
     def _stands_in_the_batch(self, target: Tensor) -> bool:
-        """By memory (a view, a shift by one token), or by its values: labels are often converted or reshaped."""
+        """By memory (a view, a shift by one token), or by its values: labels are often converted or reshaped.
+
+        Whole numbers are labels; what a model computes for another to follow are floats.
+        """
         if target.requires_grad:
             return False
+        if not target.is_floating_point():
+            return True
         own = target.untyped_storage().data_ptr()
         return any(
             own == each.untyped_storage().data_ptr()
