@@ -164,3 +164,14 @@ def test_a_run_that_two_checks_can_judge_is_recorded_once(monkeypatch: pytest.Mo
     report = diagnose(factory, ("trains_without_nan", "learns_from_data"), sweep=False)
     assert [v.outcome for v in report.verdicts] == ["passed", "passed"]
     assert len(recorded) == 1
+
+
+def test_what_the_time_budget_cut_short_was_not_tried() -> None:
+    examination = FakeExamination({"a"})
+    examination.try_cures = lambda cures, symptom: Attempt("1 -> 1", False, False, cut_short=True)  # type: ignore[method-assign]
+    runs = Reruns(examination, 100, Symptom("s", "plateau", 1.0, 0.0))  # type: ignore[arg-type]
+    assert runs(Cure("kind", "a")) is None
+    assert runs(Cure("kind", "b")) is None
+    assert runs.untried == ["a", "b"]
+    assert runs.out_of_time
+    assert not runs.done

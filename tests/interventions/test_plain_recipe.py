@@ -1,0 +1,105 @@
+"""The plain recipe and what is exchanged for it: each acts on the run, and leaves the user's objects alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.start import Start
+from pytest_trainhealth.programs.training_program import TrainingProgram
+from pytest_trainhealth.records.intervention import Cure
+from pytest_trainhealth.records.trace import Trace
+
+
+def blobs(batches: int = 4) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    centres, labels = torch.randn(4, 8) * 2, torch.randint(0, 4, (16 * batches,))
+    return list(zip((centres[labels] + 0.5 * torch.randn(len(labels), 8)).split(16), labels.split(16), strict=True))
+
+
+def training(optimizer: Any = None, model: nn.Module | None = None) -> Training:
+    model = model or nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
+    made = torch.optim.SGD(model.parameters(), 1e-4) if optimizer is None else optimizer(model.parameters())
+    return Training(model, made, criterion=nn.CrossEntropyLoss(), data=blobs())
+
+
+def run(given: Training, *cures: Cure, steps: int = 60, one_batch: bool = True) -> Trace:
+    start = Start(given, seed=0)
+    try:
+        return TrainingProgram(start).record(RunPlan(steps, one_batch=one_batch).curing(*cures))
+    finally:
+        start.close()
+
+
+PLAIN = Cure("reference_recipe", "plain", {"rate": 1e-2})
+
+
+def test_the_plain_recipe_learns_whatever_the_users_optimizer_does() -> None:
+    given = training()
+    before = [p.detach().clone() for p in given.model.parameters()]
+    assert run(given).losses[-1] > 1.0
+    assert run(given, PLAIN).losses[-1] < 0.2
+    assert all(torch.equal(a, b) for a, b in zip(before, given.model.parameters(), strict=True))
+
+
+def test_it_moves_only_what_the_user_handed_to_an_optimizer() -> None:
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
+    given = Training(model, torch.optim.SGD(model[2].parameters(), 1e-6), criterion=nn.CrossEntropyLoss(), data=blobs())
+    trace = run(given, PLAIN)
+    assert trace.finite
+    assert trace.losses[-1] < trace.losses[0]
+
+
+def test_a_closure_is_left_to_its_optimizer() -> None:
+    trace = run(training(lambda parameters: torch.optim.LBFGS(parameters, lr=0.1)), PLAIN, steps=3)
+    assert "plain_adam" in trace.applied.without_effect
+
+
+def test_held_out_batches_are_named_and_not_learnt_from() -> None:
+    held_out = Cure("reference_recipe", "held out", {"rate": 1e-2, "held_out": True})
+    trace = run(training(), held_out, steps=40, one_batch=False)
+    assert trace.applied.held_out == list(range(3, 40, 4))
+
+
+def test_torchs_own_initialisation_leaves_frozen_layers_alone() -> None:
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, 0.3)
+    model[0].requires_grad_(False)
+    given = Training(model, torch.optim.SGD(model[2].parameters(), 0.1), criterion=nn.CrossEntropyLoss(), data=blobs())
+    first = run(given, Cure("default_initialisation", "own"), steps=1).losses[0]
+    assert first != run(given, steps=1).losses[0]
+    assert torch.equal(model[0].weight, torch.full_like(model[0].weight, 0.3))
+
+
+@pytest.mark.parametrize("kind", ["group_norms"])
+def test_each_sample_is_normalised_by_itself(kind: str) -> None:
+    model = nn.Sequential(nn.Linear(8, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 4))
+    assert run(training(model=model), Cure(kind, "by itself"), steps=2).losses != run(training(model=model)).losses[:2]
+    assert kind in run(training(), Cure(kind, "by itself"), steps=2).applied.without_effect
+
+
+def dropped() -> Training:
+    model = nn.Sequential(nn.Linear(8, 32), nn.Dropout(0.55), nn.ReLU(), nn.Dropout(0.55), nn.Linear(32, 4))
+    return training(lambda parameters: torch.optim.Adam(parameters, 1e-3, weight_decay=3.0), model)
+
+
+@pytest.mark.parametrize(("make", "cause"), [(training, "lr-too-low"), (dropped, "too-much-regularization")])
+def test_the_ingredient_that_differs_is_named(make: Any, cause: str) -> None:
+    report = diagnose(make, ["overfits_one_batch"])
+    assert (report.findings[0].cause, report.findings[0].certainty) == (cause, "confirmed")
+
+
+def test_the_best_rate_is_advised_and_not_the_least_that_passes() -> None:
+    def slow() -> Training:
+        return training(lambda parameters: torch.optim.SGD(parameters, 1e-3))
+
+    finding = diagnose(slow, ["overfits_one_batch"]).findings[0]
+    assert finding.fix is not None
+    assert {r.cure for r in finding.reruns if r.healthy} == {"learning rate x 10", "learning rate x 100"}
+    assert [r.cure for r in finding.reruns if r.confirms] == ["learning rate x 100"]
+    assert finding.fix.code == ("SGD(model.parameters(), lr=0.1)",)
