@@ -10,8 +10,11 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose, examine
+from pytest_trainhealth.causes import Suspicion
+from pytest_trainhealth.causes import cause as find_cause
 from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.engine.examination import Attempt
+from pytest_trainhealth.engine.findings import try_cures_of
 from pytest_trainhealth.engine.reruns import Reruns
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
@@ -175,3 +178,17 @@ def test_what_the_time_budget_cut_short_was_not_tried() -> None:
     assert runs.untried == ["a", "b"]
     assert runs.out_of_time
     assert not runs.done
+
+
+def test_of_several_rates_that_heal_the_one_that_works_best_is_advised() -> None:
+    steps = {"learning rate x 10": 300, "learning rate x 100": 60, "learning rate x 1000": 200}
+    examination = FakeExamination(set())
+    examination.try_cures = lambda cures, symptom: Attempt(  # type: ignore[method-assign]
+        "1 -> 0", True, True, distance=(steps[cures[0].label], 0.1)
+    )
+    runs = Reruns(examination, 1000, Symptom("s", "plateau", 1.0, 0.0))  # type: ignore[arg-type]
+    suspicion = Suspicion("too low", (), cures=tuple(Cure("learning_rate", label) for label in steps))
+    healed, reruns = try_cures_of(find_cause("lr-too-low"), suspicion, runs)
+    assert healed is not None
+    assert healed.label == "learning rate x 100"
+    assert [rerun.cure for rerun in reruns if rerun.confirms] == ["learning rate x 100"]
