@@ -13,7 +13,8 @@ How to fix it
     look for a schedule that has already ended, or a mistyped value (1e-5 for 1e-3).
 
 What not to do
-    More epochs: a hundred times as many would be needed. Another optimizer: it gets the same learning rate.
+    More epochs: they take as many times longer as the rate is too low. Another optimizer: it gets the same learning
+    rate.
 
 When this is wrong
     Fine-tuning a good model rightly takes small steps; test a model with random weights instead, or expect less with
@@ -97,7 +98,7 @@ def _suspicion(trace: Trace, optimizer: OptimizerRecord, small: float) -> Suspic
         why="the steps are right, but tiny",
         places=() if optimizer.place is None else (optimizer.place,),
         fix=_fix(optimizer, rate * 10),
-        not_this="more epochs: a hundred times as many would be needed",
+        not_this="more epochs: they take as many times longer as the rate is too low",
         cures=_cures(optimizer, rate, small),
     )
 
