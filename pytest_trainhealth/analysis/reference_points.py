@@ -17,8 +17,8 @@ from ..records.trace import Trace
 from . import loss_curve
 from .loss_calls import scale
 
-#: The rates of the plain recipe, tried in this order: 86 healthy twins are at most 4 % of their first loss above what
-#: the better of the two reaches.
+#: The rates of the plain recipe, tried in this order: after 400 steps on one batch 75 of 76 healthy twins are at most
+#: 4 % of the way above what the better of the two reaches.
 _RATES = (1e-2, 1e-3)
 #: The plain recipe, whose result is what the model can reach on these data.
 REFERENCES = tuple(Cure("reference_recipe", f"a plain recipe, Adam at {rate:g}", {"rate": rate}) for rate in _RATES)

@@ -1,7 +1,8 @@
 """The plain recipe that a training is held against: what does this model reach on this data with nothing special?
 
-Adam with one rate and default settings, no regularisation, standardised inputs, torch's own initialisation, gradients
-that are neither clipped nor left over: whatever the user chose in their place is an ingredient of the user's recipe.
+Adam with one rate and default settings, no regularisation, standardised inputs, torch's own initialisation: whatever
+the user chose in their place is an ingredient of the user's recipe. Gradients are used as the user's loop leaves them
+(Adam does not mind if they were clipped), so the loop itself is shared, and its faults are the wiring's to find.
 A user's run that ends far above has its fault among the ingredients; where the plain recipe ends as high, the fault is
 in what the two share: the model, the loss, the data.
 """
