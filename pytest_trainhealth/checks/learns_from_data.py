@@ -27,16 +27,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 from .. import wording
-from ..analysis import chance, learning_rates, loss_curve, loss_symptoms, reference_points, silent_faults, wiring
+from ..analysis import (
+    chance,
+    course,
+    learning_rates,
+    loss_curve,
+    loss_symptoms,
+    misalignment,
+    reference_points,
+    silent_faults,
+    wiring,
+)
+from ..analysis.far_better import far_better
 from ..analysis.reference_points import Reach, points
 from ..analysis.run_failures import broke_down
-from ..records.data import Alignment
-from ..records.intervention import Cure
 from ..records.judgement import (
     NO_CONTROLS,
     UNTREATED,
@@ -47,7 +55,7 @@ from ..records.judgement import (
     NeedsControl,
     Passed,
 )
-from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 from . import trains_without_nan
@@ -82,18 +90,6 @@ _WITHOUT_UPDATE = 64
 _LEARNT = 0.1
 #: Fewer steps show no course. By judgement: the shortest healthy run that is judged has 32.
 _FEWEST = 20
-#: A fall by half of the first loss is clear whatever the noise. Of 136 healthy programs that did not reach a tenth 101
-#: fell further, of 64 faulty ones 20.
-_CLEARLY_FELL = 0.5
-#: A run with a cure has to end clearly below the level without (at half of it: of 20 faulty programs 17 ended below
-#: that with whatever was tried, 0.09 by median; of 13 healthy programs for which cures were tried one got to 0.47), and
-#: lower by a tenth of the first loss. Faulty: 17 of 18 programs at or above that tenth (median 0.94, the other 0.04);
-#: the one healthy program: 0.04.
-_BY_AT_LEAST = 0.1
-#: A low level is far better only when it is a fifth; so is one that smaller steps lead to. Faulty: 0.11 to 0.16 (three
-#: programs; a fourth, 1.0, had another cause). Healthy: from 0.91 on with smaller steps (12 programs), otherwise 0.47
-#: (one).
-_FAR_BELOW = 0.2
 #: Of a weight in one update, by median. Rates too high: 0.51 to 2.6, needing a decay: 0.62 and 1.1; healthy programs:
 #: 95 % below 0.08, 38 of 291 above, so a cure decides.
 _LARGE_UPDATE = 0.05
@@ -109,33 +105,16 @@ _FELL_SOMEWHAT = 0.3
 _SEEN_CLOSELY = 56
 #: Steps, and that many losses must all be low. By judgement: the worst of ten batches speaks for the data.
 _ASKED_EVERY = 10
-#: Losses, however short the curve. By judgement: of 5 two may be odd.
-_FEWEST_AT_THE_END = 5
 #: Of the first loss: a smaller fall is noted, and is no alarm. Healthy: 10 of 299 programs fell by less.
 _HARDLY_FELL = 0.05
-#: Of the third quarter, with steps that are large. Asked of few: of 5 healthy programs 2 are above (-0.09 to 0.10), of
-#: 12 faulty ones 7 (-0.5 to 0.36). By judgement.
-_FALLS_ON = 0.05
-#: Of the first loss. Healthy: one of 55 programs grew by 0.3, the others fell by 0.09 and more; faulty: 7 of 63 grew by
-#: up to 7.3.
-_GREW = 0.2
 #: Instead of a first loss of 0, below any that matters: 1e-12.
 _NO_ZERO = 1e-12
-#: Of the way from the floor up to a guess. Of 86 healthy twins three are above after 160 steps (11 after 80), of 72
-#: faulty ones 45.
-_HALF_WAY = 0.5
 #: The same: no better than a guess. One of the 86 twins is above (its schedule ends too early here), 35 of 72 faulty.
 _A_GUESS = 0.9
 #: Of the way from a guess down to what a plain recipe reaches. After 160 steps 74 of 76 healthy twins whose
 #: points are known end within 0.24 of it (the others, 0.66 and 1.05: slow, and a schedule that had ended); of 28 faulty
 #: programs that a plain recipe heals 24 end above 0.3.
 _ABOVE_REACH = 0.3
-#: Of the loss of a guess, on batches never learnt from. By judgement: chance itself is computed on other batches.
-_CARRIES_OVER = 0.95
-#: Losses on such batches. By judgement: of fewer one may be luck.
-_FEWEST_HELD_OUT = 6
-#: The plain recipe on three quarters of the batches.
-HELD_OUT = Cure("reference_recipe", "a plain recipe, the last batches never learnt", {"rate": 1e-3, "held_out": True})
 
 
 def max_steps(settings: Mapping[str, Any]) -> int:
@@ -153,17 +132,10 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if updates >= 2 * steps:
         return True
     if updates == steps or (updates > steps and updates % _ASKED_EVERY == 0):
-        return _way_left(trace) <= _HALF_WAY and not trace.cured and not learning_rates.decays_fast(trace)
+        return course.way_left(trace) <= course.HALF_WAY and not trace.cured and not learning_rates.decays_fast(trace)
     looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
     learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * points(trace).start(losses[0])
     return learnt and trace.data.alignment is None and not trace.cured and not _plainly_wrong(trace)
-
-
-def _way_left(trace: Trace) -> float:
-    """Of the way from a guess (or the first loss, where that is lower) down to the floor: 1 is nothing learnt."""
-    marks, first, last = points(trace), trace.losses[0], _end(trace.losses)
-    start, floor = marks.start(first), marks.floor if marks.floor is not None else min(0.0, first)
-    return (last - floor) / (start - floor) if start > floor else 1.0
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
@@ -173,9 +145,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     losses = trace.losses
     if not losses:
         return CouldNotJudge(trace.cut_short or "no step was taken")
-    first, last, marks = _start(losses), _end(losses), points(trace)
+    first, last, marks = losses[0], course.end(losses), points(trace)
     known = {"first_loss": first, "last_loss": last, "floor": marks.floor, "chance": marks.chance}
-    apart = _not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)
+    apart = misalignment.not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)
     if apart is not None:
         return apart  # whatever else is wrong, no cure puts this right
     wrong = silent_faults.begins_later(trace, _SEEN_CLOSELY)
@@ -191,15 +163,19 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return _no_update(trace, first, last)
     if wiring.adversarial(trace):
         return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
-    if learning_rates.warming_up(trace) and not learning_rates.runs_away(trace) and _way_left(trace) > _HALF_WAY:
+    if (
+        learning_rates.warming_up(trace)
+        and not learning_rates.runs_away(trace)
+        and course.way_left(trace) > course.HALF_WAY
+    ):
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if chance.worse_than_chance(trace, last):
         odd = replace(_worse_than_a_guess(trace, first, last), suspects="recipe")
         return FailIfConfirmed(odd, CouldNotJudge("the loss is still above that of a guess", known), rates=True)
     few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
-    if few is not None and _way_left(trace) > _HALF_WAY:
+    if few is not None and course.way_left(trace) > course.HALF_WAY:
         return CouldNotJudge(few, known)
-    nothing = _carries_nothing_over(trace, controls)
+    nothing = misalignment.carries_nothing_over(trace, controls)
     if nothing is not None:
         return nothing
     fell = (first - last) / max(abs(first), _NO_ZERO)
@@ -216,10 +192,10 @@ def _shown(
     trace: Trace, controls: Mapping[str, Trace], known: Mapping[str, float | None], fell: float
 ) -> Passed | CouldNotJudge | NeedsControl | Symptom | FailIfConfirmed:
     """Is it shown that it learns? Where it is not clear, a plain recipe tells what there is to learn."""
-    left, marks, first, last = _way_left(trace), points(trace), trace.losses[0], _end(trace.losses)
+    left, marks, first, last = course.way_left(trace), points(trace), trace.losses[0], course.end(trace.losses)
     if marks.nothing_to_learn:
         return CouldNotJudge("all targets are equal: the same answer for every sample is right", known)
-    if left <= _HALF_WAY or (not marks.known and fell > _HARDLY_FELL and not _creeps(trace)):
+    if left <= course.HALF_WAY or (not marks.known and fell > _HARDLY_FELL and not _creeps(trace)):
         return Passed(figures=known)
     if trace.cut_short:
         return CouldNotJudge(trace.cut_short, known)
@@ -237,10 +213,10 @@ def _shown(
         return _worse_than_plain(trace, reached, known, left)
     if left <= _A_GUESS:
         return Passed((f"a plain recipe gets to {wording.loss(reached.level)}",), known)
-    course, level = f"loss {wording.change(first, last)} over {len(trace.losses)} steps", wording.loss(reached.level)
-    reason = f"{course}: nothing was learnt, and a plain recipe learns nothing either ({level}), as with random labels"
+    change, level = f"loss {wording.change(first, last)} over {len(trace.losses)} steps", wording.loss(reached.level)
+    reason = f"{change}: nothing was learnt, and a plain recipe learns nothing either ({level}), as with random labels"
     if above > _ABOVE_REACH:
-        reason = f"{course}: hardly anything was learnt yet, and a plain recipe gets to {level}"
+        reason = f"{change}: hardly anything was learnt yet, and a plain recipe gets to {level}"
     return FailIfConfirmed(replace(_symptom(trace, first, last), suspects="model"), CouldNotJudge(reason, known))
 
 
@@ -248,10 +224,10 @@ def _worse_than_plain(
     trace: Trace, reached: Reach, known: Mapping[str, float | None], left: float
 ) -> Symptom | FailIfConfirmed:
     """No better than a guess where a plain recipe learns is a fault. What only lags behind may be slow on purpose."""
-    marks, symptom = points(trace), _symptom(trace, trace.losses[0], _end(trace.losses))
+    marks, symptom = points(trace), _symptom(trace, trace.losses[0], course.end(trace.losses))
     summary = f"{symptom.summary}; a plain recipe gets to {wording.loss(reached.level)}"
     symptom = replace(symptom, summary=summary, suspects="recipe")
-    if left > _A_GUESS and marks.known and marks.steady and not _falls_on(trace.losses):
+    if left > _A_GUESS and marks.known and marks.steady and not course.falls_on(trace.losses):
         return symptom
     if marks.known and left <= _A_GUESS:
         return FailIfConfirmed(symptom, Passed(figures=known))
@@ -265,12 +241,16 @@ def _creeps(trace: Trace) -> bool:
 
 def _with_a_cure(trace: Trace, controls: Mapping[str, Trace], known: Mapping[str, float | None]) -> Judgement:
     """A cure heals if the run does far better with it, and about as well as a plain recipe does."""
-    uncured, first, last = controls[UNTREATED], _start(trace.losses), _end(trace.losses)
+    uncured, first, last = controls[UNTREATED], trace.losses[0], course.end(trace.losses)
     if silent_faults.begins_later(uncured, _SEEN_CLOSELY) is not None:
         return Passed(figures=known)
-    if not _far_better(trace, uncured):
+    if not far_better(trace, uncured):
         return _symptom(trace, first, last)
-    if trace.applied.smaller_steps_from is not None or _way_left(trace) <= _HALF_WAY or not points(trace).known:
+    if (
+        trace.applied.smaller_steps_from is not None
+        or course.way_left(trace) <= course.HALF_WAY
+        or not points(trace).known
+    ):
         return Passed(figures=known)
     plain = reference_points.missing_reference(controls, last)
     if plain is not None:
@@ -287,46 +267,6 @@ def _no_update(trace: Trace, first: float, last: float) -> Symptom:
     return Symptom(summary, NOT_LEARNING, 0.0, 1.0, "high", "no optimizer step is taken")
 
 
-def _carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Symptom | NeedsControl | None:
-    """Inputs with structure whose targets a probe cannot predict: does a plain recipe learn anything from them that
-    holds for batches it has not seen?"""
-    found, marks = trace.data.alignment, points(trace)
-    if found is None or not found.at_chance or not found.structured:
-        return None
-    if found.used > found.chance:  # a hint, at least: few samples of a hard task look like that
-        return None
-    if not marks.known or marks.nothing_to_learn:
-        return None
-    control = controls.get(HELD_OUT.label)
-    if control is None:
-        return NeedsControl(HELD_OUT, once=True)
-    unseen = [control.losses[step] for step in control.applied.held_out if step < len(control.losses)]
-    if len(unseen) < _FEWEST_HELD_OUT or not control.finite or control.crash is not None or marks.chance is None:
-        return None
-    best = _best_epoch(control.losses, control.applied.held_out)
-    if best < _CARRIES_OVER * marks.chance:
-        return None
-    return Symptom(
-        f"nothing carries over: on batches that a plain recipe has not seen, its loss is {wording.loss(best)} at best "
-        f"(a guess gives {wording.loss(marks.chance)})",
-        SILENT,
-        best,
-        marks.chance,
-        "high",
-        "the targets have nothing to do with the inputs",
-    )
-
-
-def _best_epoch(losses: list[float], held_out: list[int]) -> float:
-    """The lowest mean over the batches of an epoch that were not learnt from: a single batch may be an easy one."""
-    epochs: list[list[float]] = []
-    for before, step in pairwise([-2, *held_out]):
-        if step != before + 1:
-            epochs.append([])
-        epochs[-1].append(losses[step])
-    return min(fmean(epoch) for epoch in epochs)
-
-
 def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None:
     """Something that can keep a training from learning is there, and the curve looks like it."""
     if _plainly_wrong(trace):
@@ -335,12 +275,12 @@ def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None
         return None
     if learning_rates.odd_course(trace) is not None or learning_rates.odd_setting(trace) is not None:
         return _symptom(trace, first, last)
-    if fell > _CLEARLY_FELL and not loss_curve.bounces(trace.losses):
+    if fell > course.CLEARLY_FELL and not loss_curve.bounces(trace.losses):
         return None
     ratios = wiring.update_ratios(trace)
     size = median(ratios) if ratios else 0.0
-    large = size >= _LARGE_UPDATE and not _falls_on(trace.losses)
-    if large or 0 < size <= _SMALL_UPDATE or loss_curve.bounces(trace.losses) or _grows(trace.losses):
+    large = size >= _LARGE_UPDATE and not course.falls_on(trace.losses)
+    if large or 0 < size <= _SMALL_UPDATE or loss_curve.bounces(trace.losses) or course.grows(trace.losses):
         return _symptom(trace, first, last)
     return None
 
@@ -358,104 +298,13 @@ def _plainly_wrong(trace: Trace) -> bool:
 
 def _learns_on_top(trace: Trace) -> bool:
     """Layers after the saturated ones do learn; a loss that does not move may yet leave its plateau."""
-    first, last = _start(trace.losses), _end(trace.losses)
+    first, last = trace.losses[0], course.end(trace.losses)
     return first - last > _FELL_SOMEWHAT * abs(first)
 
 
 def _lags(trace: Trace) -> bool:
     """Not half of the way down to the floor, where that is known."""
-    return not points(trace).known or _way_left(trace) > _HALF_WAY
-
-
-def _falls_on(losses: list[float]) -> bool:
-    """The last quarter is lower than the third by a twentieth: steps this large still go the right way."""
-    quarter = len(losses) // 4
-    third, last = median(losses[-2 * quarter : -quarter]), median(losses[-quarter:])
-    return third - last > _FALLS_ON * abs(third)
-
-
-def _start(losses: list[float]) -> float:
-    return losses[0]
-
-
-def _end(losses: list[float]) -> float:
-    """Over the last third, because batches differ."""
-    return median(losses[-max(_FEWEST_AT_THE_END, len(losses) // 3) :])
-
-
-def _grows(losses: list[float]) -> bool:
-    return _end(losses) > losses[0] + _GREW * abs(losses[0])
-
-
-def _far_better(cured: Trace, uncured: Trace) -> bool:
-    if uncured.crash is not None or not uncured.finite or not uncured.losses:
-        return True  # it does run
-    if cured.applied.without_effect:
-        return False
-    if cured.applied.smaller_steps_from is not None:
-        return _settles(cured, uncured)
-    first, before, after = abs(uncured.losses[0]), _end(uncured.losses), _end(cured.losses)
-    if chance.worse_than_chance(uncured, before) and after < (chance.chance_loss(uncured) or 0.0):
-        return True  # a huge first loss is no measure
-    if uncured.losses[0] > 0 and before > 0 and not loss_curve.clearly_below(after, before):
-        return False
-    if learning_rates.never_settles(uncured):
-        return True  # never intended: half is enough
-    if before < 0 and points(uncured).floor is None and uncured.losses[0] - before > _CLEARLY_FELL * first:
-        return False  # how low it may get is not known: falling faster proves nothing
-    return before - after > _BY_AT_LEAST * first or (
-        after > 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
-    )
-
-
-def _settles(cured: Trace, uncured: Trace) -> bool:
-    """With smaller steps from some step on, at the end, where those without have long got as far as they get.
-
-    Smaller steps take some noise out of every training; where it was noise that kept the loss up, it falls with them.
-    """
-    steps = min(len(cured.losses), len(uncured.losses))
-    last = max(_FEWEST_AT_THE_END, (steps - (cured.applied.smaller_steps_from or 0)) // 4)
-    before, after = median(uncured.losses[steps - last : steps]), median(cured.losses[steps - last : steps])
-    return after >= 0 and loss_curve.clearly_below(after, before, share=_FAR_BELOW)
-
-
-def _not_aligned(trace: Trace) -> Symptom | None:
-    found, repaired = trace.data.alignment, trace.data.repaired
-    if found is not None and found.order:
-        return _in_another_order(found)
-    if repaired is None:
-        return None
-    return Symptom(
-        f"{wording.count(repaired.changed)} of {wording.count(repaired.samples)} inputs have a different target "
-        "in the second epoch than in the first",
-        SILENT,
-        repaired.changed,
-        0.0,
-        "high",
-        "inputs get different targets in every epoch",
-    )
-
-
-def _in_another_order(found: Alignment) -> Symptom:
-    if found.crossed:
-        return Symptom(
-            f"{wording.count(found.crossed)} of {wording.count(found.samples)} inputs get the target of another sample",
-            SILENT,
-            found.crossed,
-            0.0,
-            "high",
-            "inputs get the targets of other samples",
-        )
-    what = f"{wording.count(found.samples)} targets" if found.kind == "classes" else "the targets' variance"
-    return Symptom(
-        f"{wording.share(max(found.used, 0.0))} of {what} can be predicted from the inputs as they are used, and "
-        f"{wording.share(found.best)} when each input gets the target of {found.order}",
-        SILENT,
-        found.used,
-        found.best,
-        "high",
-        "inputs fit the targets of other samples",
-    )
+    return not points(trace).known or course.way_left(trace) > course.HALF_WAY
 
 
 def _worse_than_a_guess(trace: Trace, first: float, last: float) -> Symptom:
@@ -473,7 +322,7 @@ def _symptom(trace: Trace, first: float, last: float) -> Symptom:
     losses, steps = trace.losses, len(trace.losses)
     summary = f"loss {wording.change(first, last)} in {steps} steps through the data"
     wanted = first - (1 - _LEARNT) * abs(first)
-    if _grows(losses):
+    if course.grows(losses):
         category, headline = INSTABILITY, f"loss grows from {wording.change(first, last)}"
     elif loss_curve.bounces(losses):
         category, headline = INSTABILITY, f"loss oscillates around {wording.loss(last)}"
@@ -487,4 +336,4 @@ def _symptom(trace: Trace, first: float, last: float) -> Symptom:
 def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
-    return wording.change(trace.losses[0], _end(trace.losses) if trace.finite else trace.losses[-1])
+    return wording.change(trace.losses[0], course.end(trace.losses) if trace.finite else trace.losses[-1])

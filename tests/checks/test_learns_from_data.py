@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_trainhealth.analysis.misalignment import HELD_OUT
 from pytest_trainhealth.analysis.reference_points import REFERENCES
-from pytest_trainhealth.checks.learns_from_data import HELD_OUT, stop_when
 from pytest_trainhealth.checks.learns_from_data import judge as judge_beside
+from pytest_trainhealth.checks.learns_from_data import stop_when
 from pytest_trainhealth.records.data import Alignment, Repaired
 from pytest_trainhealth.records.judgement import (
     UNTREATED,

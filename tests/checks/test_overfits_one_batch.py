@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_trainhealth.analysis.reference_points import REFERENCES
-from pytest_trainhealth.checks.overfits_one_batch import UNTRAINED, ZEROED_INPUTS, stop_when
+from pytest_trainhealth.analysis.without_a_floor import UNTRAINED, ZEROED_INPUTS
 from pytest_trainhealth.checks.overfits_one_batch import judge as judge_beside
+from pytest_trainhealth.checks.overfits_one_batch import stop_when
 from pytest_trainhealth.records.judgement import (
     UNTREATED,
     CouldNotJudge,

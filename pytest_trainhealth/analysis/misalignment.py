@@ -1,0 +1,102 @@
+"""Targets that do not belong to their inputs: in another order, different in every epoch, or about nothing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from statistics import fmean
+
+from .. import wording
+from ..records.data import Alignment
+from ..records.intervention import Cure
+from ..records.judgement import NeedsControl
+from ..records.symptoms import SILENT
+from ..records.trace import Trace
+from ..records.verdict import Symptom
+from .reference_points import points
+
+#: Of the loss of a guess, on batches never learnt from. By judgement: chance itself is computed on other batches.
+_CARRIES_OVER = 0.95
+#: Losses on such batches. By judgement: of fewer one may be luck.
+_FEWEST_HELD_OUT = 6
+#: The plain recipe on three quarters of the batches.
+HELD_OUT = Cure("reference_recipe", "a plain recipe, the last batches never learnt", {"rate": 1e-3, "held_out": True})
+
+
+def not_aligned(trace: Trace) -> Symptom | None:
+    found, repaired = trace.data.alignment, trace.data.repaired
+    if found is not None and found.order:
+        return _in_another_order(found)
+    if repaired is None:
+        return None
+    return Symptom(
+        f"{wording.count(repaired.changed)} of {wording.count(repaired.samples)} inputs have a different target "
+        "in the second epoch than in the first",
+        SILENT,
+        repaired.changed,
+        0.0,
+        "high",
+        "inputs get different targets in every epoch",
+    )
+
+
+def _in_another_order(found: Alignment) -> Symptom:
+    if found.crossed:
+        return Symptom(
+            f"{wording.count(found.crossed)} of {wording.count(found.samples)} inputs get the target of another sample",
+            SILENT,
+            found.crossed,
+            0.0,
+            "high",
+            "inputs get the targets of other samples",
+        )
+    what = f"{wording.count(found.samples)} targets" if found.kind == "classes" else "the targets' variance"
+    return Symptom(
+        f"{wording.share(max(found.used, 0.0))} of {what} can be predicted from the inputs as they are used, and "
+        f"{wording.share(found.best)} when each input gets the target of {found.order}",
+        SILENT,
+        found.used,
+        found.best,
+        "high",
+        "inputs fit the targets of other samples",
+    )
+
+
+def carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Symptom | NeedsControl | None:
+    """Inputs with structure whose targets a probe cannot predict: does a plain recipe learn anything from them that
+    holds for batches it has not seen?"""
+    found, marks = trace.data.alignment, points(trace)
+    if found is None or not found.at_chance or not found.structured:
+        return None
+    if found.used > found.chance:  # a hint, at least: few samples of a hard task look like that
+        return None
+    if not marks.known or marks.nothing_to_learn:
+        return None
+    control = controls.get(HELD_OUT.label)
+    if control is None:
+        return NeedsControl(HELD_OUT, once=True)
+    unseen = [control.losses[step] for step in control.applied.held_out if step < len(control.losses)]
+    if len(unseen) < _FEWEST_HELD_OUT or not control.finite or control.crash is not None or marks.chance is None:
+        return None
+    best = _best_epoch(control.losses, control.applied.held_out)
+    if best < _CARRIES_OVER * marks.chance:
+        return None
+    return Symptom(
+        f"nothing carries over: on batches that a plain recipe has not seen, its loss is {wording.loss(best)} at best "
+        f"(a guess gives {wording.loss(marks.chance)})",
+        SILENT,
+        best,
+        marks.chance,
+        "high",
+        "the targets have nothing to do with the inputs",
+    )
+
+
+def _best_epoch(losses: list[float], held_out: list[int]) -> float:
+    """The lowest mean over the batches of an epoch that were not learnt from: a single batch may be an easy one."""
+    epochs: list[list[float]] = []
+    for before, step in pairwise([-2, *held_out]):
+        if step != before + 1:
+            epochs.append([])
+        epochs[-1].append(losses[step])
+    return min(fmean(epoch) for epoch in epochs)
