@@ -5,7 +5,7 @@ Batches differ, so an end is a level over many steps, not the last value.
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import fmean, median
 
 from ..records.trace import Trace
 from .reference_points import points
@@ -26,14 +26,19 @@ _FALLS_ON = 0.05
 _GREW = 0.2
 
 
-def end(losses: list[float]) -> float:
-    """Over the last third, because batches differ."""
-    return median(losses[-max(FEWEST_AT_THE_END, len(losses) // 3) :])
+def end(trace: Trace) -> float:
+    """Over the last third, because batches differ.
+
+    The middle one, which no odd batch moves. Of single samples the mean: when most are told with confidence and some
+    wrongly with as much, the wrong ones are what there is to learn.
+    """
+    last = trace.losses[-max(FEWEST_AT_THE_END, len(trace.losses) // 3) :]
+    return fmean(last) if trace.batch_size == 1 else median(last)
 
 
 def way_left(trace: Trace) -> float:
     """Of the way from a guess (or the first loss, where that is lower) down to the floor: 1 is nothing learnt."""
-    marks, first, last = points(trace), trace.losses[0], end(trace.losses)
+    marks, first, last = points(trace), trace.losses[0], end(trace)
     start, floor = marks.start(first), marks.floor if marks.floor is not None else min(0.0, first)
     return (last - floor) / (start - floor) if start > floor else 1.0
 
@@ -45,5 +50,6 @@ def falls_on(losses: list[float]) -> bool:
     return third - last > _FALLS_ON * abs(third)
 
 
-def grows(losses: list[float]) -> bool:
-    return end(losses) > losses[0] + _GREW * abs(losses[0])
+def grows(trace: Trace) -> bool:
+    first = trace.losses[0]
+    return end(trace) > first + _GREW * abs(first)

@@ -27,7 +27,7 @@ def far_better(cured: Trace, uncured: Trace) -> bool:
         return False
     if cured.applied.smaller_steps_from is not None:
         return _settles(cured, uncured)
-    first, before, after = abs(uncured.losses[0]), end(uncured.losses), end(cured.losses)
+    first, before, after = abs(uncured.losses[0]), end(uncured), end(cured)
     if chance.worse_than_chance(uncured, before) and after < (chance.chance_loss(uncured) or 0.0):
         return True  # a huge first loss is no measure
     if uncured.losses[0] > 0 and before > 0 and not loss_curve.clearly_below(after, before):

@@ -15,6 +15,7 @@ from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..records.trace import Trace
 from . import loss_curve
+from .chance import chance_loss
 from .loss_calls import scale
 
 #: The rates of the plain recipe, tried in this order: after 400 steps on one batch 75 of 76 healthy twins are at most
@@ -54,7 +55,7 @@ class Points:
 def points(trace: Trace) -> Points:
     """Over the steps whose calls were recorded: the batches differ.
 
-    The best constant answer to a single sample is its target: there is no chance to compare with.
+    The best constant answer to a single sample is its target: there the guess is one among all classes, if any.
     """
     steps = sorted({call.step for call in trace.loss.calls})
     penalised = bool(trace.numbers.penalties)
@@ -63,7 +64,9 @@ def points(trace: Trace) -> Points:
         return Points()
     chances = [each.chance for each in found if each.chance is not None]
     floor = fmean(each.floor for each in found if each.floor is not None)
-    comparable = len(chances) == len(found) and trace.batch_size != 1
+    if trace.batch_size == 1:
+        chances = [among_classes] * len(found) if (among_classes := chance_loss(trace)) is not None else []
+    comparable = len(chances) == len(found)
     steady = all(call.given_target for call in trace.loss.calls if call.weight is not None)
     return Points(floor, fmean(chances) if comparable else None, steady)
 
@@ -120,6 +123,8 @@ def _level(trace: Trace) -> Reach | None:
     if not usable:
         return None
     level = min(loss_curve.level(trace.losses), fmean(trace.losses[-3:]))
+    if trace.batch_size == 1:  # of single samples the confident ones say nothing
+        level = fmean(trace.losses[-(len(trace.losses) // 3 or 1) :])
     return Reach(level, trace.steps) if isfinite(level) else None
 
 

@@ -10,7 +10,9 @@ How it is recognised
     after steps that should have told them apart, are the surest sign (gates of recurrent layers are compared one by
     one, embeddings by their columns); factors of normalisation layers that start at 0 and never get a gradient are
     another; the spread of the weights compared with 1/sqrt(inputs of the unit) is the third. The re-run draws new
-    weights, scaled layer by layer so that each layer's outputs have unit variance.
+    weights, scaled layer by layer so that each layer's outputs have unit variance. Where no weight is odd by itself and
+    the first loss of a classification is many times that of a guess (an embedding drawn with a spread of 1 that serves
+    as the output layer as well), the re-run divides the outputs by their spread at the start.
 
 How to fix it
     Leave the initialisation to the layers, which have their own, or use `nn.init.kaiming_normal_` (ReLU) or
@@ -31,7 +33,7 @@ from __future__ import annotations
 import math
 
 from .. import wording
-from ..analysis import singularities, wiring
+from ..analysis import chance, singularities, wiring
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
@@ -84,7 +86,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     small = [p for p in weights[:-1] if 0 < _scale(p) < _SMALL]
     odd = large or small
     if not odd:
-        return None
+        return _sure_from_the_start(trace)
     worst = (max if large else min)(odd, key=_scale)
     size = "large" if large else "small"
     usual = 1 / math.sqrt(worst.fan_in or 1)
@@ -107,6 +109,31 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix(_FIX, ("nn.init.kaiming_normal_(layer.weight)",)),
         not_this="another learning rate: it would have to fit each layer",
         cures=(_cure(odd),),
+    )
+
+
+def _sure_from_the_start(trace: Trace) -> Suspicion | None:
+    """No weight is odd by itself, but the outputs are: an embedding that is used as the output layer as well."""
+    if not chance.too_sure_at_first(trace):
+        return None
+    given = next(call.input for call in trace.loss.calls if call.step == 0)
+    return Suspicion(
+        statement="the model's outputs start far too large: it is sure of its answers before it has learnt anything",
+        evidence=(
+            Evidence(
+                f"the outputs that the loss is given spread by {wording.short(given.std)} at step 0 (from "
+                f"{wording.short(given.low)} to {wording.short(given.high)}); about 1 or less is usual",
+                given.std,
+            ),
+            *_first_loss(trace),
+        ),
+        why="the first part of the training only takes that back",
+        fix=Fix(
+            "start the layer that makes the outputs smaller, also where its weights are an embedding's:",
+            ("nn.init.normal_(embedding.weight, std=0.02)",),
+        ),
+        not_this="another learning rate: it would have to undo the start first as well",
+        cures=(Cure("calmed_output", "outputs divided by their spread at the start"),),
     )
 
 
@@ -206,13 +233,13 @@ def _first_loss(trace: Trace) -> list[Evidence]:
     classes = next((call.classes for call in trace.loss.calls if call.classes), None)
     if not classes or classes < 2 or not trace.losses or not math.isfinite(trace.losses[0]):
         return []
-    chance = math.log(classes)
-    if trace.losses[0] < _FAR_ABOVE_CHANCE * chance:
+    by_chance = math.log(classes)
+    if trace.losses[0] < _FAR_ABOVE_CHANCE * by_chance:
         return []
     return [
         Evidence(
             f"the first loss is {wording.loss(trace.losses[0])}; guessing among {classes} classes gives "
-            f"{wording.loss(chance)}",
+            f"{wording.loss(by_chance)}",
             trace.losses[0],
         )
     ]

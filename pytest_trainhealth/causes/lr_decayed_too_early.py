@@ -24,7 +24,7 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import learning_rates, loss_curve, schedules
 from ..records.intervention import Cure
-from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import OptimizerRecord, SchedulerRecord
@@ -35,7 +35,8 @@ GROUP = RATES
 #: The course of the rate is on record, no guess: every check may name it, and it is tried before the rates.
 STAGE = Stage.NUMBERS
 ORDER = 19
-EXPLAINS = (PLATEAU, NOT_LEARNING)
+#: Also a loss that seems to grow: where batches differ, one without any learning goes up and down with them.
+EXPLAINS = (PLATEAU, NOT_LEARNING, INSTABILITY)
 
 _FIXES = {
     "ReduceLROnPlateau": Fix(

@@ -132,7 +132,8 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if updates >= 2 * steps:
         return True
     if updates == steps or (updates > steps and updates % _ASKED_EVERY == 0):
-        return course.way_left(trace) <= course.HALF_WAY and not trace.cured and not learning_rates.decays_fast(trace)
+        longer = trace.cured or learning_rates.decays_fast(trace) or _at_the_limits(trace)
+        return course.way_left(trace) <= course.HALF_WAY and not longer
     looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
     learnt = looked_at and max(losses[-_ASKED_EVERY:]) < _LEARNT * points(trace).start(losses[0])
     return learnt and trace.data.alignment is None and not trace.cured and not _plainly_wrong(trace)
@@ -145,7 +146,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     losses = trace.losses
     if not losses:
         return CouldNotJudge(trace.cut_short or "no step was taken")
-    first, last, marks = losses[0], course.end(losses), points(trace)
+    first, last, marks = losses[0], course.end(trace), points(trace)
     known = {"first_loss": first, "last_loss": last, "floor": marks.floor, "chance": marks.chance}
     apart = misalignment.not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)
     if apart is not None:
@@ -183,6 +184,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     accumulating = 0 < trace.update_count < min(trace.steps, _steps(settings))
     odd_one = None if accumulating else _odd(trace, first, last, fell)
     shown = _shown(trace, controls, known, fell)
+    if isinstance(shown, Passed) and odd_one is None and chance.too_sure_at_first(trace):
+        return FailIfConfirmed(_too_sure(trace), shown)
     if isinstance(shown, Passed | CouldNotJudge) and odd_one is not None:
         return FailIfConfirmed(odd_one, shown, rates=True)
     return replace(shown, rates=True) if isinstance(shown, FailIfConfirmed) and odd_one is not None else shown
@@ -192,7 +195,7 @@ def _shown(
     trace: Trace, controls: Mapping[str, Trace], known: Mapping[str, float | None], fell: float
 ) -> Passed | CouldNotJudge | NeedsControl | Symptom | FailIfConfirmed:
     """Is it shown that it learns? Where it is not clear, a plain recipe tells what there is to learn."""
-    left, marks, first, last = course.way_left(trace), points(trace), trace.losses[0], course.end(trace.losses)
+    left, marks, first, last = course.way_left(trace), points(trace), trace.losses[0], course.end(trace)
     if marks.nothing_to_learn:
         return CouldNotJudge("all targets are equal: the same answer for every sample is right", known)
     if left <= course.HALF_WAY or (not marks.known and fell > _HARDLY_FELL and not _creeps(trace)):
@@ -224,7 +227,7 @@ def _worse_than_plain(
     trace: Trace, reached: Reach, known: Mapping[str, float | None], left: float
 ) -> Symptom | FailIfConfirmed:
     """No better than a guess where a plain recipe learns is a fault. What only lags behind may be slow on purpose."""
-    marks, symptom = points(trace), _symptom(trace, trace.losses[0], course.end(trace.losses))
+    marks, symptom = points(trace), _symptom(trace, trace.losses[0], course.end(trace))
     summary = f"{symptom.summary}; a plain recipe gets to {wording.loss(reached.level)}"
     symptom = replace(symptom, summary=summary, suspects="recipe")
     if left > _A_GUESS and marks.known and marks.steady and not course.falls_on(trace.losses):
@@ -241,9 +244,11 @@ def _creeps(trace: Trace) -> bool:
 
 def _with_a_cure(trace: Trace, controls: Mapping[str, Trace], known: Mapping[str, float | None]) -> Judgement:
     """A cure heals if the run does far better with it, and about as well as a plain recipe does."""
-    uncured, first, last = controls[UNTREATED], trace.losses[0], course.end(trace.losses)
+    uncured, first, last = controls[UNTREATED], trace.losses[0], course.end(trace)
     if silent_faults.begins_later(uncured, _SEEN_CLOSELY) is not None:
         return Passed(figures=known)
+    if chance.too_sure_at_first(uncured) and course.way_left(uncured) <= course.HALF_WAY:
+        return Passed(figures=known) if chance.calmer_at_first(trace, uncured) else _too_sure(uncured)
     if not far_better(trace, uncured):
         return _symptom(trace, first, last)
     if (
@@ -280,7 +285,7 @@ def _odd(trace: Trace, first: float, last: float, fell: float) -> Symptom | None
     ratios = wiring.update_ratios(trace)
     size = median(ratios) if ratios else 0.0
     large = size >= _LARGE_UPDATE and not course.falls_on(trace.losses)
-    if large or 0 < size <= _SMALL_UPDATE or loss_curve.bounces(trace.losses) or course.grows(trace.losses):
+    if large or 0 < size <= _SMALL_UPDATE or loss_curve.bounces(trace.losses) or course.grows(trace):
         return _symptom(trace, first, last)
     return None
 
@@ -289,16 +294,17 @@ def _plainly_wrong(trace: Trace) -> bool:
     """What harms a training however far its loss has fallen; how much, a re-run without it shows."""
     if learning_rates.never_settles(trace) or learning_rates.cannot_settle(trace) or wiring.batch_norms_starved(trace):
         return True
-    return (
-        _learns_on_top(trace)
-        and _lags(trace)
-        and any(a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.numbers.activations.values())
-    )
+    return _learns_on_top(trace) and _lags(trace) and _at_the_limits(trace)
+
+
+def _at_the_limits(trace: Trace) -> bool:
+    """Whether that keeps the loss up shows late: layers after such units learn at first."""
+    return any(a.saturated.get(0, 0.0) >= _AT_THE_ENDS for a in trace.numbers.activations.values())
 
 
 def _learns_on_top(trace: Trace) -> bool:
     """Layers after the saturated ones do learn; a loss that does not move may yet leave its plateau."""
-    first, last = trace.losses[0], course.end(trace.losses)
+    first, last = trace.losses[0], course.end(trace)
     return first - last > _FELL_SOMEWHAT * abs(first)
 
 
@@ -318,11 +324,25 @@ def _worse_than_a_guess(trace: Trace, first: float, last: float) -> Symptom:
     )
 
 
+def _too_sure(trace: Trace) -> Symptom:
+    by_chance, first = chance.chance_loss(trace) or 0.0, trace.losses[0]
+    steps = chance.steps_to_a_guess(trace, by_chance)
+    return Symptom(
+        f"the first loss is {wording.loss(first)}, {first / by_chance:.0f} times that of a guess "
+        f"({wording.loss(by_chance)}), and it takes {wording.plural(steps, 'step')} to get down to a guess",
+        PLATEAU,
+        first,
+        by_chance,
+        "medium",
+        f"the loss starts at {first / by_chance:.0f} times that of a guess",
+    )
+
+
 def _symptom(trace: Trace, first: float, last: float) -> Symptom:
     losses, steps = trace.losses, len(trace.losses)
     summary = f"loss {wording.change(first, last)} in {steps} steps through the data"
     wanted = first - (1 - _LEARNT) * abs(first)
-    if course.grows(losses):
+    if course.grows(trace):
         category, headline = INSTABILITY, f"loss grows from {wording.change(first, last)}"
     elif loss_curve.bounces(losses):
         category, headline = INSTABILITY, f"loss oscillates around {wording.loss(last)}"
@@ -336,4 +356,4 @@ def _symptom(trace: Trace, first: float, last: float) -> Symptom:
 def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.losses:
         return "no step was possible"
-    return wording.change(trace.losses[0], course.end(trace.losses) if trace.finite else trace.losses[-1])
+    return wording.change(trace.losses[0], course.end(trace) if trace.finite else trace.losses[-1])

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_trainhealth.analysis import learning_rates
 from pytest_trainhealth.causes import bad_momentum, lr_decayed_too_early, lr_too_low, needs_lr_decay, scheduler_misuse
-from pytest_trainhealth.records.symptoms import NOT_LEARNING
+from pytest_trainhealth.records.symptoms import INSTABILITY, NOT_LEARNING
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord, SchedulerRecord
@@ -147,3 +147,10 @@ def test_a_loss_that_stays_without_bouncing_needs_a_decay_where_updates_are_larg
     found = needs_lr_decay.look(trace, STUCK)
     assert found is not None
     assert found.cures[0].options == {"factor": 0.1, "from_step": N // 2}
+
+
+def test_a_rate_that_is_gone_explains_a_loss_that_goes_up_and_down_with_its_batches():
+    """Without any learning a loss is that of the batch: easy ones first, and it seems to grow."""
+    assert INSTABILITY in lr_decayed_too_early.EXPLAINS
+    trace = trace_of([0.005] * 4 + [5e-9] * 76)
+    assert lr_decayed_too_early.look(trace, Symptom("loss 1.757 -> 2.980", INSTABILITY, 2.98, 0.18)) is not None

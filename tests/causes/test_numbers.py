@@ -6,7 +6,7 @@ import pytest
 
 from pytest_trainhealth.causes import Suspicion, cause
 from pytest_trainhealth.records.data import FieldRecord, ScaleRecord
-from pytest_trainhealth.records.losses import LossCall
+from pytest_trainhealth.records.losses import LossCall, TensorSummary
 from pytest_trainhealth.records.numbers import (
     ActivationRecord,
     DropoutRecord,
@@ -512,3 +512,24 @@ def test_a_log_of_zero_is_no_matter_of_large_weights() -> None:
     trace = flat(weight("embed.weight", std=1.0), weight("2.weight"))
     assert look("bad-initialization", trace, BROKEN) is not None
     assert look("bad-initialization", log_of_zero(trace), BROKEN) is None
+
+
+def test_outputs_that_are_sure_before_anything_was_learnt() -> None:
+    """No weight is odd by itself; it is a factor after the last layer, say."""
+    trace = Trace.of([54.0 - step for step in range(52)] + [1.0] * 40)
+    trace.loss.calls = [
+        LossCall(
+            "cross_entropy",
+            weight=1.0,
+            sole=True,
+            classes=50,
+            input=TensorSummary((16, 50), std=9.0),
+            target=TensorSummary((16,), "int64"),
+        )
+    ]
+    said = found("bad-initialization", trace)
+    assert [cure.kind for cure in said.cures] == ["calmed_output"]
+    assert "spread by 9" in said.evidence[0].text
+    never = Trace.of([54.0] * 90)
+    never.loss.calls = trace.loss.calls
+    assert look("bad-initialization", never) is None  # what never gets down to a guess has another fault

@@ -322,3 +322,49 @@ def test_units_at_their_ends_may_yet_leave_a_plateau():
     verdict = judge(trace, {})
     assert isinstance(verdict, FailIfConfirmed)
     assert isinstance(verdict.otherwise, CouldNotJudge)
+
+
+def sure(first: float, steps: int, classes: int = 10) -> Trace:
+    """Starts at `first`, is down at a guess after `steps`, and learns."""
+    down = [first + (CHANCE - first) * step / steps for step in range(steps)] if steps else []
+    trace = classified([*down, *(CHANCE * 0.95**step for step in range(160 - steps))])
+    trace.loss.calls = [
+        replace(call, classes=classes, target=TensorSummary(dtype="int64")) for call in trace.loss.calls
+    ]
+    return trace
+
+
+@pytest.mark.parametrize(("first", "steps", "odd"), [(54.0, 30, True), (54.0, 10, False), (6.0, 30, False)])
+def test_a_start_far_above_a_guess_is_odd_where_it_takes_long_to_undo(first: float, steps: int, odd: bool) -> None:
+    """An angular margin starts at six times a guess, and is down after 12 steps."""
+    verdict = judge(sure(first, steps), {})
+    assert isinstance(verdict, FailIfConfirmed if odd else Passed)
+    if isinstance(verdict, FailIfConfirmed):
+        assert "23 times that of a guess" in verdict.symptom.summary
+        assert "31 steps" in verdict.symptom.summary
+
+
+@pytest.mark.parametrize(("first", "steps", "healed"), [(2.5, 4, True), (2.5, 20, False), (54.0, 4, False)])
+def test_what_calms_the_start_has_to_save_half_of_the_steps(first: float, steps: int, healed: bool) -> None:
+    verdict = judge(sure(first, steps), {}, {UNTREATED: sure(54.0, 30)})
+    assert isinstance(verdict, Passed if healed else Symptom)
+
+
+def test_single_samples_are_judged_by_their_mean() -> None:
+    """Most are told with confidence, and one of five wrongly with as much: on average that is worse than a guess."""
+    trace = classified([1.1, *([0.01, 0.01, 0.01, 0.01, 9.0] * 32)])
+    trace.batch_size = 1
+    trace.loss.calls = [replace(call, classes=3, target=TensorSummary(dtype="int64")) for call in trace.loss.calls]
+    verdict = judge(trace, {}, plain=classified([1.1 * 0.97**step for step in range(160)]))
+    assert not isinstance(verdict, Passed)
+    trace.batch_size = 32
+    assert isinstance(judge(trace, {}), Passed | FailIfConfirmed)
+
+
+def test_units_at_their_ends_get_the_whole_time() -> None:
+    """The layers after them learn at first; that they stop shows later."""
+    trace = classified([CHANCE * 0.98**step for step in range(80)])
+    trace.updates = [1] * 80
+    assert stop_when(trace, {})
+    trace.numbers.activations["tanh"] = ActivationRecord("tanh", "body", 8, saturated={0: 0.8})
+    assert not stop_when(trace, {})

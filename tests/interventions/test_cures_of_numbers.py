@@ -321,3 +321,19 @@ def test_a_recurrent_layer_keeps_the_length_of_its_states() -> None:
     )
     for gate in model.gates[:3]:
         assert torch.allclose(gate @ gate.T, torch.eye(6), atol=1e-5)
+
+
+def test_outputs_that_start_too_large_are_divided_by_their_spread() -> None:
+    torch.manual_seed(0)
+    data = [(torch.randn(32, 4), torch.randint(0, 3, (32,))) for _ in range(2)]
+
+    def first_loss(factor: float, *cures: Cure) -> float:
+        torch.manual_seed(0)
+        model = nn.Linear(4, 3)
+        training = training_of(model, data, loss=lambda m, b: F.cross_entropy(factor * m(b[0]), b[1]))
+        return cured(training, *cures).losses[0]
+
+    calm = Cure("calmed_output", "outputs divided by their spread at the start")
+    assert first_loss(100.0) > 10
+    assert first_loss(100.0, calm) < 2
+    assert first_loss(1.0, calm) == first_loss(1.0)  # nothing to calm
