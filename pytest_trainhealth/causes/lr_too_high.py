@@ -33,6 +33,7 @@ from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
 from . import Suspicion
 from ._groups import RATES
+from ._rate_source import other_rate, rate_places
 
 GROUP = RATES
 ORDER = 1
@@ -105,7 +106,7 @@ def _suspicion(trace: Trace, optimizer: OptimizerRecord) -> Suspicion:
         statement=f"a learning rate of {wording.short(rate)} is too high for this training",
         evidence=tuple(evidence),
         why="each step jumps over the valley it aims for",
-        places=() if optimizer.place is None else (optimizer.place,),
+        places=rate_places(optimizer),
         fix=_fix(optimizer, rate / 10),
         not_this="another optimizer or more epochs",
         cures=tuple(
@@ -120,10 +121,7 @@ def _finite(trace: Trace) -> int:
 
 
 def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
-    return Fix(
-        "lower it, and warm it up over the first steps:",
-        (f"{optimizer.kind}(model.parameters(), lr={wording.short(rate)})",),
-    )
+    return other_rate("lower it, and warm it up over the first steps", optimizer, rate)
 
 
 def _size(share: float) -> str:

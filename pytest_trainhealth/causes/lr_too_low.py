@@ -35,6 +35,7 @@ from ..records.wiring import OptimizerRecord
 from . import Suspicion
 from ._groups import RATES
 from ._optimizer_source import expression
+from ._rate_source import other_rate, rate_places
 
 GROUP = RATES
 ORDER = 2
@@ -96,7 +97,7 @@ def _suspicion(trace: Trace, optimizer: OptimizerRecord, small: float) -> Suspic
         statement=f"a learning rate of {wording.short(rate)} is too low for this training",
         evidence=tuple(evidence),
         why="the steps are right, but tiny",
-        places=() if optimizer.place is None else (optimizer.place,),
+        places=rate_places(optimizer),
         fix=_fix(optimizer, rate * 10),
         not_this="more epochs: they take as many times longer as the rate is too low",
         cures=_cures(optimizer, rate, small),
@@ -137,4 +138,4 @@ def _cures(optimizer: OptimizerRecord, rate: float, size: float) -> tuple[Cure, 
 
 
 def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
-    return Fix("raise it:", (f"{optimizer.kind}(model.parameters(), lr={wording.short(rate)})",) if rate else ())
+    return other_rate("raise it", optimizer, rate) if rate else Fix("raise it:", ())

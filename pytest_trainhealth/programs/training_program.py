@@ -18,6 +18,7 @@ from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
 from ..observe.source.creation_sites import CreationSites
 from ..observe.source.engine_frames import engine_frame
+from ..observe.source.named_values import rate_written_at
 from ..observe.source.places import raised_at
 from ..observe.source.statements import statement_at
 from ..records.numbers import Crash
@@ -193,6 +194,10 @@ def add_places(run: Run, creation_sites: CreationSites) -> None:
         record = run.trace.wiring.optimizers[label]
         record.place = record.place or creation_sites(optimizer)
         record.statement = record.statement or statement_at(record.place)
+        rate = optimizer.defaults.get("lr")
+        if record.place is not None and record.rate_place is None and isinstance(rate, float):
+            named = rate_written_at(record.statement, rate, record.place.file)
+            record.rate_place, record.rate_name = named or (None, "")
     for scheduler, noted in run.schedulers:
         noted.made_at = noted.made_at or creation_sites(scheduler)
     for path, module in run.named_modules():

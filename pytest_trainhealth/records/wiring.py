@@ -161,6 +161,9 @@ class OptimizerRecord:
     place: Place | None = None
     #: The whole statement that made it.
     statement: str = ""
+    #: Where its rate got a name, if it has one, and that name.
+    rate_place: Place | None = None
+    rate_name: str = ""
     #: The learning rate at every update, in order; of several groups the largest.
     rates: list[float] = field(default_factory=list)
     #: The one it was made with, if a scheduler has kept it ("initial_lr").
