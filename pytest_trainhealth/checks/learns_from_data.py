@@ -162,16 +162,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         )
     if not trace.update_count and not any(p.moved for p in trace.trainable):
         return _no_update(trace, first, last)
-    if wiring.adversarial(trace):
-        if marks.known and course.way_left(trace) <= course.HALF_WAY:
-            return Passed(figures=known)  # losses of their own, but nobody works against anybody
-        return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
-    if (
-        learning_rates.warming_up(trace)
-        and not learning_rates.runs_away(trace)
-        and course.way_left(trace) > course.HALF_WAY
-    ):
-        return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
+    early = _no_plain_course(trace, known)
+    if early is not None:
+        return early
     if chance.worse_than_chance(trace, last):
         odd = replace(_worse_than_a_guess(trace, first, last), suspects="recipe")
         return FailIfConfirmed(odd, CouldNotJudge("the loss is still above that of a guess", known), rates=True)
@@ -191,6 +184,18 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if isinstance(shown, Passed | CouldNotJudge) and odd_one is not None:
         return FailIfConfirmed(odd_one, shown, rates=True)
     return replace(shown, rates=True) if isinstance(shown, FailIfConfirmed) and odd_one is not None else shown
+
+
+def _no_plain_course(trace: Trace, known: Mapping[str, float | None]) -> Passed | CouldNotJudge | None:
+    """Adversaries and warm-ups: their losses need not fall here, but one that has fallen half of its way has learnt."""
+    half_way = course.way_left(trace) <= course.HALF_WAY
+    if wiring.adversarial(trace):
+        if half_way and points(trace).known:
+            return Passed(figures=known)
+        return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
+    if learning_rates.warming_up(trace) and not learning_rates.runs_away(trace) and not half_way:
+        return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
+    return None
 
 
 def _shown(
