@@ -18,9 +18,10 @@ from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
 from ...source.places import user_place
+from .conflicting_targets import bounds_in_batch
 from .generator_range import Imitations
 from .kl_term import Divergences
-from .loss_bounds import bounds, bounds_of_choices
+from .loss_bounds import bounds_of_choices
 from .policy_reward import is_rewarded
 from .tensor_summary import count_invalid, given_by, terms
 
@@ -156,7 +157,7 @@ class LossCalls(CallSignal):
         record.input, record.target = given_by(input, dim), given_by(target, dim)
         record.terms = terms(record, input, target)
         count_invalid(call, record, target)
-        record.floor, record.chance = bounds(call.name, input, target, call.kwargs)
+        record.floor, record.chance = bounds_in_batch(call.name, input, target, call.kwargs, self._batch)
         record.given_target = self._stands_in_the_batch(target)
         record.smoothing = float(call.kwargs.get("label_smoothing") or 0.0)
         self._add(call, record, self._outputs.made(input), target)
@@ -230,7 +231,7 @@ class LossCalls(CallSignal):
             self._values = [value for value in self._values if value.record is not of.record]
         input, target = given_by(of.input), given_by(of.target)
         record = LossCall(name, input=input, target=target, reduction="none", terms=call.result.numel())
-        record.floor, record.chance = bounds(name, of.input, of.target, {})
+        record.floor, record.chance = bounds_in_batch(name, of.input, of.target, {}, self._batch)
         record.given_target = self._stands_in_the_batch(of.target)
         self._add(call, record, of.made, of.target)
 
