@@ -51,6 +51,11 @@ def piling_up(trace: Trace) -> dict[str, list[int]]:
     return {label: steps for label, steps in trace.wiring.stale_gradients.items() if len(steps) >= STALE_STEPS}
 
 
+def leaking(trace: Trace) -> dict[str, dict[int, str]]:
+    """Optimizers that keep stepping with what another's backward pass left, against their own gradients."""
+    return {label: steps for label, steps in trace.wiring.leaked_gradients.items() if len(steps) >= STALE_STEPS}
+
+
 def cleared_early(trace: Trace) -> list[int]:
     """Steps with gradients after backward() and none left for the optimizer."""
     return [

@@ -6,7 +6,9 @@ What happens
 
 How it is recognised
     A backward pass begins while the gradients that the optimizer has just used are still there, and the optimizer
-    then steps with the sum. The re-run clears them.
+    then steps with the sum. Or, with several optimizers, one's backward pass leaves gradients on the parameters of
+    another that nothing clears, and that point against the other's own: a generator's pass leaves on the discriminator
+    how to be fooled. The re-run clears them.
 
 How to fix it
     `optimizer.zero_grad()` once per optimizer step, before the first backward pass that belongs to it.
@@ -38,7 +40,7 @@ EXPLAINS = (INSTABILITY, NOT_LEARNING, PLATEAU, EXPLOSION)
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     stale = wiring.piling_up(trace)
     if not stale:
-        return None
+        return _from_another(trace)
     label, steps = next(iter(stale.items()))
     evidence = [
         Evidence(
@@ -63,3 +65,25 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         not_this="a smaller learning rate or clipping: the direction stays wrong",
         cures=(Cure("zero_gradients", "gradients cleared after each step"),),
     )
+
+
+def _from_another(trace: Trace) -> Suspicion | None:
+    for label, leaks in wiring.leaking(trace).items():
+        giver, steps = next(iter(leaks.values())), list(leaks)
+        place = trace.wiring.optimizers[label].place if label in trace.wiring.optimizers else None
+        return Suspicion(
+            statement=f"{label} steps with gradients that the backward pass of {giver} left on its parameters",
+            evidence=(
+                Evidence(
+                    f"they were still there at steps {', '.join(map(str, steps[:4]))}, and point against its own",
+                    float(len(steps)),
+                ),
+            ),
+            why=f"nothing clears them between the update of {giver} and the backward pass of {label}",
+            places=() if place is None else (place,),
+            fix=Fix(f"clear the gradients of {label} right before its own backward pass, not only after its step",
+                    ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")),
+            not_this="another balance of the learning rates: half of what it follows is meant for the other",
+            cures=(Cure("zero_gradients", "gradients of the other pass cleared", {"of_others": True}),),
+        )  # fmt: skip
+    return None

@@ -37,7 +37,17 @@ from ..records.verdict import Symptom
 from ..records.wiring import VANISHED, ParameterRecord
 
 SIGNALS = (
-    *("first_gradients", "movement", "stale_gradients", "modules", "double_updates", "modes", "frozen", "weight_ties"),
+    *(
+        "first_gradients",
+        "movement",
+        "stale_gradients",
+        "leaked_gradients",
+        "modules",
+        "double_updates",
+        "modes",
+        "frozen",
+        "weight_ties",
+    ),
     *("samples", "batch_writes", "blanked_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
@@ -130,6 +140,11 @@ def _gradients_pile_up(trace: Trace) -> Symptom | None:
             f"{label} stepped {len(steps)} times with gradients that still held those of the last step (expected 0)"
         )
         return Symptom(summary, INSTABILITY, float(len(steps)), 0.0, "high", "gradients add up from step to step")
+    for label, leaks in wiring.leaking(trace).items():
+        giver = next(iter(leaks.values()))
+        times = wording.plural(len(leaks), "time")
+        summary = f"{label} stepped {times} with gradients of {giver}'s backward pass, against its own (expected 0)"
+        return Symptom(summary, INSTABILITY, float(len(leaks)), 0.0, "high", f"{label} gets {giver}'s gradients")
     return None
 
 
@@ -245,7 +260,7 @@ def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
         return "not finite"
     bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *_vanished(trace))}
     bad |= {p.name for p in (*unmoved.held_still(trace), *unmoved.at_rate_zero(trace))}
-    if wiring.piling_up(trace):
+    if wiring.piling_up(trace) or wiring.leaking(trace):
         return "gradients add up"
     if wiring.nothing_moves(trace):
         return "nothing moves"

@@ -124,6 +124,13 @@ def test_stale_gradients() -> None:
     assert summary(made).startswith("SGD stepped 3 times with gradients that still held those of the last step")
 
 
+def test_gradients_of_another_optimizer() -> None:
+    made = trace(parameter("a.weight"))
+    made.wiring.leaked_gradients = {"Adam[1]": {0: "Adam[0]", 1: "Adam[0]"}}
+    said = "Adam[1] stepped 2 times with gradients of Adam[0]'s backward pass, against its own"
+    assert summary(made).startswith(said)
+
+
 def test_stale_once_is_no_habit() -> None:
     made = trace(parameter("a.weight"))
     made.wiring.stale_gradients = {"SGD": [1]}

@@ -1,4 +1,7 @@
-"""Clears gradients that an optimizer has used before the next backward pass."""
+"""Clears gradients that an optimizer has used before the next backward pass.
+
+`of_others`: also those that the same pass left on the parameters of other optimizers.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,14 @@ from ...observe.run.run import Run
 
 
 class ZeroGradients(Listener):
-    def __init__(self, run: Run, stack: ExitStack) -> None:
+    def __init__(self, run: Run, stack: ExitStack, of_others: bool = False) -> None:
+        self._run, self._of_others = run, of_others
         self._used: dict[int, Optimizer] = {}
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._used[id(optimizer)] = optimizer
+        if self._of_others:
+            self._used.update((id(other), other) for other in self._run.optimizers.values())
 
     def backward_begins(self, roots: object) -> None:
         for optimizer in self._used.values():

@@ -151,6 +151,31 @@ def discriminator_never_cleared(broken: bool) -> Training:
     return both(generator, discriminator, (optimizer_g, optimizer_d), step)
 
 
+@fault("missing-zero-grad", hard=True)
+def discriminator_cleared_before_the_generators_turn(broken: bool) -> Training:
+    """Cleared after its own step only: what the generator's turn leaves on it stays for its next one, and pulls the
+    other way."""
+    generator, discriminator = Generator(), Discriminator()
+    optimizer_g, optimizer_d = adam(generator), adam(discriminator)
+
+    def step(real: Tensor) -> Tensor:
+        z = torch.randn(len(real), LATENT)
+        optimizer_g.zero_grad()
+        loss_g = says(discriminator(generator(z)), True)
+        loss_g.backward()
+        optimizer_g.step()
+
+        if not broken:
+            optimizer_d.zero_grad()
+        loss_d = (says(discriminator(real), True) + says(discriminator(generator(z).detach()), False)) / 2
+        loss_d.backward()
+        optimizer_d.step()
+        optimizer_d.zero_grad()
+        return loss_d
+
+    return both(generator, discriminator, (optimizer_g, optimizer_d), step)
+
+
 @fault("wrong-output-activation", hard=True)
 def generator_ends_in_sigmoid(broken: bool) -> Training:
     """Data from -1 to 1, a generator that ends in a sigmoid: three quarters of the circle can never be drawn."""
