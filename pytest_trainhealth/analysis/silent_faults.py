@@ -20,7 +20,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _frozen_moved(trace)
         or _broken_tie(trace)
         or _samples_change(trace)
-        or _batch_spoilt(trace)
+        or _batch_drifts(trace)
         or _drawn_without_gradient(trace)
         or _clipped_too_late(trace)
         or _clipped_in_vain(trace)
@@ -199,12 +199,11 @@ def _samples_change(trace: Trace) -> Symptom | None:
     return Symptom(sentence, SILENT, change.means[-1], change.means[0], "high", summary)
 
 
-def _batch_spoilt(trace: Trace) -> Symptom | None:
-    spoilt = trace.data.blanked_batch
-    if spoilt is None:
+def _batch_drifts(trace: Trace) -> Symptom | None:
+    batch = trace.data.drifting_batch
+    if batch is None:
         return None
-    summary = f"the step blanks values of batch{spoilt.name} in the data itself"
-    shares = " and ".join(f"{share:.0%}" for share in spoilt.shares)
-    return Symptom(
-        f"{summary}: {shares} at its first two visits (expected 0)", SILENT, spoilt.shares[-1], 0.0, "high", summary
-    )
+    summary = f"batch{batch.name} changes at each visit, because the step writes into it"
+    means = " -> ".join(map(wording.short, batch.means))
+    sentence = f"{summary}: its mean goes {means} (expected no change)"
+    return Symptom(sentence, SILENT, batch.means[-1], batch.means[0], "high", summary)

@@ -38,7 +38,7 @@ from ..records.wiring import VANISHED, ParameterRecord
 
 SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "modules", "double_updates", "modes", "frozen", "weight_ties"),
-    *("samples", "batch_writes", "blanked_batches", "detached_samples", "adversaries", "clipping"),
+    *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
 )
