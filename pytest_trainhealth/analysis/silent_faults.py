@@ -21,6 +21,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _broken_tie(trace)
         or _samples_change(trace)
         or _batch_drifts(trace)
+        or _norms_in_pieces(trace)
         or _drawn_without_gradient(trace)
         or _clipped_too_late(trace)
         or _clipped_in_vain(trace)
@@ -127,6 +128,15 @@ def _broken_tie(trace: Trace) -> Symptom | None:
         both = f"{pair.first} and {pair.second}"
         summary = f"{both} started with the same {how} and drifted apart (expected 1 shared parameter)"
     return Symptom(summary, SILENT, 2.0, 1.0, "high", f"{pair.first} and {pair.second} are not tied")
+
+
+def _norms_in_pieces(trace: Trace) -> Symptom | None:
+    if not wiring.batch_norms_in_pieces(trace):
+        return None
+    most, size = max(trace.numbers.most_values_per_channel.values()), trace.batch_size
+    summary = f"BatchNorm never gets more than {wording.plural(most, 'value')} per channel of a batch of {size} samples"
+    headline = "BatchNorm gets a batch in pieces of " + wording.plural(most, "value")
+    return Symptom(f"{summary} (expected {wiring.FEW_VALUES + 1} or more)", SILENT, float(most), 3.0, "high", headline)
 
 
 def _drawn_without_gradient(trace: Trace) -> Symptom | None:

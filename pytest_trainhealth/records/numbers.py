@@ -141,6 +141,8 @@ class NumbersRecord:
     activations: dict[str, ActivationRecord] = field(default_factory=dict)
     #: Values per channel that a BatchNorm in training mode was given, the fewest of all looks, by path.
     values_per_channel: dict[str, int] = field(default_factory=dict)
+    #: The same in the largest call.
+    most_values_per_channel: dict[str, int] = field(default_factory=dict)
     dropouts: list[DropoutRecord] = field(default_factory=list)
     #: Lines outside the model that take the size of a parameter with its gradient.
     penalties: list[Place] = field(default_factory=list)

@@ -123,6 +123,19 @@ def test_a_batch_in_a_list_that_drifts() -> None:
     assert said(trace).endswith("its mean goes 1 -> 0.8 -> 0.64 (expected no change)")
 
 
+@pytest.mark.parametrize(
+    ("most", "batch_size", "starved"),
+    [({"a": 2, "b": 2}, 16, True), ({"a": 2, "b": 2}, 2, False), ({"a": 2, "b": 32}, 16, False), ({}, 16, False)],
+    ids=["cut into pieces", "a batch of two", "many positions", "no BatchNorm"],
+)
+def test_batch_norms_that_get_pieces_of_a_batch(most: dict[str, int], batch_size: int, starved: bool) -> None:
+    trace = Trace.of([1.0] * 4)
+    trace.numbers.most_values_per_channel, trace.batch_size = most, batch_size
+    symptom = silently_wrong(trace)
+    assert (symptom is not None) is starved
+    assert symptom is None or symptom.headline == "BatchNorm gets a batch in pieces of 2 values"
+
+
 def test_what_begins_later_than_a_closer_look_sees_is_passed_over() -> None:
     trace = Trace.of([1.0] * 80)
     trace.wiring.frozen_changes["w"] = FrozenChange("w", "AdamW", [60, 61, 62])
