@@ -14,6 +14,7 @@ from . import schedules, wiring
 def silently_wrong(trace: Trace) -> Symptom | None:
     return (
         wrong_mode(trace)
+        or _noisy_teacher(trace)
         or _wrongly_scaled(trace)
         or _thrown_away(trace)
         or _updated_twice(trace)
@@ -59,6 +60,15 @@ def _validated(trace: Trace, before: float = inf) -> Symptom | None:
     summary = f"{record.model} is evaluated in training mode: its BatchNorm statistics move"
     steps = wording.plural(len(record.validated), "step")
     return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(record.validated)), 0.0, "high", summary)
+
+
+def _noisy_teacher(trace: Trace) -> Symptom | None:
+    teacher = wiring.noisy_teacher(trace)
+    if teacher is None:
+        return None
+    summary = f"{teacher.name} is frozen and makes targets in training mode: its dropout is on"
+    steps = wording.plural(len(teacher.steps), "step")
+    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(teacher.steps)), 0.0, "high", summary)
 
 
 def _wrongly_scaled(trace: Trace) -> Symptom | None:

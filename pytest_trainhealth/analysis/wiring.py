@@ -16,6 +16,7 @@ from ..records.wiring import (
     GradientPath,
     HelpedCritic,
     ModeRecord,
+    NoisyTeacher,
     ParameterRecord,
     TiedPair,
     UnusedPasses,
@@ -103,6 +104,10 @@ def left_in_eval(trace: Trace) -> ModeRecord | None:
 
 def validated_in_training_mode(trace: Trace) -> ModeRecord | None:
     return next((record for record in trace.wiring.modes.values() if len(record.validated) >= _STEPS), None)
+
+
+def noisy_teacher(trace: Trace) -> NoisyTeacher | None:
+    return next((each for each in trace.wiring.noisy_teachers.values() if len(each.steps) >= _STEPS), None)
 
 
 def wrongly_scaled(trace: Trace) -> list[WronglyScaled]:

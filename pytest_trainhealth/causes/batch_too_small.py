@@ -7,9 +7,9 @@ What happens
 
 How it is recognised
     A BatchNorm layer in training mode that is given one or two values per channel (samples times positions); the
-    error "Expected more than 1 value per channel when training". The re-run joins 16 batches into one. Or a step cuts its
-    batch, which is large enough, into pieces of one or two samples for the model (micro-batches): then no BatchNorm ever
-    gets more, and the re-run normalises each sample by itself.
+    error "Expected more than 1 value per channel when training". The re-run joins 16 batches into one. Or a step cuts
+    its batch, which is large enough, into pieces of one or two samples for the model (micro-batches): then no BatchNorm
+    ever gets more, and the re-run normalises each sample by itself.
 
 How to fix it
     Larger batches; `drop_last=True` where only the last batch of an epoch is that small; or GroupNorm or LayerNorm,

@@ -41,7 +41,7 @@ SIGNALS = (
     *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
-    *("batch_norms",),
+    *("batch_norms", "noisy_teachers"),
 )
 ONE_BATCH = False
 BLAMES_RATES = False

@@ -288,6 +288,19 @@ class ModeRecord:
 
 
 @dataclass
+class NoisyTeacher:
+    """A frozen module that runs in training mode, and whose output nothing is computed from but the loss."""
+
+    name: str
+    #: Its dropout layers, by name.
+    layers: list[str] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    #: Its path, if it is part of a model.
+    path: str = ""
+    place: Place | None = None
+
+
+@dataclass
 class FrozenChange:
     """A frozen parameter that an optimizer moved, or a BatchNorm with frozen parameters whose statistics moved."""
 
@@ -399,6 +412,7 @@ class WiringRecord:
     double_updates: dict[str, DoubleUpdate] = field(default_factory=dict)
     accumulations: list[Accumulation] = field(default_factory=list)
     modes: dict[str, ModeRecord] = field(default_factory=dict)
+    noisy_teachers: dict[str, NoisyTeacher] = field(default_factory=dict)
     frozen_changes: dict[str, FrozenChange] = field(default_factory=dict)
     #: Parameters whose gradient was set to 0 by hand between backward() and the update, and which weight decay moved.
     zeroed_changes: dict[str, FrozenChange] = field(default_factory=dict)
