@@ -24,9 +24,9 @@ What not to do
 When this is wrong
     Parts in eval mode inside a model in training mode (a frozen backbone, frozen BatchNorms), models without such
     layers, and pretrained BatchNorms alone are not reported; neither are passes without gradients whose loss nobody
-    computes (pseudo-labels, a generator's samples), and dropout in frozen parts whose features are trained on, in copies
-    that move (an averaged teacher) or that are built like what is trained (a target network). If the whole model should
-    be in eval mode, call `model.train()` and put the layers in question into eval mode: that makes it explicit.
+    computes (pseudo-labels, a generator's samples), and dropout in frozen parts whose features are trained on, in
+    copies that move (an averaged teacher) or that are built like what is trained (a target network). If the whole model
+    should be in eval mode, call `model.train()` and put the layers in question into eval mode: that makes it explicit.
 """
 
 from __future__ import annotations
