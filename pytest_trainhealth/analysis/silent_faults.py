@@ -19,6 +19,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _thrown_away(trace)
         or _updated_twice(trace)
         or _frozen_moved(trace)
+        or _rows_moved(trace)
         or _broken_tie(trace)
         or _samples_change(trace)
         or _batch_drifts(trace)
@@ -124,6 +125,16 @@ def zeroed_moved(trace: Trace) -> Symptom | None:
     summary = f"{names} {'gets a gradient' if many == 1 else 'get gradients'} of 0, set by hand, but moved"
     steps = wording.plural(len(moved[0].steps), "step")
     return Symptom(f"{summary} at {steps} (expected 0)", SILENT, float(many), 0.0, "high", summary)
+
+
+def _rows_moved(trace: Trace) -> Symptom | None:
+    record = wiring.zeroed_rows_moved(trace)
+    if record is None:
+        return None
+    rows = f"{record.rows} of {wording.plural(record.of, 'row')} of {record.name}"
+    summary = f"{rows} get gradients of 0, set by hand, but moved"
+    steps = wording.plural(len(record.steps), "step")
+    return Symptom(f"{summary} at {steps} (expected 0)", SILENT, float(record.rows), 0.0, "high", summary)
 
 
 def _broken_tie(trace: Trace) -> Symptom | None:

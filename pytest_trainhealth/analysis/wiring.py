@@ -13,6 +13,7 @@ from ..records.wiring import (
     DetachedSample,
     DoubleUpdate,
     FrozenChange,
+    FrozenRows,
     GradientPath,
     HelpedCritic,
     ModeRecord,
@@ -124,6 +125,10 @@ def zeroed_moved(trace: Trace) -> list[FrozenChange]:
     found = [record for record in trace.wiring.zeroed_changes.values() if len(record.steps) >= _STEPS]
     known = trace.wiring.parameters
     return [r for r in found if r.name in known and known[r.name].trainable and not known[r.name].has_gradient]
+
+
+def zeroed_rows_moved(trace: Trace) -> FrozenRows | None:
+    return next((record for record in trace.wiring.zeroed_rows.values() if len(record.steps) >= _STEPS), None)
 
 
 def drawn_without_gradient(trace: Trace) -> DetachedSample | None:

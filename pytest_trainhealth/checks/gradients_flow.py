@@ -41,7 +41,7 @@ SIGNALS = (
     *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
-    *("batch_norms", "noisy_teachers"),
+    *("batch_norms", "noisy_teachers", "zeroed_rows"),
 )
 ONE_BATCH = False
 BLAMES_RATES = False
@@ -74,6 +74,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         and not wiring.idle_optimizers(trace)
         and all(p.moved or not p.has_gradient for p in trace.trainable)
         and not trace.wiring.empty_updates.empty
+        and not trace.wiring.zeroed_rows
     )
 
 

@@ -311,6 +311,18 @@ class FrozenChange:
 
 
 @dataclass
+class FrozenRows:
+    """Rows of an embedding whose gradients were set to 0 by hand, and which an optimizer moved."""
+
+    name: str
+    by: str
+    steps: list[int] = field(default_factory=list)
+    #: How many, of how many.
+    rows: int = 0
+    of: int = 0
+
+
+@dataclass
 class TiedPair:
     """Two weights that began with the same "values" (or "transposed" ones), or that share their "memory"."""
 
@@ -416,6 +428,7 @@ class WiringRecord:
     frozen_changes: dict[str, FrozenChange] = field(default_factory=dict)
     #: Parameters whose gradient was set to 0 by hand between backward() and the update, and which weight decay moved.
     zeroed_changes: dict[str, FrozenChange] = field(default_factory=dict)
+    zeroed_rows: dict[str, FrozenRows] = field(default_factory=dict)
     tied_pairs: list[TiedPair] = field(default_factory=list)
     graph_ends: list[GraphEnd] = field(default_factory=list)
     #: How often a gradient was turned round on its way back, at the first steps.
