@@ -72,6 +72,27 @@ def _noisy_teacher(trace: Trace) -> Symptom | None:
     return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(teacher.steps)), 0.0, "high", summary)
 
 
+#: Looks at a function that is 0 for ever. By judgement: at steps 0, 1, 2 and 4, as in dead-activations.
+_LOOKS = 4
+#: Units. By judgement: fewer than 4 may be gates that are closed for now.
+_UNITS = 4
+
+
+def dead_function(trace: Trace) -> Symptom | None:
+    """A rectifier of which nothing ever comes out, though the training goes well without it.
+
+    Only layers (`nn.ReLU`): a call of `relu()` may be the part of a penalty that has nothing to object to.
+    """
+    layers = [a for a in trace.numbers.activations.values() if a.is_module and a.units >= _UNITS]
+    dead = [a for a in layers if len(a.dead) >= _LOOKS and min(a.dead.values()) == 1]
+    if not dead:
+        return None
+    units = wording.plural(dead[0].units, "unit")
+    headline = f"{dead[0].function} in {dead[0].module} is always 0"
+    sentence = f"all {units} of {dead[0].function} in {dead[0].module} are 0 for every sample at every look"
+    return Symptom(f"{sentence} (expected some that are not)", SILENT, 1.0, 0.0, "medium", headline)
+
+
 def _wrongly_scaled(trace: Trace) -> Symptom | None:
     wrong = wiring.wrongly_scaled(trace)
     if not wrong:

@@ -19,6 +19,9 @@ class ActivationRecord:
     #: Share of outputs at the ends of a bounded function, by sampled step.
     saturated: dict[int, float] = field(default_factory=dict)
     place: Place | None = None
+    #: A rectifier that is a module of its own; and whether that overwrites its input.
+    is_module: bool = False
+    in_place: bool = False
     #: Of a softmax: the module whose weights its outputs are multiplied with.
     feeds: str = ""
 
