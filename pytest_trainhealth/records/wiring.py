@@ -329,7 +329,8 @@ class TiedPair:
     first: str
     second: str
     how: str
-    #: What shows that one was meant: "memory", "assigned" over a layer's own weight, or "said" in the source.
+    #: What shows that one was meant: "memory", "assigned" over a layer's own weight, or "said" in the source; or
+    #: "siamese", where the source says that, and the weights are the first ones of two towers.
     meant: str = "assigned"
 
 
