@@ -14,13 +14,16 @@ from . import schedules, wiring
 def silently_wrong(trace: Trace) -> Symptom | None:
     return (
         wrong_mode(trace)
+        or _noisy_teacher(trace)
         or _wrongly_scaled(trace)
         or _thrown_away(trace)
         or _updated_twice(trace)
         or _frozen_moved(trace)
+        or _rows_moved(trace)
         or _broken_tie(trace)
         or _samples_change(trace)
-        or _batch_spoilt(trace)
+        or _batch_drifts(trace)
+        or _norms_in_pieces(trace)
         or _drawn_without_gradient(trace)
         or _clipped_too_late(trace)
         or _clipped_in_vain(trace)
@@ -58,6 +61,36 @@ def _validated(trace: Trace, before: float = inf) -> Symptom | None:
     summary = f"{record.model} is evaluated in training mode: its BatchNorm statistics move"
     steps = wording.plural(len(record.validated), "step")
     return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(record.validated)), 0.0, "high", summary)
+
+
+def _noisy_teacher(trace: Trace) -> Symptom | None:
+    teacher = wiring.noisy_teacher(trace)
+    if teacher is None:
+        return None
+    summary = f"{teacher.name} is frozen and makes targets in training mode: its dropout is on"
+    steps = wording.plural(len(teacher.steps), "step")
+    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(teacher.steps)), 0.0, "high", summary)
+
+
+#: Looks at a function that is 0 for ever. By judgement: at steps 0, 1, 2 and 4, as in dead-activations.
+_LOOKS = 4
+#: Units. By judgement: fewer than 4 may be gates that are closed for now.
+_UNITS = 4
+
+
+def dead_function(trace: Trace) -> Symptom | None:
+    """A rectifier of which nothing ever comes out, though the training goes well without it.
+
+    Only layers (`nn.ReLU`): a call of `relu()` may be the part of a penalty that has nothing to object to.
+    """
+    layers = [a for a in trace.numbers.activations.values() if a.is_module and a.units >= _UNITS]
+    dead = [a for a in layers if len(a.dead) >= _LOOKS and min(a.dead.values()) == 1]
+    if not dead:
+        return None
+    units = wording.plural(dead[0].units, "unit")
+    headline = f"{dead[0].function} in {dead[0].module} is always 0"
+    sentence = f"all {units} of {dead[0].function} in {dead[0].module} are 0 for every sample at every look"
+    return Symptom(f"{sentence} (expected some that are not)", SILENT, 1.0, 0.0, "medium", headline)
 
 
 def _wrongly_scaled(trace: Trace) -> Symptom | None:
@@ -115,6 +148,16 @@ def zeroed_moved(trace: Trace) -> Symptom | None:
     return Symptom(f"{summary} at {steps} (expected 0)", SILENT, float(many), 0.0, "high", summary)
 
 
+def _rows_moved(trace: Trace) -> Symptom | None:
+    record = wiring.zeroed_rows_moved(trace)
+    if record is None:
+        return None
+    rows = f"{record.rows} of {wording.plural(record.of, 'row')} of {record.name}"
+    summary = f"{rows} get gradients of 0, set by hand, but moved"
+    steps = wording.plural(len(record.steps), "step")
+    return Symptom(f"{summary} at {steps} (expected 0)", SILENT, float(record.rows), 0.0, "high", summary)
+
+
 def _broken_tie(trace: Trace) -> Symptom | None:
     pairs = wiring.broken_ties(trace)
     if not pairs:
@@ -127,6 +170,15 @@ def _broken_tie(trace: Trace) -> Symptom | None:
         both = f"{pair.first} and {pair.second}"
         summary = f"{both} started with the same {how} and drifted apart (expected 1 shared parameter)"
     return Symptom(summary, SILENT, 2.0, 1.0, "high", f"{pair.first} and {pair.second} are not tied")
+
+
+def _norms_in_pieces(trace: Trace) -> Symptom | None:
+    if not wiring.batch_norms_in_pieces(trace):
+        return None
+    most, size = max(trace.numbers.most_values_per_channel.values()), trace.batch_size
+    summary = f"BatchNorm never gets more than {wording.plural(most, 'value')} per channel of a batch of {size} samples"
+    headline = "BatchNorm gets a batch in pieces of " + wording.plural(most, "value")
+    return Symptom(f"{summary} (expected {wiring.FEW_VALUES + 1} or more)", SILENT, float(most), 3.0, "high", headline)
 
 
 def _drawn_without_gradient(trace: Trace) -> Symptom | None:
@@ -199,12 +251,11 @@ def _samples_change(trace: Trace) -> Symptom | None:
     return Symptom(sentence, SILENT, change.means[-1], change.means[0], "high", summary)
 
 
-def _batch_spoilt(trace: Trace) -> Symptom | None:
-    spoilt = trace.data.blanked_batch
-    if spoilt is None:
+def _batch_drifts(trace: Trace) -> Symptom | None:
+    batch = trace.data.drifting_batch
+    if batch is None:
         return None
-    summary = f"the step blanks values of batch{spoilt.name} in the data itself"
-    shares = " and ".join(f"{share:.0%}" for share in spoilt.shares)
-    return Symptom(
-        f"{summary}: {shares} at its first two visits (expected 0)", SILENT, spoilt.shares[-1], 0.0, "high", summary
-    )
+    summary = f"batch{batch.name} changes at each visit, because the step writes into it"
+    means = " -> ".join(map(wording.short, batch.means))
+    sentence = f"{summary}: its mean goes {means} (expected no change)"
+    return Symptom(sentence, SILENT, batch.means[-1], batch.means[0], "high", summary)

@@ -114,6 +114,16 @@ def thrown_away(parameter: ParameterRecord, trace: Trace) -> bool:
     return not parameter.outside_model and not siblings and not graph_ends_of(parameter, trace)
 
 
+def holder_is_used(parameter: ParameterRecord, trace: Trace) -> bool:
+    """Other parts of the module that holds it learn, so that module's output is used: it is only this that is not."""
+    record = trace.wiring.modules.get(parameter.module)
+    if parameter.outside_model or record is None or not record.calls:
+        return False
+    around = f"{parameter.module}." if parameter.module else ""
+    inside = [p for p in trace.trainable if p.model == parameter.model and f"{p.module}.".startswith(around)]
+    return any(p.has_gradient for p in inside)
+
+
 def graph_ends_of(parameter: ParameterRecord, trace: Trace) -> list[GraphEnd]:
     return [end for end in trace.wiring.graph_ends if parameter.name in end.parameters]
 

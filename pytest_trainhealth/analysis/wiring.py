@@ -13,9 +13,11 @@ from ..records.wiring import (
     DetachedSample,
     DoubleUpdate,
     FrozenChange,
+    FrozenRows,
     GradientPath,
     HelpedCritic,
     ModeRecord,
+    NoisyTeacher,
     ParameterRecord,
     TiedPair,
     UnusedPasses,
@@ -110,6 +112,10 @@ def validated_in_training_mode(trace: Trace) -> ModeRecord | None:
     return next((record for record in trace.wiring.modes.values() if len(record.validated) >= _STEPS), None)
 
 
+def noisy_teacher(trace: Trace) -> NoisyTeacher | None:
+    return next((each for each in trace.wiring.noisy_teachers.values() if len(each.steps) >= _STEPS), None)
+
+
 def wrongly_scaled(trace: Trace) -> list[WronglyScaled]:
     found = trace.wiring.wrongly_scaled
     return found if len(found) >= _STEPS else []
@@ -124,6 +130,10 @@ def zeroed_moved(trace: Trace) -> list[FrozenChange]:
     found = [record for record in trace.wiring.zeroed_changes.values() if len(record.steps) >= _STEPS]
     known = trace.wiring.parameters
     return [r for r in found if r.name in known and known[r.name].trainable and not known[r.name].has_gradient]
+
+
+def zeroed_rows_moved(trace: Trace) -> FrozenRows | None:
+    return next((record for record in trace.wiring.zeroed_rows.values() if len(record.steps) >= _STEPS), None)
 
 
 def drawn_without_gradient(trace: Trace) -> DetachedSample | None:
@@ -243,6 +253,20 @@ def batch_norms_starved(trace: Trace) -> bool:
     """
     counts = trace.numbers.values_per_channel.values()
     return bool(counts) and median(counts) <= FEW_VALUES and (trace.batch_size or 0) <= FEW_VALUES
+
+
+#: Samples of a batch whose pieces are that small. By judgement: 8, four times a piece. A batch of two may be all that a
+#: smoke test hands in; one of eight was cut.
+_A_BATCH = 8
+
+
+def batch_norms_in_pieces(trace: Trace) -> bool:
+    """No BatchNorm ever gets more than two values per channel, although batches have many samples: the step cuts them.
+
+    Of two values -1 and 1 are left, whatever they were, and in eval mode the layer computes something else.
+    """
+    counts = trace.numbers.most_values_per_channel.values()
+    return bool(counts) and max(counts) <= FEW_VALUES and (trace.batch_size or 0) >= _A_BATCH
 
 
 def adversarial(trace: Trace) -> bool:

@@ -7,7 +7,9 @@ What happens
 
 How it is recognised
     A BatchNorm layer in training mode that is given one or two values per channel (samples times positions); the
-    error "Expected more than 1 value per channel when training". The re-run joins 16 batches into one.
+    error "Expected more than 1 value per channel when training". The re-run joins 16 batches into one. Or a step cuts
+    its batch, which is large enough, into pieces of one or two samples for the model (micro-batches): then no BatchNorm
+    ever gets more, and the re-run normalises each sample by itself.
 
 How to fix it
     Larger batches; `drop_last=True` where only the last batch of an epoch is that small; or GroupNorm or LayerNorm,
@@ -24,11 +26,12 @@ When this is wrong
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from .. import wording
 from ..analysis import wiring
 from ..records.intervention import Cure
-from ..records.symptoms import CRASH, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.symptoms import CRASH, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Place, Symptom
 from . import Suspicion
@@ -38,7 +41,7 @@ GROUP = DATA
 #: A matter of degree, as numbers are: noisy statistics alone do not acquit the learning rate.
 STAGE = Stage.NUMBERS
 ORDER = 12
-EXPLAINS = (CRASH, NOT_LEARNING, PLATEAU, INSTABILITY)
+EXPLAINS = (CRASH, NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 
 _FEW = wiring.FEW_VALUES
 #: Values of a channel, for a swap, which decides. By judgement: of four values the spread is known to a third.
@@ -49,8 +52,11 @@ _MESSAGE = "more than 1 value per channel"
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     few = {path: count for path, count in trace.numbers.values_per_channel.items() if count <= _FEW}
     crash = trace.crash
-    if not few or (crash is None and not wiring.batch_norms_starved(trace)):
+    pieces = wiring.batch_norms_in_pieces(trace)
+    if not few or (crash is None and not pieces and not wiring.batch_norms_starved(trace)):
         return None
+    if symptom.category == SILENT:  # that batches are cut shows in the calls themselves, which no cure changes
+        return replace(_suspicion(trace, few), cures=()) if pieces else None
     if symptom.category == CRASH and (crash is None or _MESSAGE not in crash.message):
         return None
     return _suspicion(trace, few)

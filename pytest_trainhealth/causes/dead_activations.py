@@ -6,7 +6,9 @@ What happens
 
 How it is recognised
     At the first step, nearly all units of an activation are 0 for every sample of the batch. The re-run draws new
-    weights for the layers, with zero biases and a scale measured on the batch; then it lets the rectifiers leak.
+    weights for the layers, with zero biases and a scale measured on the batch; then it lets the rectifiers leak. Where
+    the activation overwrites its input, as `nn.ReLU(inplace=True)` does, it first lets it leave the input as it is: in
+    `cat([act(x), act(-x)])` the second call would find nothing below 0.
 
 How to fix it
     Look at the initialisation (a large negative bias, weights far too large), at inputs far from zero, and at a
@@ -39,6 +41,7 @@ _NEARLY_ALL = 0.9
 #: That a whole function is silent for ever is said after this many looks. By judgement: steps 0, 1, 2 and 4.
 _LOOKS = 4
 #: New weights do not help: what goes in is below 0 by its nature (logarithms of probabilities, distances).
+_KEPT = Fix("let the rectifier leave its input as it is:", ("nn.ReLU(inplace=False)",))
 _NO_RECTIFIER = Fix("remove the rectifier where its input is never above 0, or use nn.LeakyReLU")
 
 
@@ -59,6 +62,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             worst.place,
         )
     ]
+    if worst.in_place:
+        evidence.append(Evidence(f"{where} writes its result into its input (inplace=True), for whoever reads it next"))
     silent = [p.name for p in trace.trainable if p.gradients and not p.has_gradient]
     if silent:
         evidence.append(Evidence(f"{wording.names(silent)} got no gradient or one of exactly 0"))
@@ -70,6 +75,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix("look at the initialisation of the layer before it (bias, scale), or use nn.LeakyReLU"),
         not_this="more units or more epochs: a dead unit gets no gradient to recover with",
         cures=(
+            *((Cure("out_of_place", "inplace=False", fix=_KEPT),) if worst.in_place else ()),
             Cure("reinitialise", "layers re-initialised"),
             Cure("leaky_rectifiers", "rectifiers that leak", fix=_NO_RECTIFIER),
         ),

@@ -9,8 +9,8 @@ What happens
 How it is recognised
     A parameter with `requires_grad=False` moved inside an optimizer's step, or the running mean of a pretrained
     BatchNorm moved although it and the layer before it are frozen. Or gradients that backward() computed were always
-    exactly 0 when an optimizer with weight decay got them, and the parameters moved. The re-run keeps all of these as
-    they are.
+    exactly 0 when an optimizer with weight decay got them, and the parameters moved; or those of some rows of an
+    embedding were, always of the same. The re-run keeps all of these as they are.
 
 How to fix it
     Parameters: `parameter.grad = None` when freezing, and give the optimizer only what should learn. BatchNorm:
@@ -46,7 +46,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     moved = wiring.frozen_moved(trace)
     if not moved:
         zeroed = wiring.zeroed_moved(trace)
-        return _zeroed(trace, zeroed) if zeroed else None
+        return _zeroed(trace, zeroed) if zeroed else _rows(trace)
     return _statistics(moved) if moved[0].by == "statistics" else _parameters(trace, moved)
 
 
@@ -122,6 +122,35 @@ def _zeroed(trace: Trace, moved: list[FrozenChange]) -> Suspicion:
         ),
         not_this="gradients multiplied by 0: weight decay and momentum continue",
         cures=(Cure("keep_frozen", "frozen parameters skipped", {"names": [], "zeroed": names}),),
+    )
+
+
+def _rows(trace: Trace) -> Suspicion | None:
+    record = wiring.zeroed_rows_moved(trace)
+    if record is None:
+        return None
+    optimizer = trace.wiring.optimizers.get(record.by)
+    place = optimizer.place if optimizer is not None else None
+    module = record.name.rpartition(".")[0] or "embedding"
+    return Suspicion(
+        statement=f"{record.by} moves rows of {record.name} whose gradients are set to 0",
+        evidence=(
+            Evidence(
+                f"{record.rows} of {wording.plural(record.of, 'row')} had a gradient after backward() and exactly 0 in "
+                f"the step of {record.by}, and moved, at steps {', '.join(map(str, record.steps[:4]))}",
+                float(record.rows),
+                place,
+            ),
+            Evidence("the same rows each time: they are meant to stay as they are"),
+        ),
+        why="weight decay shrinks whatever has a .grad, zeros included",
+        places=() if place is None else (place,),
+        fix=Fix(
+            "no weight decay for this embedding, in a group of its own:",
+            (f'{{"params": [model.{module}.weight], "weight_decay": 0.0}},',),
+        ),
+        not_this="gradients multiplied by 0 alone: weight decay goes on",
+        cures=(Cure("keep_frozen", "these rows kept as they are", {"names": [], "rows": [record.name]}),),
     )
 
 

@@ -7,8 +7,8 @@ What happens
 
 How it is recognised
     The model is called again with another sample's values in place of one argument, one column, one channel, or all
-    positions of a sequence but one. No output changes, not even with other weights, so the wiring is at fault and not
-    what was learnt.
+    positions of a sequence but one; or with other values everywhere but in the padding, as where a mask is the wrong
+    way round. No output changes, not even with other weights, so the wiring is at fault and not what was learnt.
 
 How to fix it
     Follow the name through `forward()`: where is it used last, and does that reach what is returned? Look at slices,
@@ -45,12 +45,32 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if any(a.dead.get(0) == 1.0 for a in trace.numbers.activations.values()):
         return None  # what is 0 for every sample lets nothing through: that is the fault
     whole = [r for r in trace.probe.ignored if r.made_by == "user"]
+    if whole and whole[0].hidden:
+        return _hidden(whole[0])
     if whole:
         return _suspicion(whole[0], wording.names([r.name for r in whole]), len(whole) > 1)
     parts = [r for r in trace.probe.ignored_in_part if r.made_by == "user"]
     if trace.probe.mixing:  # samples that are read as a sequence leave one position for the sequence itself
         parts = [r for r in parts if r.unit != "position"]
     return _suspicion(parts[0], _listed(parts[0]), len(parts[0].ignored_parts) > 1) if parts else None
+
+
+def _hidden(record: InputRecord) -> Suspicion:
+    return Suspicion(
+        statement=f"{record.model} reads only the padding of {record.name}",
+        evidence=(
+            Evidence(
+                f"{record.name} {record.shape}: with other values everywhere but in the padding, every output stays "
+                "exactly the same, with other weights too",
+                0.0,
+                record.place,
+            ),
+        ),
+        why="a mask hides what is real, and lets the padding through",
+        places=(record.place,) if record.place is not None else (),
+        fix=Fix("turn the mask round; torch's key_padding_mask is True where there is padding:", ("mask = ~mask",)),
+        not_this="a larger model or more steps: what does not get in cannot be learnt from",
+    )
 
 
 def _suspicion(record: InputRecord, what: str, several: bool) -> Suspicion:

@@ -10,9 +10,10 @@ How it is recognised
     each time. Or, when a training fails, a tensor kept by one of your modules is further from its start each time it is
     examined. The re-run restores the stored values. Or a loader of your own returns views of the tensors it holds, the
     step computes in them before it calls a model, and does so again when the same batch comes back; the re-run returns
-    copies. Or a step blanks values of a batch that belongs to the data itself (a list), gives it to the model, and uses
-    the same tensor as the target of its loss; it blanks more of it the next time. Or a call of the model writes into a
-    mask, the next call again, and there is less left of the mask each time.
+    copies. Or the data are a list of batches, a step writes into one of them before its loss is computed from it, and
+    when it gets the batch as it was left, it changes it again: more tokens are masked, more noise is added, the mean is
+    subtracted twice. Or a call of the model writes into a mask, the next call again, and there is less left of the mask
+    each time.
 
 How to fix it
     Compute a new tensor, `x = self.images[i] - self.mean`, or take a copy first, `x = self.images[i].clone()`.
@@ -21,8 +22,10 @@ What not to do
     More workers, each with its own dataset: the copies drift, too.
 
 When this is wrong
-    A cache that is filled once, counters, running averages, and random augmentation are not reported. Neither is a step
-    that writes into its batch and keeps its target separate: a batch from a loader is already a copy.
+    A cache that is filled once, counters, running averages, and random augmentation of copies are not reported. Neither
+    are writes that come out the same each time (clamping, padding, normalising to a fixed point), what a model has
+    computed (a memory), and batches of a loader, which are already copies. A list that only stands for a loader is
+    taken for the data, unless it was filled from a DataLoader where the training was made.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .. import wording
-from ..records.data import BlankedBatch, KeptTensor, SampleChange
+from ..records.data import DriftingBatch, KeptTensor, SampleChange
 from ..records.intervention import Cure
 from ..records.probes import MaskEdit
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
@@ -54,8 +57,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             if trace.data.sample_change.by_step
             else _samples(trace.data.sample_change)
         )
-    if trace.data.blanked_batch is not None:
-        return _batch(trace.data.blanked_batch)
+    if trace.data.drifting_batch is not None:
+        return _batch(trace.data.drifting_batch)
     edited = [r for r in (trace.probe.mask_edits if trace.probe is not None else []) if r.made_by == "user"]
     if edited:
         return _mask(edited[0])
@@ -113,23 +116,25 @@ def _visits(change: SampleChange) -> Suspicion:
     )
 
 
-def _batch(spoilt: BlankedBatch) -> Suspicion:
-    name = f"batch{spoilt.name}"
+def _batch(batch: DriftingBatch) -> Suspicion:
+    name = f"batch{batch.name}"
+    means = " -> ".join(wording.short(mean) for mean in batch.means)
     return Suspicion(
-        statement=f"{name} is blanked in the data itself, and is also the target",
+        statement=f"the step writes into {name}, and the next epoch gets what it has left",
         evidence=(
             Evidence(
-                f"{spoilt.shares[0]:.0%} of the values of {name} were set to one value before the model got it, and "
-                f"another {spoilt.shares[1]:.0%} when the same batch came back",
-                spoilt.shares[0],
-                spoilt.place,
+                f"{wording.share(batch.shares[0])} of the values of {name} were changed by a step, and "
+                f"{wording.share(batch.shares[1])} again when the same batch came back: mean {means}",
+                batch.shares[1],
+                batch.place,
             ),
-            Evidence(f"the loss compares the output with the same tensor: what should be restored is gone from {name}"),
+            Evidence("the batches are kept in a list: they are the data themselves, and not copies"),
         ),
-        why="another name for a tensor is not a copy: input, target and data are one",
-        places=() if spoilt.place is None else (spoilt.place,),
-        fix=Fix("take a copy first:", ("noisy = x.clone()",)),
-        not_this="more epochs: each blanks more of the data",
+        why="another name for a tensor is not a copy: in-place changes add up from epoch to epoch",
+        places=() if batch.place is None else (batch.place,),
+        fix=Fix("compute a new tensor, or take a copy first:", ("x = x.clone()",)),
+        not_this="more epochs: each changes more of the data",
+        cures=(Cure("stored_values", "batches returned as copies", {"copies": True}),),
     )
 
 

@@ -10,7 +10,8 @@ How it is recognised
     An embedding's weight and a linear layer's of the same shape, or two linear layers' of transposed shapes (or a
     linear layer's and a bare `nn.Parameter`), start with exactly the same random values in two Parameters, both learn,
     and they differ after a few steps; and something shows that a tie was meant: a layer's own Parameter was replaced by
-    the copy, or your source speaks of a tie. Or two Parameters have the same memory.
+    the copy, or your source speaks of a tie. Or two Parameters have the same memory. Or a network that your source
+    calls siamese has two towers with equal values, which both learn and drift apart.
 
 How to fix it
     Assign the Parameter itself: `self.head.weight = self.embed.weight`, or use it in `forward()`:
@@ -46,6 +47,7 @@ _MEANT = {
     "memory": "",
     "assigned": ", and one was assigned where the other layer had its own, as for a tie",
     "said": ", and the source says that they are tied",
+    "siamese": ", and a siamese network has one tower for both of its inputs",
 }
 
 
@@ -84,7 +86,15 @@ def _what_was_seen(pair: TiedPair, size: int) -> str:
 
 
 def _fix(pair: TiedPair) -> Fix:
+    if pair.meant == "siamese":
+        first, second = (_tower(one, other) for one, other in ((pair.first, pair.second), (pair.second, pair.first)))
+        return Fix("use one module for both:", (f"self.{second} = self.{first}",))
     if pair.how == "transposed":
         module = pair.first.rpartition(".")[0]
         return Fix("use one Parameter for both, in forward():", (f"F.linear(x, self.{module}.weight.t())",))
     return Fix("assign the Parameter itself:", (f"model.{pair.second} = model.{pair.first}",))
+
+
+def _tower(one: str, other: str) -> str:
+    """Where their names part: `left` of left.0.weight and right.0.weight."""
+    return next((a for a, b in zip(one.split("."), other.split("."), strict=False) if a != b), one)

@@ -43,7 +43,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     unused = [p for p in wiring.without_gradient(trace) if p.never_reached and _is_unused(p, trace)]
     if not unused:
         return None
-    aside = all(unreached.thrown_away(p, trace) for p in unused)
+    aside = all(unreached.thrown_away(p, trace) and not unreached.holder_is_used(p, trace) for p in unused)
+    bare = all(p.outside_model or unreached.holder_is_used(p, trace) for p in unused)
     modules = wiring.whole_modules(unused, trace)
     values, others = sum(p.size for p in unused), sum(p.has_gradient for p in trace.trainable)
     places = [trace.wiring.modules[m].place for m in modules if m in trace.wiring.modules]
@@ -57,15 +58,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             ),
             Evidence(f"{wording.plural(others, 'other parameter')} got gradients"),
         ),
-        why=_why(aside, all(p.outside_model for p in unused)),
+        why=_why(aside, bare),
         places=tuple(p for p in places[:1] if p is not None),
-        fix=_fix(aside, all(p.outside_model for p in unused)),
+        fix=_fix(aside, all(p.outside_model for p in unused), bare),
         not_this="freezing it to silence the test: the layer is still missing",
     )
 
 
-def _why(aside: bool, outside: bool) -> str:
-    if aside or outside:
+def _why(aside: bool, bare: bool) -> str:
+    if aside or bare:
         return "nothing uses what it computes" if aside else "the loss does not depend on it"
     return "forward() does not call it"
 
@@ -76,12 +77,12 @@ def _not_used(many: int, aside: bool) -> str:
     return f"{wording.is_or_are(many)} made but never used"
 
 
-def _fix(aside: bool, outside: bool) -> Fix:
+def _fix(aside: bool, outside: bool, bare: bool) -> Fix:
     if aside:
         return Fix("use what it computes; in a loop over layers, each output goes into the next:", ("x = layer(x)",))
     if outside:
         return Fix("use it in the loss with its graph (no detach()), or take it out of the optimizer")
-    return Fix("call it in forward(), or remove it from the model")
+    return Fix(f"{'use' if bare else 'call'} it in forward(), or remove it from the model")
 
 
 def _is_unused(parameter: ParameterRecord, trace: Trace) -> bool:

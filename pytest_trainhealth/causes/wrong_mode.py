@@ -10,7 +10,8 @@ How it is recognised
     Dropout or BatchNorm layers ran in eval mode, inside a model in eval mode, with gradients on, and an optimizer
     then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm layers ran in training
     mode without gradients, on other data than the step's, and a loss of that was computed. The re-run keeps their
-    statistics.
+    statistics. Or: dropout was on in a frozen module (a teacher) that makes targets, so that they are noisy. The re-run
+    puts it into eval mode.
 
 How to fix it
     `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` lasts until it is
@@ -23,8 +24,9 @@ What not to do
 When this is wrong
     Parts in eval mode inside a model in training mode (a frozen backbone, frozen BatchNorms), models without such
     layers, and pretrained BatchNorms alone are not reported; neither are passes without gradients whose loss nobody
-    computes (pseudo-labels, a generator's samples). If the whole model should be in eval mode, call
-    `model.train()` and put the layers in question into eval mode: that makes it explicit.
+    computes (pseudo-labels, a generator's samples), and dropout in frozen parts whose features are trained on, in
+    copies that move (an averaged teacher) or that are built like what is trained (a target network). If the whole model
+    should be in eval mode, call `model.train()` and put the layers in question into eval mode: that makes it explicit.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     record = wiring.left_in_eval(trace)
     if record is None:
-        return _validated(trace)
+        return _teacher(trace) or _validated(trace)
     layers = [f"{path} ({kind})" for path, kind in sorted(record.layers.items())]
     since = f" from step {record.evaluated[0]} on" if record.trained else ""
     return Suspicion(
@@ -69,6 +71,32 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix("switch to training mode before the forward pass, and again after each evaluation", ("model.train()",)),
         not_this="more dropout, or another learning rate: these layers are switched off",
         cures=(Cure("train_mode", "training mode"),),
+    )
+
+
+def _teacher(trace: Trace) -> Suspicion | None:
+    teacher = wiring.noisy_teacher(trace)
+    if teacher is None:
+        return None
+    cure = Cure("keep_frozen", f"{teacher.name} in eval mode", {"names": [teacher.path]})
+    return Suspicion(
+        statement=f"{teacher.name} makes targets in training mode",
+        evidence=(
+            Evidence(
+                f"{wording.names(teacher.layers)} dropped values at {wording.plural(len(teacher.steps), 'step')}",
+                float(len(teacher.steps)),
+                teacher.place,
+            ),
+            Evidence(f"all parameters of {teacher.name} are frozen, and only the loss uses its output"),
+        ),
+        why="nobody called its eval(): requires_grad=False and no_grad() do not change the mode",
+        places=() if teacher.place is None else (teacher.place,),
+        fix=Fix(
+            "switch it to eval mode, and again after each train() of a model that holds it:",
+            (f"{f'model.{teacher.path}' if teacher.path else 'teacher'}.eval()",),
+        ),
+        not_this="a higher temperature, or more epochs: the targets stay noisy",
+        cures=(cure,) if teacher.path else (),
     )
 
 

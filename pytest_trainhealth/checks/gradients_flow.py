@@ -37,20 +37,12 @@ from ..records.verdict import Symptom
 from ..records.wiring import VANISHED, ParameterRecord
 
 SIGNALS = (
-    *(
-        "first_gradients",
-        "movement",
-        "stale_gradients",
-        "leaked_gradients",
-        "modules",
-        "double_updates",
-        "modes",
-        "frozen",
-        "weight_ties",
-    ),
-    *("samples", "batch_writes", "blanked_batches", "detached_samples", "adversaries", "clipping"),
+    *("first_gradients", "movement", "stale_gradients", "leaked_gradients", "modules", "double_updates", "modes"),
+    *("frozen", "weight_ties"),
+    *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
+    *("batch_norms", "noisy_teachers", "zeroed_rows"),
 )
 ONE_BATCH = False
 BLAMES_RATES = False
@@ -83,6 +75,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         and not wiring.idle_optimizers(trace)
         and all(p.moved or not p.has_gradient for p in trace.trainable)
         and not trace.wiring.empty_updates.empty
+        and not trace.wiring.zeroed_rows
     )
 
 

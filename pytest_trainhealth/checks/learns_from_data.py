@@ -179,6 +179,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     accumulating = 0 < trace.update_count < min(trace.steps, _steps(settings))
     odd_one = None if accumulating else _odd(trace, first, last, fell)
     shown = _shown(trace, controls, known, fell)
+    idle = silent_faults.dead_function(trace) if isinstance(shown, Passed) else None
+    if idle is not None:
+        return idle
     if isinstance(shown, Passed) and odd_one is None and chance.too_sure_at_first(trace):
         return FailIfConfirmed(_too_sure(trace), shown)
     if isinstance(shown, Passed | CouldNotJudge) and odd_one is not None:
@@ -254,6 +257,8 @@ def _with_a_cure(trace: Trace, controls: Mapping[str, Trace], known: Mapping[str
     uncured, first, last = controls[UNTREATED], trace.losses[0], course.end(trace)
     if silent_faults.begins_later(uncured, _SEEN_CLOSELY) is not None:
         return Passed(figures=known)
+    if silent_faults.dead_function(uncured) is not None and course.way_left(uncured) <= course.HALF_WAY:
+        return silent_faults.dead_function(trace) or Passed(figures=known)
     if chance.too_sure_at_first(uncured) and course.way_left(uncured) <= course.HALF_WAY:
         return Passed(figures=known) if chance.calmer_at_first(trace, uncured) else _too_sure(uncured)
     if not far_better(trace, uncured):

@@ -7,7 +7,8 @@ What it does
     counts. Model and random numbers are left as they were.
 
 When it fails
-    An argument, column or channel has no influence at all on any output, or only one position of a sequence has; a
+    An argument, column or channel has no influence at all on any output, or only one position of a sequence has, or
+    only its padding; a
     sample's output, or its gradient through a softmax over the batch, changes with other samples; a `view()` tears rows
     apart where a transpose was meant; padding that is marked by a mask or lengths changes outputs at real positions, is
     attended to, or is counted by the loss; a call edits its mask; a model that has to predict an element of a sequence
@@ -134,6 +135,10 @@ def _leaked(record: LeakRecord) -> Symptom:
 
 
 def _ignored(record: InputRecord) -> Symptom:
+    if record.hidden:
+        sentence = f"other values of {record.name} where it is not padding change no output of {record.model}"
+        headline = f"only the padding of {record.name} is read"
+        return Symptom(f"{sentence} (expected some change)", SILENT, 0.0, 0.0, "high", headline)
     sentence = f"other samples' values for {record.name} change no output of {record.model} (expected some change)"
     return Symptom(sentence, SILENT, 0.0, 0.0, "high", f"{record.name} has no influence on the output")
 

@@ -8,7 +8,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from ..observe.run.feed import Feed
-from ..observe.source.creation_sites import CreationSites, record_creation_sites
+from ..observe.source.creation_sites import CreationSites, loaded_batches_noted, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
 from ..state.process import seed_everything
 from ..state.snapshot import Snapshot
@@ -97,7 +97,7 @@ class Start:
 def build(factory: Callable[[], object], seed: int) -> tuple[object, CreationSites]:
     """What the factory returns with this seed, and where it created its objects."""
     seed_everything(seed)
-    with record_creation_sites() as creation_sites:
+    with record_creation_sites() as creation_sites, loaded_batches_noted(creation_sites):
         return factory(), creation_sites
 
 

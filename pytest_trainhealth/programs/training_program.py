@@ -108,6 +108,7 @@ class _Loop:
     def __init__(self, run: TrainingRun, training: Training, plan: RunPlan) -> None:
         self._run, self._plan = run, plan
         self._stepper = run.stepper = Stepper(training)
+        run.take_step = self._stepper.take
         self.over = False
 
     def once(self) -> float | None:

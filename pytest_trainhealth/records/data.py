@@ -92,12 +92,14 @@ class SampleChange:
 
 
 @dataclass
-class BlankedBatch:
-    """A tensor of the data itself that a step blanks in place, then uses as both the model's input and the target."""
+class DriftingBatch:
+    """A tensor of a batch in a list that a step writes into, and again when it gets the batch as it was left."""
 
     name: str
-    #: Shares of its values that were set to one value: in a fresh batch, and in the same one when it came back.
-    shares: list[float]
+    #: Shares of its values that were changed: at the first visit, and at the second.
+    shares: tuple[float, float]
+    #: Before the first visit, and after each.
+    means: tuple[float, float, float]
     place: Place | None = None
 
 
@@ -120,5 +122,5 @@ class DataRecord:
     alignment: Alignment | None = None
     repaired: Repaired | None = None
     sample_change: SampleChange | None = None
-    blanked_batch: BlankedBatch | None = None
+    drifting_batch: DriftingBatch | None = None
     kept_tensors: dict[str, KeptTensor] = field(default_factory=dict)

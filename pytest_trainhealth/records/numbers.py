@@ -19,6 +19,9 @@ class ActivationRecord:
     #: Share of outputs at the ends of a bounded function, by sampled step.
     saturated: dict[int, float] = field(default_factory=dict)
     place: Place | None = None
+    #: A rectifier that is a module of its own; and whether that overwrites its input.
+    is_module: bool = False
+    in_place: bool = False
     #: Of a softmax: the module whose weights its outputs are multiplied with.
     feeds: str = ""
 
@@ -141,6 +144,8 @@ class NumbersRecord:
     activations: dict[str, ActivationRecord] = field(default_factory=dict)
     #: Values per channel that a BatchNorm in training mode was given, the fewest of all looks, by path.
     values_per_channel: dict[str, int] = field(default_factory=dict)
+    #: The same in the largest call.
+    most_values_per_channel: dict[str, int] = field(default_factory=dict)
     dropouts: list[DropoutRecord] = field(default_factory=list)
     #: Lines outside the model that take the size of a parameter with its gradient.
     penalties: list[Place] = field(default_factory=list)

@@ -288,6 +288,19 @@ class ModeRecord:
 
 
 @dataclass
+class NoisyTeacher:
+    """A frozen module that runs in training mode, and whose output nothing is computed from but the loss."""
+
+    name: str
+    #: Its dropout layers, by name.
+    layers: list[str] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    #: Its path, if it is part of a model.
+    path: str = ""
+    place: Place | None = None
+
+
+@dataclass
 class FrozenChange:
     """A frozen parameter that an optimizer moved, or a BatchNorm with frozen parameters whose statistics moved."""
 
@@ -298,13 +311,26 @@ class FrozenChange:
 
 
 @dataclass
+class FrozenRows:
+    """Rows of an embedding whose gradients were set to 0 by hand, and which an optimizer moved."""
+
+    name: str
+    by: str
+    steps: list[int] = field(default_factory=list)
+    #: How many, of how many.
+    rows: int = 0
+    of: int = 0
+
+
+@dataclass
 class TiedPair:
     """Two weights that began with the same "values" (or "transposed" ones), or that share their "memory"."""
 
     first: str
     second: str
     how: str
-    #: What shows that one was meant: "memory", "assigned" over a layer's own weight, or "said" in the source.
+    #: What shows that one was meant: "memory", "assigned" over a layer's own weight, or "said" in the source; or
+    #: "siamese", where the source says that, and the weights are the first ones of two towers.
     meant: str = "assigned"
 
 
@@ -401,9 +427,11 @@ class WiringRecord:
     double_updates: dict[str, DoubleUpdate] = field(default_factory=dict)
     accumulations: list[Accumulation] = field(default_factory=list)
     modes: dict[str, ModeRecord] = field(default_factory=dict)
+    noisy_teachers: dict[str, NoisyTeacher] = field(default_factory=dict)
     frozen_changes: dict[str, FrozenChange] = field(default_factory=dict)
     #: Parameters whose gradient was set to 0 by hand between backward() and the update, and which weight decay moved.
     zeroed_changes: dict[str, FrozenChange] = field(default_factory=dict)
+    zeroed_rows: dict[str, FrozenRows] = field(default_factory=dict)
     tied_pairs: list[TiedPair] = field(default_factory=list)
     graph_ends: list[GraphEnd] = field(default_factory=list)
     #: How often a gradient was turned round on its way back, at the first steps.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_trainhealth.analysis.silent_faults import begins_later, silently_wrong, wrong_mode
-from pytest_trainhealth.records.data import BlankedBatch, SampleChange
+from pytest_trainhealth.records.data import DriftingBatch, SampleChange
 from pytest_trainhealth.records.symptoms import SILENT
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Place, Symptom
@@ -116,10 +116,24 @@ def test_a_draw_that_only_a_penalty_reaches() -> None:
     assert "only a pull towards 0" in said(trace)
 
 
-def test_a_batch_that_is_blanked_in_the_data() -> None:
+def test_a_batch_in_a_list_that_drifts() -> None:
     trace = Trace.of([1.0] * 4)
-    trace.data.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
-    assert said(trace).startswith("the step blanks values of batch['image'] in the data itself: 20% and 16%")
+    trace.data.drifting_batch = DriftingBatch("['image']", (0.2, 0.16), (1.0, 0.8, 0.64))
+    assert said(trace).startswith("batch['image'] changes at each visit, because the step writes into it")
+    assert said(trace).endswith("its mean goes 1 -> 0.8 -> 0.64 (expected no change)")
+
+
+@pytest.mark.parametrize(
+    ("most", "batch_size", "starved"),
+    [({"a": 2, "b": 2}, 16, True), ({"a": 2, "b": 2}, 2, False), ({"a": 2, "b": 32}, 16, False), ({}, 16, False)],
+    ids=["cut into pieces", "a batch of two", "many positions", "no BatchNorm"],
+)
+def test_batch_norms_that_get_pieces_of_a_batch(most: dict[str, int], batch_size: int, starved: bool) -> None:
+    trace = Trace.of([1.0] * 4)
+    trace.numbers.most_values_per_channel, trace.batch_size = most, batch_size
+    symptom = silently_wrong(trace)
+    assert (symptom is not None) is starved
+    assert symptom is None or symptom.headline == "BatchNorm gets a batch in pieces of 2 values"
 
 
 def test_what_begins_later_than_a_closer_look_sees_is_passed_over() -> None:
@@ -139,7 +153,7 @@ def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
     trace.wiring.frozen_changes["w"] = FrozenChange("w", "AdamW", [1, 2, 3])
     trace.wiring.parameters, trace.wiring.tied_pairs = with_pair().wiring.parameters, with_pair().wiring.tied_pairs
     trace.data.sample_change = SampleChange("Digits", "images", 0, (0.5, -1.5, -3.5))
-    trace.data.blanked_batch = BlankedBatch("['image']", [0.2, 0.16])
+    trace.data.drifting_batch = DriftingBatch("['image']", (0.2, 0.16), (1.0, 0.8, 0.64))
     trace.wiring.detached_samples["here"] = DetachedSample(penalty_only=True, steps=[0, 1, 2])
     place = Place("train.py", 7, "clip_grad_norm_(model.parameters(), 1.0)")
     trace.wiring.gradient_paths.append(GradientPath(0, "SGD", 8.0, at_update=8.0, left=1.0, changed_later_at=place))
@@ -153,7 +167,7 @@ def test_of_several_faults_the_one_is_told_that_explains_the_others() -> None:
             "sample 0 of Digits changes each time it is read",
             lambda: setattr(trace.data, "sample_change", None),
         ),
-        ("the step blanks values of batch['image']", lambda: setattr(trace.data, "blanked_batch", None)),
+        ("batch['image'] changes at each visit", lambda: setattr(trace.data, "drifting_batch", None)),
         ("only a pull towards 0 reaches the mean", trace.wiring.detached_samples.clear),
         ("gradients are clipped after SGD has stepped with them", trace.wiring.gradient_paths.clear),
         ("maker helps critic", trace.wiring.helped_critics.clear),

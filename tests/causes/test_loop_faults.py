@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_trainhealth.causes import Suspicion, cause
-from pytest_trainhealth.records.data import KeptTensor, SampleChange
+from pytest_trainhealth.records.data import DriftingBatch, KeptTensor, SampleChange
 from pytest_trainhealth.records.symptoms import INSTABILITY, NOT_LEARNING, SILENT
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Place, Symptom
@@ -102,6 +102,17 @@ def test_a_sample_that_changes_is_told_with_its_store() -> None:
     found = look("in-place-modification", trace, SILENT)
     assert found is not None
     assert found.statement == "reading a sample of Digits writes into its images"
+
+
+def test_a_batch_in_a_list_that_drifts_is_told_with_its_line() -> None:
+    trace = stepped()
+    trace.data.drifting_batch = DriftingBatch("[0]", (0.15, 0.13), (3.0, 2.5, 2.2), HERE)
+    found = look("in-place-modification", trace, SILENT)
+    assert found is not None
+    assert found.statement == "the step writes into batch[0], and the next epoch gets what it has left"
+    assert found.evidence[0].text.startswith("15 % of the values of batch[0] were changed by a step, and 13 % again")
+    assert found.places == (HERE,)
+    assert found.cures[0].options == {"copies": True}
 
 
 def test_who_holds_what_twice() -> None:

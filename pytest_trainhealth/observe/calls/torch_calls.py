@@ -57,10 +57,11 @@ class _Mode(TorchFunctionMode):
 
 
 def function_name(func: Any) -> str:
-    """'relu' for torch.relu, F.relu and Tensor.relu alike; 'data' for reading the attribute."""
+    """'relu' for torch.relu, F.relu and Tensor.relu alike; 'data' for reading the attribute, 'data=' for setting it."""
     name: str = getattr(func, "__name__", "")
-    if name == "__get__":
-        return (resolve_name(func) or "").split(".")[-2]
+    if name in ("__get__", "__set__"):
+        attribute = (resolve_name(func) or "").split(".")[-2]
+        return attribute if name == "__get__" else f"{attribute}="
     return name
 
 

@@ -17,6 +17,8 @@ from ...tensors.batches import tensors
 class BatchGuard:
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Tensor, int, Tensor]] = {}
+        #: The values that the latest step had left, of those tensors it wrote to.
+        self._left: dict[int, Tensor] = {}
 
     def __contains__(self, tensor: Tensor) -> bool:
         return id(tensor) in self._kept
@@ -26,9 +28,15 @@ class BatchGuard:
             if id(tensor) not in self._kept and not tensor.is_inference():
                 self._kept[id(tensor)] = (tensor, tensor._version, tensor.detach().clone())
 
+    def left(self, tensor: Tensor) -> Tensor | None:
+        """What the latest step made of it, if it wrote to it."""
+        return self._left.get(id(tensor))
+
     def restore(self) -> None:
+        self._left.clear()
         for key, (tensor, version, value) in self._kept.items():
             if tensor._version != version:
+                self._left[key] = tensor.detach().clone()
                 with torch.no_grad():
                     tensor.copy_(value)
                 self._kept[key] = (tensor, tensor._version, value)

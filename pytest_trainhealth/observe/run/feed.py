@@ -91,6 +91,10 @@ class Feed:
         """Whether the tensor belongs to the data themselves, and is not a copy."""
         return self._own and tensor in self._unharmed
 
+    def left(self, tensor: Tensor) -> Tensor | None:
+        """What the latest step wrote into a tensor of the data, which has its old values again by now."""
+        return self._unharmed.left(tensor) if self._own else None
+
     @property
     def source(self) -> Any:
         """The training's data, as the user passed them in."""

@@ -48,6 +48,8 @@ class Run:
         self.schedulers: list[tuple[Any, SchedulerRecord]] = []
         #: None for a watched test, which has its own loaders.
         self.feed: Feed | None = None
+        #: Takes one more step with a batch; None for a watched test.
+        self.take_step: Callable[[Any], float] | None = None
         #: What was seen of the making of models and optimizers; None where nobody looked.
         self.creation_sites: CreationSites | None = None
         #: Set by the cure that keeps gradients: called before each zero_grad().

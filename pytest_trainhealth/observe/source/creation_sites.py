@@ -16,8 +16,10 @@ from torch.nn.modules.module import (
 )
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from ...records.verdict import Place
+from ...tensors.batches import tensors
 from .authorship import author
 from .places import user_place
 
@@ -33,6 +35,7 @@ class CreationSites:
         self._holders: dict[int, nn.Module] = {}
         #: Parameters are not kept alive: one that was replaced may be large.
         self._parameters: dict[int, tuple[weakref.ref[Tensor], str, bool]] = {}
+        self._loaded: dict[int, weakref.ref[Tensor]] = {}
 
     def note(self, thing: Any) -> None:
         place = user_place(_outside_of_constructors(sys._getframe(2), thing))
@@ -52,6 +55,14 @@ class CreationSites:
         by = author(sys._getframe(1))
         if by is not None and id(parameter) not in self._parameters:
             self._parameters[id(parameter)] = (weakref.ref(parameter), by, instead_of_another)
+
+    def note_loaded(self, batch: Any) -> None:
+        self._loaded |= {id(tensor): weakref.ref(tensor) for _, tensor in tensors(batch)}
+
+    def was_loaded(self, tensor: Tensor) -> bool:
+        """Whether a DataLoader made it: a list of its batches may stand for the loader."""
+        known = self._loaded.get(id(tensor))
+        return known is not None and known() is tensor
 
     def __call__(self, thing: Any) -> Place | None:
         return self._made[id(thing)][1] if id(thing) in self._made else None
@@ -117,6 +128,23 @@ def module_sites_noted(made: CreationSites) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+@contextmanager
+def loaded_batches_noted(made: CreationSites) -> Iterator[None]:
+    """Notes the batches that a factory takes out of loaders."""
+    original = _BaseDataLoaderIter.__next__
+
+    def noted(self: _BaseDataLoaderIter) -> Any:
+        batch = original(self)
+        made.note_loaded(batch)
+        return batch
+
+    _BaseDataLoaderIter.__next__ = noted  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        _BaseDataLoaderIter.__next__ = original  # type: ignore[method-assign]
 
 
 @contextmanager

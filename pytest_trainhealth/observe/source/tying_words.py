@@ -15,6 +15,18 @@ _TIED = re.compile(r"(?:(?<![A-Za-z])[Tt]|(?<=[a-z])T)(?:ied?|ying)(?![a-z]|[-_ 
 _NOT_TIED = re.compile(r"(?<![a-z])un-?(?:tie|tied|tying)|\b(?:not|never|isn't|aren't)\s+(?:be\s+)?tied", re.IGNORECASE)
 
 
+#: A siamese network has one tower for both of its inputs: that is what the word says. Some are siamese in part.
+_SIAMESE = re.compile(r"siamese", re.IGNORECASE)
+_IN_PART = re.compile(r"(?:pseudo|semi|half|quasi|non)[-_ ]?siamese|un-?shared|not\s+(?:be\s+)?shared", re.IGNORECASE)
+
+
+def says_siamese(kind: type) -> bool:
+    """A class of the user's, by its name or its source."""
+    text = _source(kind) or kind.__name__
+    siamese = package_of(kind) == "user" and bool(_SIAMESE.search(text))
+    return siamese and not _IN_PART.search(text) and not _NOT_TIED.search(text)
+
+
 def says_tied(model: nn.Module) -> bool:
     """In the classes of the user's that the model is made of."""
     kinds = {type(module) for module in model.modules() if package_of(type(module)) == "user"}

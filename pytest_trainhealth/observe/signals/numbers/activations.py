@@ -49,15 +49,21 @@ class Activations(CallSignal):
             return
         place = f"{module}:{name}"
         count = self._counts[place] = self._counts.get(place, 0) + 1
-        record = self._run.trace.numbers.activations.setdefault(
-            f"{place}:{count}", ActivationRecord(name, module, result.shape[1], place=user_place())
-        )
+        if f"{place}:{count}" not in self._run.trace.numbers.activations:
+            record = ActivationRecord(name, module, result.shape[1], place=user_place())
+            rectifier = self._layers().get(module)
+            record.is_module, record.in_place = rectifier is not None, bool(getattr(rectifier, "inplace", False))
+            self._run.trace.numbers.activations[f"{place}:{count}"] = record
+        record = self._run.trace.numbers.activations[f"{place}:{count}"]
         with torch.no_grad():
             if name in _RECTIFIERS:
                 record.dead[self._run.step] = _dead_share(result)
             else:
                 low, high = _ENDS[name]
                 record.saturated[self._run.step] = float(((result < low) | (result > high)).float().mean())
+
+    def _layers(self) -> dict[str, nn.Module]:
+        return {path: module for path, module in self._run.named_modules() if isinstance(module, (nn.ReLU, nn.ReLU6))}
 
     def _note_softmax(self, result: Tensor, module: str) -> None:
         """Kept for now: it counts once its output is multiplied with the weights of a layer."""

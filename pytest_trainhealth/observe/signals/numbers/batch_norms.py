@@ -36,12 +36,12 @@ class BatchNorms(Signal):
             handle.remove()
 
     def _counts(self, path: str) -> Any:
-        known = self._run.trace.numbers.values_per_channel
+        known, most = self._run.trace.numbers.values_per_channel, self._run.trace.numbers.most_values_per_channel
 
         def count(module: nn.Module, inputs: tuple[Any, ...]) -> None:
             values = inputs[0] if inputs else None
             if isinstance(values, Tensor) and values.ndim >= 2 and (module.training or module.running_mean is None):
                 each = values.numel() // max(values.shape[1], 1)
-                known[path] = min(each, known.get(path, each))
+                known[path], most[path] = min(each, known.get(path, each)), max(each, most.get(path, each))
 
         return count

@@ -60,7 +60,7 @@ def influences(
             continue
         judged = _is_judged(leaf) and leaf.tensor.shape[0] == samples
         record = InputRecord(leaf.name, call.kind, tuple(leaf.tensor.shape), call.made_by, direct=judged, place=place)
-        record.ignored = _has_none(repeater, base, leaf, _other_values(leaf.tensor))
+        record.ignored = has_none(repeater, base, leaf, _other_values(leaf.tensor))
         unit, dim = _parts(leaf)
         if not record.ignored and unit and judged:
             record.unit, record.parts = unit, leaf.tensor.shape[dim]
@@ -135,7 +135,7 @@ def _parts(leaf: Leaf) -> tuple[str, int]:
     return ("channel", 1) if 1 < channels <= _MOST_CHANNELS and channels < min(tensor.shape[2:]) else ("", 1)
 
 
-def _has_none(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, others: list[Tensor]) -> bool:
+def has_none(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, others: list[Tensor]) -> bool:
     """No output changes in the slightest: with the weights as they are, in training mode, and with other weights."""
     try:
         return _changes_nothing(repeater, base, leaf, others)
@@ -186,17 +186,17 @@ def _ignored_parts(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, dim:
     suspects = [
         part for part in _without_gradient(repeater, leaf, dim) if not is_constant(leaf.tensor.select(dim, part))
     ]
-    if not suspects or _has_none(repeater, base, leaf, _with_parts(leaf.tensor, dim, suspects)):
+    if not suspects or has_none(repeater, base, leaf, _with_parts(leaf.tensor, dim, suspects)):
         return tuple(suspects)
     if len(suspects) > _MOST_PARTS:
         return ()
-    return tuple(part for part in suspects if _has_none(repeater, base, leaf, _with_parts(leaf.tensor, dim, [part])))
+    return tuple(part for part in suspects if has_none(repeater, base, leaf, _with_parts(leaf.tensor, dim, [part])))
 
 
 def _all_but_one(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, run: Run) -> tuple[int, ...]:
     """All positions of a sequence except the only one that reaches the output; empty if others do."""
     for _, versions, changed in candidates(leaf):
-        if _has_none(repeater, base, leaf, versions) and are_read(repeater, leaf, versions[0], run):
+        if has_none(repeater, base, leaf, versions) and are_read(repeater, leaf, versions[0], run):
             return tuple(changed)
     return ()
 

@@ -31,6 +31,7 @@ from .leakage import leak
 from .loss_mixing import LossMixing
 from .loss_padding import padding_in_loss
 from .padding import padding
+from .real_positions import find_hidden
 from .repeat_call import Call, Leaf, NotRepeatable, Repeater, repeating
 from .sample_axis import samples_first, shuffled
 from .sample_mixing import Axis, mixing
@@ -197,6 +198,7 @@ class Probes(CallSignal):
         samples = samples_in(repeater, base)
         if samples:
             inputs = influences(repeater, base, samples, {t.data_ptr() for t in self._targets}, self._run)
+            find_hidden(repeater, base, inputs)
             self._inputs += inputs
             _count(record, "inputs", len(inputs))
             with suppress(NotRepeatable):

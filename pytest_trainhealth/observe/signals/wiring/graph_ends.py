@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ....records.wiring import NO_GRAD, GraphEnd
+from ....tensors.storage import memory_of
 from ...calls.graph_leaves import leaves_of, tensors_in
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
@@ -17,8 +18,9 @@ from ...source.places import user_place
 
 #: Spelt as in the user's code. Calls of `item` and similar functions outside the model are logging.
 _ENDS = {
-    "detach": ".detach()", "detach_": ".detach_()", "data": ".data", "numpy": ".numpy()", "tolist": ".tolist()",
-    "item": ".item()", "argmax": "argmax()", "argmin": "argmin()", "argsort": "argsort()",
+    "detach": ".detach()", "detach_": ".detach_()", "data": ".data", "data=": ".data",
+    "numpy": ".numpy()", "tolist": ".tolist()", "item": ".item()",
+    "argmax": "argmax()", "argmin": "argmin()", "argsort": "argsort()",
     "round": "round()", "floor": "floor()", "ceil": "ceil()", "sign": "sign()", "long": ".long()", "int": ".int()",
     "bool": ".bool()", "gt": "a comparison", "lt": "a comparison", "ge": "a comparison", "le": "a comparison",
     "__gt__": "a comparison", "__lt__": "a comparison", "__ge__": "a comparison", "__le__": "a comparison",
@@ -64,6 +66,13 @@ class GraphEnds(CallSignal):
         given = [each for each in given if not each.is_leaf]
         if given and (name in _ENDS or _is_cut(name, result)):
             self._note(_ENDS.get(name, f"{name}()"), module, given)
+        elif given and name.endswith("_") and self._is_inside_a_parameter(args[0]):
+            self._note(_ENDS["data"], module, given)
+
+    def _is_inside_a_parameter(self, tensor: Tensor) -> bool:
+        """Its `.data`: what is written there with a graph loses it, as the parameter itself is what is used."""
+        own = tensor.is_leaf and id(tensor) in self._names
+        return not own and any(memory_of(tensor) == memory_of(p) for p in self._run.parameters.values())
 
     def _note(self, operation: str, module: str, given: list[Tensor]) -> None:
         place = user_place()

@@ -2,11 +2,12 @@
 
 A decoder may merely start as its encoder's transpose. So something has to say that a tie was meant: shared memory, a
 layer's own Parameter replaced by the copy (an assignment is how weights are tied; whoever wants to initialise copies
-values into the Parameter that is there), or the user's own words.
+values into the Parameter that is there), or the user's own words: a siamese network has one tower for both inputs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import torch
@@ -19,7 +20,7 @@ from ....tensors.module_paths import full_path
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
-from ...source.tying_words import says_tied
+from ...source.tying_words import says_siamese, says_tied
 
 #: Among this many values most have to differ: constants and one-hot rows are equal by design. By judgement: 8 different
 #: values among 16 are not a pattern.
@@ -62,6 +63,9 @@ class WeightTies(Signal):
                         first = full_path(prefix, layer_path, "weight")
                         second = full_path(prefix, path)
                         self._add(first, second, "transposed", (_weight(layer), bare), model)
+            for first, second, both in _copied_towers(model):
+                pair = TiedPair(full_path(prefix, first), full_path(prefix, second), "values", "siamese")
+                self._pairs.append((pair, *both))
         self._known = len(self._run.models)
 
     def _add(self, first: str, second: str, how: str, both: tuple[Tensor, Tensor], model: nn.Module) -> None:
@@ -70,6 +74,29 @@ class WeightTies(Signal):
         meant = "memory" if how == "memory" else "assigned" if replaced else "said" if says_tied(model) else ""
         if meant:
             self._pairs.append((TiedPair(first, second, how, meant), *both))
+
+
+def _copied_towers(model: nn.Module) -> Iterator[tuple[str, str, tuple[Tensor, Tensor]]]:
+    """Parts of a siamese network that are copies of each other: the names and values of their first weights."""
+    for path, holder in model.named_modules():
+        if not says_siamese(type(holder)):
+            continue
+        towers = [(name, part) for name, part in holder.named_children() if any(map(_can_learn, part.modules()))]
+        for (one_name, one), (other_name, other) in combinations(towers, 2):
+            ours, theirs = dict(one.named_parameters()), dict(other.named_parameters())
+            name = next((n for n, p in ours.items() if p.ndim > 1), None)
+            if name is not None and type(one) is type(other) and _are_copies(ours, theirs, name):
+                names = [full_path(path, tower, name) for tower in (one_name, other_name)]
+                yield names[0], names[1], (ours[name], theirs[name])
+
+
+def _are_copies(ours: dict[str, nn.Parameter], theirs: dict[str, nn.Parameter], name: str) -> bool:
+    """All values are equal, and those of this weight are no constants."""
+    if ours.keys() != theirs.keys() or any(is_lazy(p) for p in (*ours.values(), *theirs.values())):
+        return False
+    pairs = [(ours[n].detach(), theirs[n].detach()) for n in ours]
+    alike = all(a.shape == b.shape and a.device == b.device and torch.equal(a, b) for a, b in pairs)
+    return alike and ours[name] is not theirs[name] and _same(ours[name].detach(), theirs[name].detach())
 
 
 def _candidates(model: nn.Module) -> list[tuple[str, nn.Module]]:

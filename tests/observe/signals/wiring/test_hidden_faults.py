@@ -1,4 +1,4 @@
-"""Finds unregistered layers, samples without a graph and blanked targets, but not what only resembles them."""
+"""Finds unregistered layers and samples without a graph, but not what only resembles them."""
 
 from __future__ import annotations
 
@@ -254,73 +254,6 @@ def test_the_distributions_are_left_as_they_were() -> None:
     before = Normal.sample, Normal.rsample
     flow(variational(drawn))
     assert (Normal.sample, Normal.rsample) == before
-
-
-# -- batches that are blanked ------------------------------------------------------------------------
-
-
-def blank(x: Tensor) -> Tensor:
-    x[torch.rand_like(x) < 0.2] = 0.0
-    return x
-
-
-def in_place(x: Tensor) -> tuple[Tensor, Tensor]:
-    return blank(x), x
-
-
-def copied(x: Tensor) -> tuple[Tensor, Tensor]:
-    return blank(x.clone()), x
-
-
-def target_kept(x: Tensor) -> tuple[Tensor, Tensor]:
-    target = x.clone()
-    return blank(x), target
-
-
-def scaled(x: Tensor) -> tuple[Tensor, Tensor]:
-    return x.div_(4.0), x
-
-
-def cut_off(x: Tensor) -> tuple[Tensor, Tensor]:
-    x[x < -1.0] = -1.0
-    return x, x
-
-
-def noise_added(x: Tensor) -> tuple[Tensor, Tensor]:
-    return x.add_(0.01 * torch.randn_like(x)), x
-
-
-def denoising(prepare: Callable[[Tensor], tuple[Tensor, Tensor]], *, loader: bool = False) -> Callable[[], Training]:
-    def make() -> Training:
-        model = nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 12))
-        optimizer = torch.optim.Adam(model.parameters(), 1e-3)
-
-        def step(x: Tensor) -> Tensor:
-            given, target = prepare(x)
-            loss = F.mse_loss(model(given), target)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        stored = torch.randn(64, 12)
-        data: Any = torch.utils.data.DataLoader(stored, batch_size=16) if loader else list(stored.split(16))
-        return Training(model, optimizer, step=step, data=data)
-
-    return make
-
-
-def test_the_target_is_blanked_with_the_input() -> None:
-    assert found(denoising(in_place)) == [("in-place-modification", "likely")]
-
-
-@pytest.mark.parametrize("prepare", [copied, target_kept, scaled, cut_off, noise_added])
-def test_a_step_may_write_into_its_batch(prepare: Callable[[Tensor], tuple[Tensor, Tensor]]) -> None:
-    assert flow(denoising(prepare)).passed
-
-
-def test_a_batch_of_a_loader_is_a_copy() -> None:
-    assert flow(denoising(in_place, loader=True)).passed
 
 
 # -- frozen later on ---------------------------------------------------------------------------------

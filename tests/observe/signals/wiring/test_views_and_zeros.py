@@ -119,7 +119,7 @@ def test_a_step_that_computes_in_views_of_the_data(loader: Any, prepare: Callabl
     assert f"the step writes into {loader.__name__}.images" in verdict.findings[0].statement
 
 
-@pytest.mark.parametrize("loader", [Copies, Buffer, Anew, lambda: list(torch.randn(64, 12).split(16))])
+@pytest.mark.parametrize("loader", [Copies, Buffer, Anew])
 def test_batches_that_a_step_may_write_into(loader: Callable[[], Any]) -> None:
     assert examined(autoencoder(loader, with_noise)).passed
 
