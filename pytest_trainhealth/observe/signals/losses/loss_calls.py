@@ -60,13 +60,15 @@ class _Value:
     #: Whether it is meant to become large (a log-likelihood), and the tensor it was multiplied by.
     large: bool = False
     factor: Tensor | None = None
+    #: Each sample was multiplied by a number of its own, of which some are below 0.
+    turned: bool = False
     #: What it adds to the loss.
     part: float | None = None
 
     def weigh(self, share: Tensor, root: float) -> None:
         chosen = share[share != 0]
         even = bool(chosen.numel()) and float(chosen.max() - chosen.min()) <= _EVEN * float(chosen.abs().max())
-        if share.numel() > 1 and not even:
+        if self.turned or (share.numel() > 1 and not even):
             return  # each sample has its own weight
         share = share.double()
         weight = float((share if self.factor is None else share * self.factor).sum())
@@ -134,9 +136,10 @@ class LossCalls(CallSignal):
                 self._imitations.note(call)
                 if not isinstance(call.args[0], nn.Parameter):
                     self._outputs.note(call, call.args[0], _place_of(call))
+                    self._written_out(call)
                 self._divergence(call)
-            elif call.error is None and call.name in RECURRENT:
-                self._outputs.note(call, call.args[0], user_place())
+            elif call.error is None and call.name in (*RECURRENT, "broadcast_tensors"):
+                self._outputs.note(call, call.args[0], user_place() if call.name in RECURRENT else None)
 
     def _function(self, call: Call) -> None:
         where = TARGET_AT[call.name]
@@ -183,10 +186,7 @@ class LossCalls(CallSignal):
         first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
         made = self._outputs.made(first)
         if call.name in SOFTMAXES and made is not None and made.activation in ("softmax", "sigmoid"):
-            record = LossCall(
-                "log_softmax" if call.name == "logsumexp" else call.name, input=given_by(first, -1), reduction="none"
-            )
-            self._add(call, record, made)
+            self._add(call, LossCall(call.name, input=given_by(first, -1), reduction="none"), made)
         elif call.name in ("sub", "mul", "__rsub__") and isinstance(second, Tensor):
             self._pair(call, first, second)
         elif call.name in ("pow", "square", "abs") and id(first) in self._differences:
@@ -195,6 +195,17 @@ class LossCalls(CallSignal):
                 self._add_difference(call, name, self._differences[id(first)])
         elif made is not None and made.activation == "log_softmax" and _chooses(call):
             self._add_likelihood(call, first, made)
+
+    def _written_out(self, call: Call) -> None:
+        """An activation function by its formula, perhaps inside `torch.distributions`."""
+        made = self._outputs.made(call.result)
+        if made is None or not made.written_out:
+            return
+        made.place = user_place()
+        before = self._outputs.made(made.raw)
+        if made.activation in SOFTMAXES and before is not None and before.activation in ("softmax", "sigmoid"):
+            record = LossCall(made.activation, input=given_by(made.raw, -1), reduction="none")
+            self._add(call, record, before)
 
     def _pair(self, call: Call, first: Tensor, second: Tensor) -> None:
         if call.name == "mul" and first is second:
@@ -207,6 +218,8 @@ class LossCalls(CallSignal):
         if isinstance(input, nn.Parameter) or not target.is_floating_point():
             return
         made = self._outputs.made(input)
+        if call.name == "mul" and bool((target < 0).any()):
+            self._turn(input)
         if call.name == "mul" and is_rewarded(input, target):
             record = LossCall("reward", input=given_by(input), target=given_by(target), reduction="none")
             self._add(call, record, None)
@@ -223,6 +236,12 @@ class LossCalls(CallSignal):
         if call.result.numel() > max(input.numel(), target.numel()):
             self._add_difference(call, "difference", found)
             found.record = self._run.trace.loss.calls[-1]
+
+    def _turn(self, likelihoods: Tensor) -> None:
+        """Likelihoods times numbers below 0 (rewards): what should become large may be meant to become small."""
+        for value in self._values:
+            if value.large and value.result.numel() == likelihoods.numel():
+                value.turned = True
 
     def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
         if of.record is not None:
