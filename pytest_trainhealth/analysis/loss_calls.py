@@ -234,12 +234,12 @@ def rewarded_divergence(trace: Trace) -> LossCall | None:
     """An ELBO whose KL term has the wrong sign. (A capacity to be reached, |KL - C|, is no sum of the two alone.)"""
     if climbs(trace):
         return None
-    return next((kl for kl, _ in _elbo(trace) if (kl.weight or 0.0) < 0), None)
+    return next((kl for kl, _ in elbo(trace) if (kl.weight or 0.0) < 0), None)
 
 
 def summed_divergence(trace: Trace) -> tuple[LossCall, LossCall] | None:
     """An ELBO whose KL term is summed over the samples and whose reconstruction is their mean, with that call."""
-    for kl, other in _elbo(trace):
+    for kl, other in elbo(trace):
         of_kl, of_other = (kl.weight or 0.0) / kl.terms, (scale(other) or 0.0) / other.terms
         averaged = _near(of_other, 1 / other.samples, 1 / other.terms)
         if kl.samples == other.samples >= _FEWEST_SAMPLES and _near(of_kl, 1) and averaged:
@@ -247,7 +247,7 @@ def summed_divergence(trace: Trace) -> tuple[LossCall, LossCall] | None:
     return None
 
 
-def _elbo(trace: Trace) -> Iterator[tuple[LossCall, LossCall]]:
+def elbo(trace: Trace) -> Iterator[tuple[LossCall, LossCall]]:
     """KL terms, each with the one error term next to it, where the loss consists of these two alone."""
     for step in (0, 1) if _plain(trace) else ():
         calls = [c for c in trace.loss.calls if c.step == step and c.complete]

@@ -13,7 +13,7 @@ from ..records.intervention import Cure
 from ..records.judgement import UNTREATED, CouldNotJudge, FailIfConfirmed, Judgement, NeedsControl, Passed
 from ..records.trace import Trace
 from ..records.verdict import Symptom
-from . import loss_calls, loss_curve, memorising, wiring
+from . import loss_calls, loss_curve, memorising, outweighed, wiring
 
 #: A fall that is worth a control run. A learning rate 100 times too low moves the loss by 0.2 to 4 % in 200 to 400
 #: steps; distillation, the highest floor among the healthy programs, falls by 7.6 to 17 %.
@@ -113,7 +113,7 @@ def healed(trace: Trace, uncured: Trace | None, last: float) -> bool:
     first, level = uncured.losses[0], loss_curve.level(uncured.losses)
     if first <= 0 or loss_calls.climbs(uncured):
         return False
-    if loss_calls.summed_divergence(uncured) is not None or any(map(loss_calls.squashed_twice, uncured.loss.calls)):
+    if outweighed.outweighed(uncured, level) is not None or any(map(loss_calls.squashed_twice, uncured.loss.calls)):
         return loss_curve.clearly_below(last, level, share=_BELOW_A_FAULT)
     return level > (1 - _WORTH_A_CONTROL) * first and loss_curve.clearly_below(last, level)
 

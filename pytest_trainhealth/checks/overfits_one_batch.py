@@ -48,6 +48,7 @@ from ..analysis import (
     loss_curve,
     loss_symptoms,
     memorising,
+    outweighed,
     reference_points,
     wiring,
     without_a_floor,
@@ -267,6 +268,9 @@ def _by_what_the_losses_are_given(
     several = loss_symptoms.any_number_of_labels(trace) or loss_symptoms.smoothed_away(trace)
     if several is not None:
         return several
+    silenced = outweighed.silenced(trace)
+    if silenced is not None:
+        return FailIfConfirmed(silenced, CouldNotJudge(outweighed.NOTHING_SHOWN, known))
     if trace.applied.to_the_loss and loss_calls.unbounded(trace):
         return memorising.stuck(
             trace, first, last, ratio
