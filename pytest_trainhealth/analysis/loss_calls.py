@@ -7,7 +7,7 @@ from math import isfinite, log
 
 from .. import wording
 from ..records.loss_functions import APPLIES, BINARY, BOUNDED, DIFFERENCES, WITH_CLASSES
-from ..records.losses import GeneratorRange, LossCall
+from ..records.losses import GeneratorRange, LossCall, Similarity
 from ..records.trace import Trace
 from ..records.verdict import Place
 
@@ -36,6 +36,10 @@ _BEYOND_BINARY = 0.1
 _FEWEST_LOSSES = 20
 #: Of the loss of a guess. By judgement: half of it takes knowledge, as in analysis/chance.py.
 _FAR_BELOW_CHANCE = 0.5
+#: What should become large, by the kind of `Similarity`.
+SIMILARITIES = {"cosine_similarity": "cosine similarity", "overlap": "overlap"}
+#: A mean cosine at the first step. By judgement: an untrained output has about 0 in more than a few dimensions.
+_ALIKE = 0.5
 #: Of a weight: float32 gives six digits, and another reduction is another whole factor (8 and more). By judgement.
 _SAME = 1e-3
 
@@ -58,6 +62,9 @@ def oddities(trace: Trace) -> str:
         return "backward() follows the negative of a loss"
     if climbed(trace) is not None:
         return "the optimizer maximises what should fall"
+    unlike = made_unlike(trace)
+    if unlike is not None:
+        return f"it is the {SIMILARITIES[unlike.kind]} of outputs and targets, which should become large"
     if rewarded_divergence(trace) is not None:
         return "it gets lower as the KL divergence grows"
     if punished(trace) is not None:
@@ -164,6 +171,16 @@ def _all_negative(trace: Trace) -> list[LossCall]:
 def climbed(trace: Trace) -> LossCall | None:
     """The only loss of a plain training is maximised."""
     return next((c for c in _sole(trace) if c.weight is not None and c.weight > 0), None) if climbs(trace) else None
+
+
+def made_unlike(trace: Trace) -> Similarity | None:
+    """The loss is nothing but the likeness of outputs and targets, and backward() makes it smaller.
+
+    Outputs that are already alike may be meant to become unlike (unlearning, an attack).
+    """
+    found = trace.loss.similarities if _plain(trace) and not climbs(trace) else []
+    wrong = [s for s in found if s.rises and not (s.kind == "cosine_similarity" and s.level > _ALIKE)]
+    return wrong[0] if wrong and len(wrong) == len(found) else None
 
 
 def punished(trace: Trace) -> LossCall | None:

@@ -21,7 +21,7 @@ from .loss_calls import elbo, scale
 _TIMES = 8.0
 #: Of the way from the floor up to a guess: what is left says nothing about the sample. As in overfits_one_batch.
 _NO_BETTER_THAN_A_GUESS = 0.9
-#: The same where the factor is nobody's choice. By judgement: half of the way takes knowledge, as in analysis/chance.py.
+#: The same where the factor is nobody's choice. By judgement: half of the way takes knowledge (analysis/chance.py).
 _HALF_WAY = 0.5
 #: Of a factor: float32 gives six digits. By judgement.
 _SAME = 1e-3

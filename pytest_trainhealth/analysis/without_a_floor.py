@@ -108,8 +108,8 @@ def healed(trace: Trace, uncured: Trace | None, last: float) -> bool:
     far below the level without the cure this run ends, which means something only along with an obvious fault."""
     if uncured is None or not uncured.losses or not uncured.finite or not trace.applied.to_the_loss:
         return False
-    if loss_calls.rewarded_divergence(uncured) is not None:
-        return True  # a loss that falls without bound has no level to compare with
+    if loss_calls.rewarded_divergence(uncured) is not None or loss_calls.made_unlike(uncured) is not None:
+        return True  # a loss that falls without bound, or the wrong way, has no level to compare with
     first, level = uncured.losses[0], loss_curve.level(uncured.losses)
     if first <= 0 or loss_calls.climbs(uncured):
         return False

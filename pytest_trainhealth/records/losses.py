@@ -96,9 +96,24 @@ class LossCall:
 
 
 @dataclass
+class Similarity:
+    """What the loss consists of is the likeness of outputs and targets of the batch, which should become large."""
+
+    #: "cosine_similarity" or "overlap" (of a mask and its prediction).
+    kind: str
+    step: int = 0
+    place: Place | None = None
+    #: The mean of the cosines, or of the prediction.
+    level: float = 0.0
+    #: The loss gets larger with it.
+    rises: bool = False
+
+
+@dataclass
 class LossRecord:
     """The inputs of loss functions and adversaries. The values of the loss itself are `Trace.losses`."""
 
     #: The inputs of loss functions at the first steps.
     calls: list[LossCall] = field(default_factory=list)
+    similarities: list[Similarity] = field(default_factory=list)
     generator_ranges: list[GeneratorRange] = field(default_factory=list)

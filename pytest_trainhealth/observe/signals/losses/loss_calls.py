@@ -23,6 +23,7 @@ from .generator_range import Imitations
 from .kl_term import Divergences
 from .loss_bounds import bounds_of_choices
 from .policy_reward import is_rewarded
+from .similarities import Similarities
 from .tensor_summary import count_invalid, given_by, terms
 
 #: Most calls recorded in one step. By judgement: 64 are more than any loss has kinds of terms.
@@ -86,6 +87,7 @@ class LossCalls(CallSignal):
         self._outputs = Outputs()
         self._divergences = Divergences()
         self._imitations = Imitations(run, self._outputs)
+        self._similarities = Similarities(self._outputs, self._stands_in_the_batch)
         #: Losses written by hand: differences from a target, by the id of the result.
         self._differences: dict[int, _Difference] = {}
         self._values: list[_Value] = []
@@ -117,6 +119,7 @@ class LossCalls(CallSignal):
         self._outputs.clear()
         self._divergences.clear()
         self._imitations.clear()
+        self._similarities.clear()
         self._differences.clear()
         self._values.clear()
         self._batch = []
@@ -133,6 +136,7 @@ class LossCalls(CallSignal):
             elif call.error is None and isinstance(call.result, Tensor) and call.result.requires_grad:
                 if call.module not in self._inside or call.name in SOFTMAXES:
                     self._by_hand(call)  # inside a layer, differences and products are not losses
+                    self._similarities.note(call, self._run.step)
                 self._imitations.note(call)
                 if not isinstance(call.args[0], nn.Parameter):
                     self._outputs.note(call, call.args[0], _place_of(call))
@@ -302,7 +306,11 @@ class LossCalls(CallSignal):
     def backward_begins(self, roots: Any) -> None:
         super().backward_begins(roots)
         values, self._values = self._values, []
-        if not values or len(roots) != 1 or roots[0].numel() != 1 or roots[0].grad_fn is None:
+        if len(roots) != 1 or roots[0].numel() != 1 or roots[0].grad_fn is None:
+            self._similarities.clear()
+            return
+        self._run.trace.loss.similarities += self._similarities.weigh(roots[0])
+        if not values:
             return
         try:
             with torch.enable_grad():
