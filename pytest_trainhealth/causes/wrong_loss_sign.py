@@ -7,9 +7,10 @@ What happens
 How it is recognised
     The tensor that backward() is called on has a derivative of -1 with respect to the loss function's value, and
     contains nothing else. Or it is the cosine similarity of outputs and targets, or the overlap of a mask and its
-    prediction, which should become large. Or every optimizer maximises, and the loss function should be small. Or the KL term of an
-    ELBO, which is recognised by its values, has a derivative below 0. The re-run flips the sign. For adversaries, the
-    gradients of the critic's scores show it: what a critic pulls away from the data, its opponent has to pull back.
+    prediction, which should become large. Or every optimizer maximises, and the loss function should be small. Or the
+    KL term of an ELBO, which is recognised by its values, has a derivative below 0. The re-run flips the sign. For
+    adversaries, the gradients of the critic's scores show it: what a critic pulls away from the data, its opponent has
+    to pull back.
 
 How to fix it
     Remove the minus, or `maximize=True`.

@@ -127,4 +127,4 @@ def _unit_rows(tensor: Tensor) -> bool:
 def _over_the_last(call: Call) -> bool:
     dim = call.kwargs.get("dim", call.args[1] if len(call.args) > 1 else None)
     dim = dim[0] if isinstance(dim, (tuple, list)) and len(dim) == 1 else dim
-    return dim in (-1, call.args[0].ndim - 1)
+    return bool(dim in (-1, call.args[0].ndim - 1))
