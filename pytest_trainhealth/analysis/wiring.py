@@ -240,6 +240,13 @@ def batch_norms_starved(trace: Trace) -> bool:
     return bool(counts) and median(counts) <= FEW_VALUES and (trace.batch_size or 0) <= FEW_VALUES
 
 
+def why_it_need_not_fall(trace: Trace) -> str:
+    """Of a training in which parts work against each other."""
+    if trace.wiring.reversed_gradients:
+        return "a gradient is turned round on its way back: two parts work against each other, and no loss has to fall"
+    return "several optimizers follow losses of their own, whose sum need not fall"
+
+
 def adversarial(trace: Trace) -> bool:
     """Several optimizers, and as many backward passes in a step: a GAN and the like.
 

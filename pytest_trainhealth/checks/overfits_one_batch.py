@@ -164,7 +164,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if learning_rates.warming_up(trace):
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if wiring.adversarial(trace):
-        return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
+        return CouldNotJudge(wiring.why_it_need_not_fall(trace), known)
     few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
     return _beside_the_plain_recipe(trace, controls, ratio, known) if few is None else CouldNotJudge(few, known)
 

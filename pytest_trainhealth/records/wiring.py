@@ -13,6 +13,8 @@ from .verdict import Place
 VANISHED = 1e-8
 #: How the end of a graph is called where gradients were switched off.
 NO_GRAD = "no_grad()"
+#: Functions of steps, as `GraphEnd` calls them: the graph goes on, and their derivative is 0 everywhere.
+FLAT = frozenset(("round()", "floor()", "ceil()", "trunc()", "sign()", "heaviside()"))
 
 
 @dataclass

@@ -15,6 +15,7 @@ from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
 from ...calls.torch_calls import Call, CallSignal
+from ...calls.written_reversals import turns_its_gradient
 from ...run.run import Run
 from ...run.signal import Cost
 from ...source.places import user_place
@@ -138,6 +139,7 @@ class LossCalls(CallSignal):
                     self._by_hand(call)  # inside a layer, differences and products are not losses
                     self._similarities.note(call, self._run.step)
                 self._imitations.note(call)
+                self._run.trace.wiring.reversed_gradients += turns_its_gradient(call)
                 if not isinstance(call.args[0], nn.Parameter):
                     self._outputs.note(call, call.args[0], _place_of(call))
                     self._written_out(call)

@@ -111,7 +111,7 @@ def _few(derivatives: Tensor) -> bool:
     largest = float(derivatives.abs().max())
     if not 0 < largest < float("inf"):
         return False
-    different = torch.unique((derivatives.double() / (largest * _EQUAL)).round()).numel()
+    different: int = torch.unique((derivatives.double() / (largest * _EQUAL)).round()).numel()
     return different <= max(1.0, _FEW * derivatives.numel())
 
 
