@@ -38,6 +38,8 @@ _IN_TURNS = 0.75
 _STEPS = 2
 #: That long. By judgement: an evaluation in between takes one step at most.
 _STEPS_LATER = 3
+#: A limit that nothing is meant to reach. By judgement: clipping is at norms of 0.1 to 100.
+_MEASURES = 1000.0
 #: Of the gradient that the optimizer used. By judgement: clipping that does something takes half of it or more;
 #: rounding takes 1e-7.
 _CUT_DOWN = 0.5
@@ -151,6 +153,16 @@ def too_few_updates(trace: Trace, wanted: int, most_calls: int) -> str | None:
     if not 0 < updates < wanted or trace.steps < most_calls:
         return None
     return f"gradients are accumulated: {updates} updates in {trace.steps} calls are too few, give more steps="
+
+
+def clipped_after_use(trace: Trace) -> ClipCalls | None:
+    """A line that clips only gradients that have been used and are about to be cleared, whatever their size.
+
+    Where another line clips in time, this one may be a way to read the norm; so may one with a huge limit.
+    """
+    calls = [each for each in trace.wiring.clip_calls.values() if each.limit < _MEASURES]
+    after = [each for each in calls if each.late >= _STEPS and each.late >= each.looks - 1]
+    return after[0] if after and len(after) == len(calls) else None
 
 
 def clipped_in_vain(trace: Trace) -> ClipCalls | None:

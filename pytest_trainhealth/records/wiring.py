@@ -227,6 +227,8 @@ class ClipCalls:
     #: Steps at which it was looked at, and those of them at which it found a gradient other than 0.
     looks: int = 0
     found: int = 0
+    #: Steps at which all that it found had been used by an optimizer, and was cleared before the next backward().
+    late: int = 0
 
 
 @dataclass
