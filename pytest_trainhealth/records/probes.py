@@ -18,6 +18,8 @@ class InputRecord:
     made_by: str = "user"
     #: Another sample's values in its place changed no output at all, with the weights as they are and with others.
     ignored: bool = False
+    #: The same, but values far outside of the data's range do change outputs: a threshold that no sample reaches.
+    within_the_data: bool = False
     #: Columns or channels for which the same is true.
     unit: str = ""
     ignored_parts: tuple[int, ...] = ()

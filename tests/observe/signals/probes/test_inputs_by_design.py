@@ -10,6 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.causes import cause
+from pytest_trainhealth.records.symptoms import NOT_LEARNING, SILENT
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 
 from .trainings import Rows, Sequences, probe, series, table, train
 
@@ -87,6 +91,19 @@ def test_a_threshold_beyond_the_data_is_an_influence():
         return self.leave(self.enter(torch.cat([x[:, :9], (x[:, 9:] > 50).float()], 1)))
 
     assert probe(train(Rows(forward), table())).ignored_in_part == []
+
+
+def test_buckets_that_all_samples_share():
+    def forward(self: Rows, x: Tensor) -> Tensor:
+        return self.leave(self.enter((x.abs() / 50).floor()))
+
+    found = probe(train(Rows(forward), table()))
+    assert found.ignored == []
+    assert [record.within_the_data for record in found.inputs] == [True]
+    trace = Trace.of([0.7] * 8)
+    trace.probe = found
+    assert cause("ignores-input").look(trace, Symptom("stuck", NOT_LEARNING, 0.7, 0.07)) is not None
+    assert cause("ignores-input").look(trace, Symptom("odd", SILENT, 0.7, 0.07)) is None
 
 
 def first_state(self: Sequences, x: Tensor) -> Tensor:
