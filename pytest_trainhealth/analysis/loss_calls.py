@@ -20,6 +20,7 @@ _FAR_FROM_THE_DATA = 0.1
 OUT_OF_REACH = 0.02
 #: All of them should become small. (A log-likelihood of a density may be on either side of 0.)
 _TO_BE_SMALL = {*NEVER_NEGATIVE, *REGRESSIONS, "log-likelihood"}
+_OF_CLASSES = (*WITH_CLASSES, "log-likelihood")
 DIVERGENCE = "KL divergence"
 #: With fewer samples a sum is not far from a mean. By judgement: the same 8 as in loss-reduction.
 _FEWEST_SAMPLES = 8
@@ -62,6 +63,8 @@ def oddities(trace: Trace) -> str:
         return "backward() follows the negative of a loss"
     if climbed(trace) is not None:
         return "the optimizer maximises what should fall"
+    if repelled(trace) is not None:
+        return "it gets lower as the right class gets further away"
     unlike = made_unlike(trace)
     if unlike is not None:
         return f"it is the {SIMILARITIES[unlike.kind]} of outputs and targets, which should become large"
@@ -181,6 +184,15 @@ def made_unlike(trace: Trace) -> Similarity | None:
     found = trace.loss.similarities if _plain(trace) and not climbs(trace) else []
     wrong = [s for s in found if s.rises and not (s.kind == "cosine_similarity" and s.level > _ALIKE)]
     return wrong[0] if wrong and len(wrong) == len(found) else None
+
+
+def repelled(trace: Trace) -> LossCall | None:
+    """Distances are the scores of a softmax, so that the class that is furthest away is the likeliest."""
+    if climbs(trace) or not _plain(trace):
+        return None
+    calls = [c for c in trace.loss.calls if c.weight is not None and c.function in _OF_CLASSES]
+    wrong = [c for c in calls if c.distances and c.sole and (c.weight or 0.0) > 0]
+    return wrong[0] if wrong and len(wrong) == len(calls) else None
 
 
 def punished(trace: Trace) -> LossCall | None:

@@ -80,6 +80,8 @@ class LossCall:
     given_target: bool = False
     #: The share of each target that is spread over all classes.
     smoothing: float = 0.0
+    #: Its scores are distances between samples: the right class is pushed away.
+    distances: bool = False
     #: Targets that the function does not allow, and the share that it ignores.
     invalid: int = 0
     ignored: float = 0.0

@@ -17,6 +17,7 @@ from .._at_the_loss import AtTheLoss
 _APPLIED: dict[str, Callable[[Tensor], Tensor]] = {
     "log_softmax": lambda tensor: F.log_softmax(tensor, 1 if tensor.ndim > 1 else 0),
     "sigmoid": torch.sigmoid,
+    "neg": torch.neg,
     "log": lambda tensor: torch.log(tensor + 1e-12),
 }
 _SOFTMAXES: dict[str, Callable[[Tensor, int], Tensor]] = {"softmax": F.softmax, "log_softmax": F.log_softmax}

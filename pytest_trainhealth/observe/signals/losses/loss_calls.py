@@ -14,6 +14,7 @@ from ....records.losses import LossCall
 from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
+from ...calls.distances import Distances
 from ...calls.torch_calls import Call, CallSignal
 from ...calls.written_reversals import turns_its_gradient
 from ...run.run import Run
@@ -88,6 +89,7 @@ class LossCalls(CallSignal):
         self._outputs = Outputs()
         self._divergences = Divergences()
         self._imitations = Imitations(run, self._outputs)
+        self._distances = Distances()
         self._similarities = Similarities(self._outputs, self._stands_in_the_batch)
         #: Losses written by hand: differences from a target, by the id of the result.
         self._differences: dict[int, _Difference] = {}
@@ -121,6 +123,7 @@ class LossCalls(CallSignal):
         self._divergences.clear()
         self._imitations.clear()
         self._similarities.clear()
+        self._distances.clear()
         self._differences.clear()
         self._values.clear()
         self._batch = []
@@ -143,6 +146,7 @@ class LossCalls(CallSignal):
                 if not isinstance(call.args[0], nn.Parameter):
                     self._outputs.note(call, call.args[0], _place_of(call))
                     self._written_out(call)
+                self._distances.note(call)
                 self._divergence(call)
             elif call.error is None and call.name in (*RECURRENT, "broadcast_tensors"):
                 self._outputs.note(call, call.args[0], user_place() if call.name in RECURRENT else None)
@@ -169,7 +173,9 @@ class LossCalls(CallSignal):
         record.floor, record.chance = bounds_in_batch(call.name, input, target, call.kwargs, self._batch)
         record.given_target = self._stands_in_the_batch(target)
         record.smoothing = float(call.kwargs.get("label_smoothing") or 0.0)
-        self._add(call, record, self._outputs.made(input), target)
+        made = self._outputs.made(input)
+        record.distances = call.name in WITH_CLASSES and self._distances.holds(input if made is None else made.raw)
+        self._add(call, record, made, target)
 
     def _stands_in_the_batch(self, target: Tensor) -> bool:
         """By memory (a view, a shift by one token), or by its values: labels are often converted or reshaped.
@@ -267,6 +273,7 @@ class LossCalls(CallSignal):
         if index is not None:
             record.floor, record.chance = bounds_of_choices(index, input.shape[-1])
             record.given_target = self._stands_in_the_batch(index)
+        record.distances = self._distances.holds(made.raw)
         self._add(call, record, made)
         self._values[-1].large, self._values[-1].factor = True, chosen
 
