@@ -165,10 +165,15 @@ def flipped(trace: Trace) -> LossCall | None:
 
 
 def _all_negative(trace: Trace) -> list[LossCall]:
-    """Two log-likelihoods, of the rows and of the columns, that make up the whole loss, both with the wrong sign."""
+    """Log-likelihoods that make up the whole loss, all with the wrong sign: of the rows and of the columns, of yes and
+    of no, or one whose samples have weights of their own."""
     calls = [c for c in trace.loss.calls if c.step == 0] if _plain(trace) else []
-    whole = calls and all(c.complete and c.function == "log-likelihood" and (c.weight or 0.0) < 0 for c in calls)
+    whole = calls and all(c.complete and c.function == "log-likelihood" and _falls(c) for c in calls)
     return calls if whole else []
+
+
+def _falls(likelihood: LossCall) -> bool:
+    return likelihood.rises or (likelihood.weight or 0.0) < 0
 
 
 def climbed(trace: Trace) -> LossCall | None:
@@ -233,6 +238,8 @@ def _plain(trace: Trace) -> bool:
 
 def _learnt(call: LossCall) -> bool:
     """Far below chance from the start: what was learnt may be meant to be forgotten (unlearning, an attack)."""
+    if call.function == "log-likelihood" and call.part is not None and call.weight:
+        return -call.part < _FAR_BELOW_CHANCE * log(2) * abs(call.weight)
     if call.classes is None or call.value is None:
         return False
     return call.value < _FAR_BELOW_CHANCE * log(max(call.classes, 2))

@@ -87,6 +87,8 @@ class LossCall:
     ignored: float = 0.0
     #: Derivative of the tensor that backward() was called on with respect to this value (to its sum, if not a scalar).
     weight: float | None = None
+    #: The same where each sample has a derivative of its own: none of them is below 0, so that a log-likelihood falls.
+    rises: bool = False
     #: What it adds to the tensor that backward() was called on.
     part: float | None = None
     #: What backward() was called on is this value times its weight, and nothing else.

@@ -15,6 +15,7 @@ from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
 from ...calls.distances import Distances
+from ...calls.likelihoods import Likelihoods
 from ...calls.torch_calls import Call, CallSignal
 from ...calls.written_reversals import turns_its_gradient
 from ...run.run import Run
@@ -39,6 +40,8 @@ _SAME = 1e-3
 _NO_LOSS = 1e-9
 #: Relative to the largest target: up to this far outside the range of an activation is rounding (float16: 1e-3).
 _BEYOND_ROUNDING = 1e-3
+#: Changes of shape between likelihoods and what they are multiplied by. By judgement: squeeze and reshape.
+_RESHAPED = 3
 #: Against division by 0 and the like, so far below any target that the value does not matter (1e-12).
 _NO_ZERO = 1e-12
 
@@ -63,7 +66,7 @@ class _Value:
     #: Whether it is meant to become large (a log-likelihood), and the tensor it was multiplied by.
     large: bool = False
     factor: Tensor | None = None
-    #: Each sample was multiplied by a number of its own, of which some are below 0.
+    #: Each sample was multiplied by a number of its own, such as a reward or a cost.
     turned: bool = False
     #: What it adds to the loss.
     part: float | None = None
@@ -71,12 +74,15 @@ class _Value:
     def weigh(self, share: Tensor, root: float) -> None:
         chosen = share[share != 0]
         even = bool(chosen.numel()) and float(chosen.max() - chosen.min()) <= _EVEN * float(chosen.abs().max())
-        if self.turned or (share.numel() > 1 and not even):
+        uneven = share.numel() > 1 and not even
+        if self.turned or (uneven and not (self.large and bool((share >= 0).all()))):
             return  # each sample has its own weight
         share = share.double()
         weight = float((share if self.factor is None else share * self.factor).sum())
         together = float((share * self.result.double()).sum())
-        self.record.weight = -weight if self.large else weight
+        self.record.rises = uneven
+        if not uneven:
+            self.record.weight = -weight if self.large else weight
         self.part = self.record.part = together
         self.record.sole = isfinite(together) and abs(together - root) <= _SAME * abs(root) + _NO_LOSS
 
@@ -90,6 +96,7 @@ class LossCalls(CallSignal):
         self._divergences = Divergences()
         self._imitations = Imitations(run, self._outputs)
         self._distances = Distances()
+        self._likelihoods = Likelihoods(self._outputs)
         self._similarities = Similarities(self._outputs, self._stands_in_the_batch)
         #: Losses written by hand: differences from a target, by the id of the result.
         self._differences: dict[int, _Difference] = {}
@@ -124,6 +131,7 @@ class LossCalls(CallSignal):
         self._imitations.clear()
         self._similarities.clear()
         self._distances.clear()
+        self._likelihoods.clear()
         self._differences.clear()
         self._values.clear()
         self._batch = []
@@ -207,6 +215,12 @@ class LossCalls(CallSignal):
                 self._add_difference(call, name, self._differences[id(first)])
         elif made is not None and made.activation == "log_softmax" and _chooses(call):
             self._add_likelihood(call, first, made)
+        chosen = self._likelihoods.note(call, _chooses(call))
+        if chosen is not None:
+            record = LossCall("log-likelihood", input=given_by(call.args[0]), reduction="none")
+            record.terms = chosen.logarithms.numel() if chosen.factor is None else int(chosen.factor.sum())
+            self._add(call, record, None)
+            self._values[-1].large, self._values[-1].factor = True, chosen.factor
 
     def _written_out(self, call: Call) -> None:
         """An activation function by its formula, perhaps inside `torch.distributions`."""
@@ -230,7 +244,7 @@ class LossCalls(CallSignal):
         if isinstance(input, nn.Parameter) or not target.is_floating_point():
             return
         made = self._outputs.made(input)
-        if call.name == "mul" and bool((target < 0).any()):
+        if call.name == "mul" and bool(((target != 0) & (target != 1)).any()):
             self._turn(input)
         if call.name == "mul" and is_rewarded(input, target):
             record = LossCall("reward", input=given_by(input), target=given_by(target), reduction="none")
@@ -250,9 +264,12 @@ class LossCalls(CallSignal):
             found.record = self._run.trace.loss.calls[-1]
 
     def _turn(self, likelihoods: Tensor) -> None:
-        """Likelihoods times numbers below 0 (rewards): what should become large may be meant to become small."""
+        """Likelihoods times rewards or costs: what should become large may be meant to become small."""
+        nodes = [likelihoods.grad_fn]
+        while nodes[-1] is not None and len(nodes) <= _RESHAPED:
+            nodes.append(next((node for node, _ in nodes[-1].next_functions), None))
         for value in self._values:
-            if value.large and value.result.numel() == likelihoods.numel():
+            if value.large and value.result.grad_fn in nodes:
                 value.turned = True
 
     def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
