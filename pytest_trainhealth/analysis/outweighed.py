@@ -19,7 +19,8 @@ from .loss_calls import elbo, scale
 
 #: One divergence counts as this many errors. By judgement: 4 is the usual `beta` of disentangled latents.
 _TIMES = 8.0
-#: Of the way from the floor up to a guess: what is left says nothing about the sample. As in overfits_one_batch.
+#: Of the way from the floor up to a guess: what is left says nothing about the sample. By judgement, the same 0.9 as in
+#: overfits_one_batch.
 _NO_BETTER_THAN_A_GUESS = 0.9
 #: The same where the factor is nobody's choice. By judgement: half of the way takes knowledge (analysis/chance.py).
 _HALF_WAY = 0.5
@@ -51,16 +52,16 @@ def outweighed(trace: Trace, level: float) -> Outweighed | None:
         each, of_other = (kl.weight or 0.0) / kl.terms, (scale(other) or 0.0) / other.terms
         if of_other <= 0 or each < _TIMES * of_other or not other.given_target:
             continue
-        found, points = Outweighed(kl, other, each / of_other), _guess(trace, kl, other)
+        found, points = Outweighed(kl, other, each / of_other), _floor_and_chance(trace, kl, other)
         if points is None:
             continue
-        floor, guess = points
-        if level - floor > (_HALF_WAY if found.plain_sum else _NO_BETTER_THAN_A_GUESS) * (guess - floor) > 0:
+        floor, chance = points
+        if level - floor > (_HALF_WAY if found.plain_sum else _NO_BETTER_THAN_A_GUESS) * (chance - floor) > 0:
             return found
     return None
 
 
-def _guess(trace: Trace, kl: LossCall, other: LossCall) -> tuple[float, float] | None:
+def _floor_and_chance(trace: Trace, kl: LossCall, other: LossCall) -> tuple[float, float] | None:
     """Floor and chance of the other term, in units of the loss that the step returns."""
     if other.chance is None or other.floor is None or kl.part is None or not other.part or not trace.losses:
         return None
@@ -71,18 +72,18 @@ def _guess(trace: Trace, kl: LossCall, other: LossCall) -> tuple[float, float] |
 def silenced(trace: Trace) -> Symptom | None:
     last = loss_curve.level(trace.losses)
     found = outweighed(trace, last)
-    points = None if found is None else _guess(trace, found.divergence, found.other)
+    points = None if found is None else _floor_and_chance(trace, found.divergence, found.other)
     if points is None or trace.applied.to_the_loss:
         return None
-    floor, guess = points
-    if last - floor <= _NO_BETTER_THAN_A_GUESS * (guess - floor):
+    floor, chance = points
+    if last - floor <= _NO_BETTER_THAN_A_GUESS * (chance - floor):
         return None
     return Symptom(
         f"loss {wording.change(trace.losses[0], last)} in {len(trace.losses)} steps on one batch: the same answer for "
-        f"every sample gives {wording.loss(guess)} without any KL term",
+        f"every sample gives {wording.loss(chance)} without any KL term",
         PLATEAU,
         last,
-        guess,
+        chance,
         "high",
         f"loss stops at {wording.loss(last)}, that of the same answer for every sample",
     )

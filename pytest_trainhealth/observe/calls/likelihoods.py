@@ -21,7 +21,7 @@ _SMALL = 1e-2
 
 
 @dataclass(frozen=True)
-class Chosen:
+class LabelLikelihood:
     """Logarithms of the probabilities of labels; `factor`: they were multiplied by these labels."""
 
     logarithms: Tensor
@@ -37,12 +37,12 @@ class Likelihoods:
     def clear(self) -> None:
         self._known.clear()
 
-    def note(self, call: Call, selects: bool) -> Chosen | None:
+    def note(self, call: Call, selects: bool) -> LabelLikelihood | None:
         """To be called after each torch call, and before `Outputs.note`. `selects`: it takes one value of each row."""
         first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
         kind, new = self._kind(first), ""
         if call.name == "log" and kind == "selected":
-            return Chosen(call.result)
+            return LabelLikelihood(call.result)
         if call.name == "mul" and isinstance(second, Tensor):
             return self._product(call, first, second)
         if call.name == "where" and len(call.args) > 2:
@@ -58,12 +58,12 @@ class Likelihoods:
             self._known[id(call.result)] = (call.result, new)
         return None
 
-    def _product(self, call: Call, first: Tensor, second: Tensor) -> Chosen | None:
+    def _product(self, call: Call, first: Tensor, second: Tensor) -> LabelLikelihood | None:
         logarithms, labels = (first, second) if first.requires_grad else (second, first)
         if self._kind(logarithms) != "logarithm" or labels.requires_grad or labels.shape != logarithms.shape:
             return None
         fits = bool((labels >= 0).all()) and bool((labels <= 1).all())
-        return Chosen(call.result, labels.to(call.result.dtype)) if fits else None
+        return LabelLikelihood(call.result, labels.to(call.result.dtype)) if fits else None
 
     def _kind(self, tensor: Any) -> str:
         known = self._known.get(id(tensor))
