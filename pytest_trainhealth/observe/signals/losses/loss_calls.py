@@ -68,6 +68,8 @@ class _Value:
     factor: Tensor | None = None
     #: Each sample was multiplied by a number of its own, such as a reward or a cost.
     turned: bool = False
+    #: The likelihood is that of labels of the batch.
+    label: bool = False
     #: What it adds to the loss.
     part: float | None = None
 
@@ -192,8 +194,9 @@ class LossCalls(CallSignal):
         """
         if target.requires_grad:
             return False
-        if not target.is_floating_point():
-            return True
+        return not target.is_floating_point() or self._is_of_the_batch(target)
+
+    def _is_of_the_batch(self, target: Tensor) -> bool:
         own = target.untyped_storage().data_ptr()
         return any(
             own == each.untyped_storage().data_ptr()
@@ -215,12 +218,7 @@ class LossCalls(CallSignal):
                 self._add_difference(call, name, self._differences[id(first)])
         elif made is not None and made.activation == "log_softmax" and _chooses(call):
             self._add_likelihood(call, first, made)
-        chosen = self._likelihoods.note(call, _chooses(call))
-        if chosen is not None:
-            record = LossCall("log-likelihood", input=given_by(call.args[0]), reduction="none")
-            record.terms = chosen.logarithms.numel() if chosen.factor is None else int(chosen.factor.sum())
-            self._add(call, record, None)
-            self._values[-1].large, self._values[-1].factor = True, chosen.factor
+        self._of_label(call)
 
     def _written_out(self, call: Call) -> None:
         """An activation function by its formula, perhaps inside `torch.distributions`."""
@@ -244,8 +242,8 @@ class LossCalls(CallSignal):
         if isinstance(input, nn.Parameter) or not target.is_floating_point():
             return
         made = self._outputs.made(input)
-        if call.name == "mul" and bool(((target != 0) & (target != 1)).any()):
-            self._turn(input)
+        if call.name == "mul":
+            self._turn(input, is_mask=bool(((target == 0) | (target == 1)).all()))
         if call.name == "mul" and is_rewarded(input, target):
             record = LossCall("reward", input=given_by(input), target=given_by(target), reduction="none")
             self._add(call, record, None)
@@ -263,13 +261,16 @@ class LossCalls(CallSignal):
             self._add_difference(call, "difference", found)
             found.record = self._run.trace.loss.calls[-1]
 
-    def _turn(self, likelihoods: Tensor) -> None:
-        """Likelihoods times rewards or costs: what should become large may be meant to become small."""
+    def _turn(self, likelihoods: Tensor, is_mask: bool) -> None:
+        """Likelihoods times rewards or costs: what should become large may be meant to become small.
+
+        Zeros and ones are the costs of actions that were drawn, but a mask where labels come with the batch.
+        """
         nodes = [likelihoods.grad_fn]
         while nodes[-1] is not None and len(nodes) <= _RESHAPED:
             nodes.append(next((node for node, _ in nodes[-1].next_functions), None))
         for value in self._values:
-            if value.large and value.result.grad_fn in nodes:
+            if value.large and value.result.grad_fn in nodes and not (is_mask and value.label):
                 value.turned = True
 
     def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
@@ -293,6 +294,16 @@ class LossCalls(CallSignal):
         record.distances = self._distances.holds(made.raw)
         self._add(call, record, made)
         self._values[-1].large, self._values[-1].factor = True, chosen
+        self._values[-1].label = index is not None and self._is_of_the_batch(index)
+
+    def _of_label(self, call: Call) -> None:
+        """The logarithm of a label's probability, without a log_softmax."""
+        found = self._likelihoods.note(call, _chooses(call))
+        if found is not None:
+            terms = found.logarithms.numel() if found.factor is None else int(found.factor.sum())
+            record = LossCall("log-likelihood", input=given_by(call.args[0]), reduction="none", terms=terms)
+            self._add(call, record, None)
+            self._values[-1].large, self._values[-1].factor = True, found.factor
 
     def _divergence(self, call: Call) -> None:
         self._divergences.note(call)

@@ -51,6 +51,15 @@ def test_the_sign_of_a_likelihood(loss: Loss, outputs: int, target: Tensor) -> N
     assert flipped(record(net(outputs), lambda o, y: -loss(o, y), target)) is None
 
 
+def masked(output: Tensor, labels: Tensor) -> Tensor:
+    mask = (torch.arange(N) % 4 > 0).float()
+    return (torch.distributions.Categorical(logits=output).log_prob(labels) * mask).sum() / mask.sum()
+
+
+def test_a_mask_is_no_cost() -> None:
+    assert flipped(record(net(3), masked, LABELS)) is not None
+
+
 def cost(output: Tensor, labels: Tensor) -> Tensor:
     """What an action costs makes it less likely."""
     return (torch.log(F.softmax(output, 1)[torch.arange(N), labels]) * torch.linspace(0.1, 2, N)).mean()
@@ -59,6 +68,12 @@ def cost(output: Tensor, labels: Tensor) -> Tensor:
 def same_cost(output: Tensor, labels: Tensor) -> Tensor:
     chosen = F.log_softmax(output, 1).gather(1, labels[:, None]).squeeze(1)
     return (chosen * torch.full((N,), 2.0)).mean()
+
+
+def cost_of_drawn(output: Tensor, labels: Tensor) -> Tensor:
+    """Zeros and ones are costs where actions are drawn."""
+    policy = torch.distributions.Categorical(logits=output)
+    return (policy.log_prob(policy.sample()) * (torch.arange(N) % 2).float()).mean()
 
 
 def beside_an_error(output: Tensor, labels: Tensor) -> Tensor:
@@ -70,7 +85,9 @@ def complementary(output: Tensor, labels: Tensor) -> Tensor:
     return -torch.log(1 - F.softmax(output, 1)[torch.arange(N), labels]).mean()
 
 
-@pytest.mark.parametrize("loss", [cost, same_cost, beside_an_error, complementary], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "loss", [cost, same_cost, cost_of_drawn, beside_an_error, complementary], ids=lambda f: f.__name__
+)
 def test_likelihoods_that_may_be_meant_to_fall(loss: Loss) -> None:
     assert flipped(record(net(3), loss, LABELS)) is None
 
