@@ -171,12 +171,12 @@ def _blind_to_data(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf) -> b
     """No value that another sample has changes any output, with the weights as they are and with others."""
     others = _other_values(leaf.tensor)
     try:
-        if not all(_same(base, repeater.run({leaf.name: other})) for other in others):
+        if not _finite(base) or not all(_same(base, repeater.run({leaf.name: other})) for other in others):
             return False
         for seed in _SEEDS:
             with repeater.other_weights(seed):
                 moved = repeater.run()
-                if not all(_same(moved, repeater.run({leaf.name: other})) for other in others):
+                if not _finite(moved) or not all(_same(moved, repeater.run({leaf.name: other})) for other in others):
                     return False
     except NotRepeatable:
         return False
@@ -244,6 +244,11 @@ def _with_parts(tensor: Tensor, dim: int, parts: list[int]) -> list[Tensor]:
         mixed.index_copy_(dim, chosen, other.index_select(dim, chosen))
         changed.append(mixed)
     return changed
+
+
+def _finite(outputs: dict[str, Tensor]) -> bool:
+    """What is NaN or infinite hides every influence."""
+    return all(bool(torch.isfinite(t).all()) for t in outputs.values())
 
 
 def _same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.causes import cause
+from pytest_trainhealth.observe.signals.probes.influence import _blind_to_data
 from pytest_trainhealth.records.symptoms import NOT_LEARNING, SILENT
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
@@ -104,6 +107,26 @@ def test_buckets_that_all_samples_share():
     trace.probe = found
     assert cause("ignores-input").look(trace, Symptom("stuck", NOT_LEARNING, 0.7, 0.07)) is not None
     assert cause("ignores-input").look(trace, Symptom("odd", SILENT, 0.7, 0.07)) is None
+
+
+class Constant:
+    """Stands for a model that is called again: it returns the same whatever it is given."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def run(self, changed: Any = None) -> dict[str, Tensor]:
+        return {"": torch.full((4, 2), self.value)}
+
+    def other_weights(self, seed: int) -> Any:
+        return nullcontext()
+
+
+@pytest.mark.parametrize(("value", "blind"), [(1.0, True), (float("inf"), False), (float("nan"), False)])
+def test_outputs_that_are_not_finite_hide_an_influence(value: float, blind: bool):
+    model: Any = Constant(value)
+    leaf: Any = SimpleNamespace(name="x", tensor=torch.randn(4, 3))
+    assert _blind_to_data(model, model.run(), leaf) == blind
 
 
 def first_state(self: Sequences, x: Tensor) -> Tensor:
