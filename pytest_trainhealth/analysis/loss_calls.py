@@ -7,7 +7,7 @@ from math import isfinite, log
 
 from .. import wording
 from ..records.loss_functions import APPLIES, BINARY, BOUNDED, DIFFERENCES, WITH_CLASSES
-from ..records.losses import GeneratorRange, LossCall
+from ..records.losses import GeneratorRange, LossCall, Similarity
 from ..records.trace import Trace
 from ..records.verdict import Place
 
@@ -20,6 +20,7 @@ _FAR_FROM_THE_DATA = 0.1
 OUT_OF_REACH = 0.02
 #: All of them should become small. (A log-likelihood of a density may be on either side of 0.)
 _TO_BE_SMALL = {*NEVER_NEGATIVE, *REGRESSIONS, "log-likelihood"}
+_OF_CLASSES = (*WITH_CLASSES, "log-likelihood")
 DIVERGENCE = "KL divergence"
 #: With fewer samples a sum is not far from a mean. By judgement: the same 8 as in loss-reduction.
 _FEWEST_SAMPLES = 8
@@ -36,6 +37,10 @@ _BEYOND_BINARY = 0.1
 _FEWEST_LOSSES = 20
 #: Of the loss of a guess. By judgement: half of it takes knowledge, as in analysis/chance.py.
 _FAR_BELOW_CHANCE = 0.5
+#: What should become large, by the kind of `Similarity`.
+SIMILARITIES = {"cosine_similarity": "cosine similarity", "overlap": "overlap"}
+#: A mean cosine at the first step. By judgement: an untrained output has about 0 in more than a few dimensions.
+_ALIKE = 0.5
 #: Of a weight: float32 gives six digits, and another reduction is another whole factor (8 and more). By judgement.
 _SAME = 1e-3
 
@@ -58,6 +63,11 @@ def oddities(trace: Trace) -> str:
         return "backward() follows the negative of a loss"
     if climbed(trace) is not None:
         return "the optimizer maximises what should fall"
+    if repelled(trace) is not None:
+        return "it gets lower as the right class gets further away"
+    unlike = made_unlike(trace)
+    if unlike is not None:
+        return f"it is the {SIMILARITIES[unlike.kind]} of outputs and targets, which should become large"
     if rewarded_divergence(trace) is not None:
         return "it gets lower as the KL divergence grows"
     if punished(trace) is not None:
@@ -155,15 +165,39 @@ def flipped(trace: Trace) -> LossCall | None:
 
 
 def _all_negative(trace: Trace) -> list[LossCall]:
-    """Two log-likelihoods, of the rows and of the columns, that make up the whole loss, both with the wrong sign."""
+    """Log-likelihoods that make up the whole loss, all with the wrong sign: of the rows and of the columns, of yes and
+    of no, or one whose samples have weights of their own."""
     calls = [c for c in trace.loss.calls if c.step == 0] if _plain(trace) else []
-    whole = calls and all(c.complete and c.function == "log-likelihood" and (c.weight or 0.0) < 0 for c in calls)
+    whole = calls and all(c.complete and c.function == "log-likelihood" and _falls(c) for c in calls)
     return calls if whole else []
+
+
+def _falls(likelihood: LossCall) -> bool:
+    return likelihood.rises or (likelihood.weight or 0.0) < 0
 
 
 def climbed(trace: Trace) -> LossCall | None:
     """The only loss of a plain training is maximised."""
     return next((c for c in _sole(trace) if c.weight is not None and c.weight > 0), None) if climbs(trace) else None
+
+
+def made_unlike(trace: Trace) -> Similarity | None:
+    """The loss is nothing but the likeness of outputs and targets, and backward() makes it smaller.
+
+    Outputs that are already alike may be meant to become unlike (unlearning, an attack).
+    """
+    found = trace.loss.similarities if _plain(trace) and not climbs(trace) else []
+    wrong = [s for s in found if s.rises and not (s.kind == "cosine_similarity" and s.level > _ALIKE)]
+    return wrong[0] if wrong and len(wrong) == len(found) else None
+
+
+def repelled(trace: Trace) -> LossCall | None:
+    """Distances are the scores of a softmax, so that the class that is furthest away is the likeliest."""
+    if climbs(trace) or not _plain(trace):
+        return None
+    calls = [c for c in trace.loss.calls if c.weight is not None and c.function in _OF_CLASSES]
+    wrong = [c for c in calls if c.distances and c.sole and (c.weight or 0.0) > 0]
+    return wrong[0] if wrong and len(wrong) == len(calls) else None
 
 
 def punished(trace: Trace) -> LossCall | None:
@@ -204,6 +238,8 @@ def _plain(trace: Trace) -> bool:
 
 def _learnt(call: LossCall) -> bool:
     """Far below chance from the start: what was learnt may be meant to be forgotten (unlearning, an attack)."""
+    if call.function == "log-likelihood" and call.part is not None and call.weight:
+        return -call.part < _FAR_BELOW_CHANCE * log(2) * abs(call.weight)
     if call.classes is None or call.value is None:
         return False
     return call.value < _FAR_BELOW_CHANCE * log(max(call.classes, 2))
@@ -234,12 +270,12 @@ def rewarded_divergence(trace: Trace) -> LossCall | None:
     """An ELBO whose KL term has the wrong sign. (A capacity to be reached, |KL - C|, is no sum of the two alone.)"""
     if climbs(trace):
         return None
-    return next((kl for kl, _ in _elbo(trace) if (kl.weight or 0.0) < 0), None)
+    return next((kl for kl, _ in elbo(trace) if (kl.weight or 0.0) < 0), None)
 
 
 def summed_divergence(trace: Trace) -> tuple[LossCall, LossCall] | None:
     """An ELBO whose KL term is summed over the samples and whose reconstruction is their mean, with that call."""
-    for kl, other in _elbo(trace):
+    for kl, other in elbo(trace):
         of_kl, of_other = (kl.weight or 0.0) / kl.terms, (scale(other) or 0.0) / other.terms
         averaged = _near(of_other, 1 / other.samples, 1 / other.terms)
         if kl.samples == other.samples >= _FEWEST_SAMPLES and _near(of_kl, 1) and averaged:
@@ -247,7 +283,7 @@ def summed_divergence(trace: Trace) -> tuple[LossCall, LossCall] | None:
     return None
 
 
-def _elbo(trace: Trace) -> Iterator[tuple[LossCall, LossCall]]:
+def elbo(trace: Trace) -> Iterator[tuple[LossCall, LossCall]]:
     """KL terms, each with the one error term next to it, where the loss consists of these two alone."""
     for step in (0, 1) if _plain(trace) else ():
         calls = [c for c in trace.loss.calls if c.step == step and c.complete]

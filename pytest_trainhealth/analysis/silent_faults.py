@@ -218,11 +218,16 @@ def _upside_down(trace: Trace, before: float = inf) -> Symptom | None:
 def _clipped_too_late(trace: Trace) -> Symptom | None:
     """Only by a line that says so: gradients that are decayed by hand after a step may be kept on purpose."""
     late = [p for p in wiring.clipped_too_late(trace) if p.changed_later_at and "clip" in p.changed_later_at.code]
-    if not late:
+    after_use = wiring.clipped_after_use(trace)
+    if late:
+        summary = f"gradients are clipped after {late[0].optimizer} has stepped with them"
+    elif after_use is not None:
+        summary = "gradients are clipped after they have been used"
+    else:
         return None
-    summary = f"gradients are clipped after {late[0].optimizer} has stepped with them"
-    steps = wording.plural(len(late), "step")
-    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(late)), 0.0, "high", summary)
+    count = len(late) if late else after_use.late if after_use is not None else 0
+    steps = wording.plural(count, "step")
+    return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(count), 0.0, "high", summary)
 
 
 def _clipped_in_vain(trace: Trace) -> Symptom | None:

@@ -40,6 +40,8 @@ _IN_TURNS = 0.75
 _STEPS = 2
 #: That long. By judgement: an evaluation in between takes one step at most.
 _STEPS_LATER = 3
+#: A limit that nothing is meant to reach. By judgement: clipping is at norms of 0.1 to 100.
+_MEASURES = 1000.0
 #: Of the gradient that the optimizer used. By judgement: clipping that does something takes half of it or more;
 #: rounding takes 1e-7.
 _CUT_DOWN = 0.5
@@ -168,6 +170,16 @@ def too_few_updates(trace: Trace, wanted: int, most_calls: int) -> str | None:
     return f"gradients are accumulated: {updates} updates in {trace.steps} calls are too few, give more steps="
 
 
+def clipped_after_use(trace: Trace) -> ClipCalls | None:
+    """A line that clips only gradients that have been used and are about to be cleared, whatever their size.
+
+    Where another line clips in time, this one may be a way to read the norm; so may one with a huge limit.
+    """
+    calls = [each for each in trace.wiring.clip_calls.values() if each.limit < _MEASURES]
+    after = [each for each in calls if each.late >= _STEPS and each.late >= each.looks - 1]
+    return after[0] if after and len(after) == len(calls) else None
+
+
 def clipped_in_vain(trace: Trace) -> ClipCalls | None:
     """A line that clips and never finds a gradient, while no other line finds one either.
 
@@ -267,6 +279,13 @@ def batch_norms_in_pieces(trace: Trace) -> bool:
     """
     counts = trace.numbers.most_values_per_channel.values()
     return bool(counts) and max(counts) <= FEW_VALUES and (trace.batch_size or 0) >= _A_BATCH
+
+
+def why_it_need_not_fall(trace: Trace) -> str:
+    """Of a training in which parts work against each other."""
+    if trace.wiring.reversed_gradients:
+        return "a gradient is turned round on its way back: two parts work against each other, and no loss has to fall"
+    return "several optimizers follow losses of their own, whose sum need not fall"
 
 
 def adversarial(trace: Trace) -> bool:

@@ -13,7 +13,7 @@ from ..records.intervention import Cure
 from ..records.judgement import UNTREATED, CouldNotJudge, FailIfConfirmed, Judgement, NeedsControl, Passed
 from ..records.trace import Trace
 from ..records.verdict import Symptom
-from . import loss_calls, loss_curve, memorising, wiring
+from . import loss_calls, loss_curve, memorising, outweighed, wiring
 
 #: A fall that is worth a control run. A learning rate 100 times too low moves the loss by 0.2 to 4 % in 200 to 400
 #: steps; distillation, the highest floor among the healthy programs, falls by 7.6 to 17 %.
@@ -108,12 +108,12 @@ def healed(trace: Trace, uncured: Trace | None, last: float) -> bool:
     far below the level without the cure this run ends, which means something only along with an obvious fault."""
     if uncured is None or not uncured.losses or not uncured.finite or not trace.applied.to_the_loss:
         return False
-    if loss_calls.rewarded_divergence(uncured) is not None:
-        return True  # a loss that falls without bound has no level to compare with
+    if loss_calls.rewarded_divergence(uncured) is not None or loss_calls.made_unlike(uncured) is not None:
+        return True  # a loss that falls without bound, or the wrong way, has no level to compare with
     first, level = uncured.losses[0], loss_curve.level(uncured.losses)
     if first <= 0 or loss_calls.climbs(uncured):
         return False
-    if loss_calls.summed_divergence(uncured) is not None or any(map(loss_calls.squashed_twice, uncured.loss.calls)):
+    if outweighed.outweighed(uncured, level) is not None or any(map(loss_calls.squashed_twice, uncured.loss.calls)):
         return loss_curve.clearly_below(last, level, share=_BELOW_A_FAULT)
     return level > (1 - _WORTH_A_CONTROL) * first and loss_curve.clearly_below(last, level)
 

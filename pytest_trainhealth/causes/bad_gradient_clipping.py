@@ -58,7 +58,7 @@ _ORDER = ("loss.backward()", "torch.nn.utils.clip_grad_norm_(model.parameters(),
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    found = _too_late(trace) or _in_vain(trace)
+    found = _too_late(trace) or _after_use(trace) or _in_vain(trace)
     scaled = wiring.clipped_while_scaled(trace)
     if found is not None or scaled:
         return found or _too_much(trace, scaled)
@@ -132,6 +132,30 @@ def _in_vain(trace: Trace) -> Suspicion | None:
         places=(call.place,),
         fix=Fix("clip between backward() and step(), the parameters that the optimizer holds:", _ORDER),
         not_this="a lower limit: there is nothing to clip",
+        cures=(cure,) if call.by_norm else (),
+    )
+
+
+def _after_use(trace: Trace) -> Suspicion | None:
+    call = wiring.clipped_after_use(trace)
+    if call is None:
+        return None
+    limit = wording.short(call.limit)
+    cure = Cure("clip_gradients", f"clipped at {limit} before the step", {"max_norm": call.limit})
+    return Suspicion(
+        statement="gradients are clipped after the optimizer has stepped with them",
+        evidence=(
+            Evidence(
+                f"what is clipped at {limit} has been used and is cleared next, at {call.late} of "
+                f"{wording.plural(call.looks, 'step')} examined",
+                float(call.late),
+                call.place,
+            ),
+        ),
+        why="clipping comes too late: no update ever sees what it does",
+        places=(call.place,),
+        fix=Fix("clip between backward() and step():", _ORDER),
+        not_this="a lower limit: it changes nothing either",
         cures=(cure,) if call.by_norm else (),
     )
 

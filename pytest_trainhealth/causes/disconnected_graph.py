@@ -7,7 +7,8 @@ What happens
 How it is recognised
     The module ran, its parameters need gradients, and none ever arrives. One step is replayed and each operation that
     ends a graph is noted with your line. For `Normal.sample()`: the gradient of the mean points along the mean itself,
-    so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`.
+    so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`. Rounding and the like keep the graph,
+    but their derivative is 0: what is behind them gets a gradient of exactly 0.
 
 How to fix it
     Remove the operation, or move it after the loss. Where a hard choice is needed (`argmax`, rounding), use a
@@ -28,7 +29,7 @@ from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
-from ..records.wiring import NO_GRAD, DetachedSample, GraphEnd, ParameterRecord
+from ..records.wiring import FLAT, NO_GRAD, DetachedSample, GraphEnd, ParameterRecord
 from . import Suspicion
 from ._groups import WIRING
 
@@ -50,7 +51,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         cut = [p for p in wiring.without_gradient(trace) if p.never_reached and not wiring.did_not_run(p, trace)]
         cut = [p for p in cut if not _merely_unused(p, trace) and p.frozen_since is None]
     if not cut:
-        return None
+        return _flattened(trace)
     modules = list(dict.fromkeys(p.module or p.name for p in cut))
     end = _end_for(cut, trace)
     evidence = [
@@ -72,6 +73,31 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         why="the graph ends before the loss" if end is None else _why(end),
         places=(end.place,) if end is not None and end.place is not None else (),
         fix=_fix(end),
+        not_this="more steps or another optimizer: the gradient has no way back",
+    )
+
+
+def _flattened(trace: Trace) -> Suspicion | None:
+    """The graph goes on, but through a function of steps, whose derivative is 0 everywhere."""
+    zero = [p for p in wiring.without_gradient(trace) if not p.never_reached]
+    names = {p.name for p in zero}
+    end = next((e for e in trace.wiring.graph_ends if e.operation in FLAT and e.parameters & names), None)
+    if end is None:
+        return None
+    behind = [p.name for p in zero if p.name in end.parameters]
+    where = f" in {end.module}" if end.module else ""
+    return Suspicion(
+        statement=f"no gradient comes back to {wording.names(behind)} through {end.operation}",
+        evidence=(
+            Evidence(
+                f"{wording.names(behind)} got a gradient of exactly 0 in {wording.plural(max(trace.steps, 1), 'step')}",
+                0.0,
+            ),
+            Evidence(f"the way to the loss leads through {end.operation}{where}", place=end.place),
+        ),
+        why=f"{end.operation} is a function of steps: its derivative is 0 everywhere",
+        places=() if end.place is None else (end.place,),
+        fix=Fix("let the gradient pass as if nothing had been rounded:", ("q = z + (torch.round(z) - z).detach()",)),
         not_this="more steps or another optimizer: the gradient has no way back",
     )
 

@@ -52,7 +52,33 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     parts = [r for r in trace.probe.ignored_in_part if r.made_by == "user"]
     if trace.probe.mixing:  # samples that are read as a sequence leave one position for the sequence itself
         parts = [r for r in parts if r.unit != "position"]
-    return _suspicion(parts[0], _listed(parts[0]), len(parts[0].ignored_parts) > 1) if parts else None
+    if parts:
+        return _suspicion(parts[0], _listed(parts[0]), len(parts[0].ignored_parts) > 1)
+    beyond = [r for r in trace.probe.inputs if r.within_the_data and r.made_by == "user"]
+    alone = beyond and symptom.category != SILENT and len(beyond) == len(trace.probe.inputs)
+    return _beyond_the_data(beyond[0]) if alone else None
+
+
+def _beyond_the_data(record: InputRecord) -> Suspicion:
+    """A threshold that no sample reaches may be meant; where nothing is learnt, and there is no other input, not."""
+    return Suspicion(
+        statement=f"no value of {record.name} in the data changes the output of {record.model}",
+        evidence=(
+            Evidence(
+                f"{record.name} {record.shape}: with another sample's values every output stays exactly the same, with "
+                "other weights too; values far outside of the data's range change it",
+                0.0,
+                record.place,
+            ),
+        ),
+        why="all samples fall on the same side of a threshold, or into the same bucket",
+        places=(record.place,) if record.place is not None else (),
+        fix=Fix(
+            f"scale {record.name} before it is rounded or compared, and look at the result for two samples:",
+            ("index = (x * buckets).long()",),
+        ),
+        not_this="a larger model or more steps: what does not get in cannot be learnt from",
+    )
 
 
 def _hidden(record: InputRecord) -> Suspicion:

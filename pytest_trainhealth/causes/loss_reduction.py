@@ -4,7 +4,8 @@ What happens
     A sum over N terms makes the gradient N times larger: a learning rate that suits a mean is too high. A mean that is
     divided by the batch size again makes it that many times smaller, and nothing moves. Adam and similar optimizers do
     not mind; SGD does. A KL term that is summed over the batch next to an averaged reconstruction does harm with every
-    optimizer: the latent variables go silent.
+    optimizer: the latent variables go silent. So does a KL term that is summed over the latents next to an error that
+    is averaged over all values.
 
 How it is recognised
     The derivative of the tensor that backward() is called on with respect to the loss function's value, and an
@@ -24,7 +25,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import loss_calls
+from ..analysis import loss_calls, outweighed
+from ..analysis.outweighed import Outweighed
 from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
@@ -51,6 +53,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     terms = loss_calls.summed_divergence(trace)
     if terms is not None:
         return _kl(*terms)
+    found = outweighed.outweighed(trace, symptom.measured)
+    if found is not None and found.plain_sum:
+        return _mean_of_values(found)
     active = [o for o in trace.wiring.optimizers.values() if o.steps]
     if not active or any(o.kind not in _FOLLOWS_SIZE for o in active):
         return None
@@ -96,6 +101,26 @@ def _kl(kl: LossCall, other: LossCall) -> Suspicion:
         fix=Fix("take the mean over the samples of both:", ("kl = kl.sum(-1).mean()",)),
         not_this="a smaller weight for the KL term: it would have to follow the batch size",
         cures=(Cure("scale_divergence", "KL averaged over the samples", {"factor": 1 / kl.samples}),),
+    )
+
+
+def _mean_of_values(found: Outweighed) -> Suspicion:
+    kl, other, times = found.divergence, found.other, wording.short(found.times)
+    values = wording.count(other.terms // max(other.samples, 1))
+    return Suspicion(
+        statement=f"{other.function} is a mean over the {values} values of a sample, but the KL term is a sum",
+        evidence=(
+            Evidence(f"{other.function} of shape {other.input.shape} is averaged over its values", place=other.place),
+            Evidence(f"one term of the KL divergence counts as much as {times} errors", found.times, kl.place),
+        ),
+        why=f"the KL term weighs {times} times too much, and drives all information out of the latent variables",
+        places=loss_calls.places(other.place, kl.place),
+        fix=Fix(
+            "sum both over the values of a sample, and average over the samples:",
+            ("error = F.mse_loss(output, x, reduction='sum') / len(x)", "kl = kl.sum(-1).mean()"),
+        ),
+        not_this="a larger model or other latents: nothing pays for what they would tell",
+        cures=(Cure("scale_divergence", "KL term and errors weighed alike", {"factor": 1 / found.times}),),
     )
 
 

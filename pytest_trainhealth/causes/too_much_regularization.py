@@ -8,8 +8,9 @@ What happens
 How it is recognised
     The share of values that dropout sets to 0 is counted, the weight decay is read from the optimizer, and lines that
     add the size of parameters to the loss are noted: such a penalty counts where it makes the loss five times as large
-    or holds it up. So does label smoothing that leaves the right class less than half of its target. The re-run
-    switches all of it off; if it then memorises, the regularisation was in the way.
+    or holds it up. So does label smoothing that leaves the right class less than half of its target, and a KL term of
+    which each divergence counts eight times as much as an error, where the loss is that of the same output for every
+    sample. The re-run switches all of it off; if it then memorises, the regularisation was in the way.
 
 How to fix it
     Dropout of 0.1 to 0.5 (the share that is *dropped*); weight decay of 1e-4 to 1e-2 (up to 0.1 with AdamW, whose decay
@@ -26,8 +27,9 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import chance, loss_curve
+from ..analysis import chance, loss_curve, outweighed
 from ..analysis.loss_symptoms import MOST_SMOOTHING
+from ..analysis.outweighed import Outweighed
 from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..records.numbers import DropoutRecord
@@ -60,6 +62,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return _smoothed(smoothed)
     if symptom.category == SILENT:
         return None
+    found = outweighed.outweighed(trace, symptom.measured)
+    if found is not None and not found.plain_sum:
+        return _outweighed(found)
     dropouts = [d for d in trace.numbers.dropouts if d.share >= _DROPPED]
     decays = [o for o in trace.wiring.optimizers.values() if o.steps and _is_large(o)]
     drowned = chance.under_a_penalty(trace)
@@ -134,6 +139,29 @@ def _smoothed(call: LossCall) -> Suspicion:
         fix=Fix("smooth less:", (f"{call.function}(scores, labels, label_smoothing=0.1)",)),
         not_this="a larger model or more epochs: there is hardly anything left to learn",
         cures=(Cure("no_regularization", "without label smoothing"),),
+    )
+
+
+def _outweighed(found: Outweighed) -> Suspicion:
+    kl, other, times = found.divergence, found.other, wording.short(found.times)
+    return Suspicion(
+        statement=f"the KL term outweighs {other.function}",
+        evidence=(
+            Evidence(
+                f"one term of the KL divergence of shape {kl.input.shape} counts as much as {times} terms of "
+                f"{other.function} of shape {other.input.shape} (1 in an ELBO, 4 with a usual beta)",
+                found.times,
+                kl.place,
+            ),
+        ),
+        why="it drives all information out of the latent variables: every sample gets the same output",
+        places=tuple(p for p in (kl.place, other.place) if p is not None),
+        fix=Fix(
+            "reduce both in the same way, and weigh the KL term at most 4 times:",
+            ("error = F.mse_loss(output, x, reduction='sum') / len(x)", "loss = error + beta * kl.sum(-1).mean()"),
+        ),
+        not_this="a larger model or more latents: nothing pays for what they would tell",
+        cures=(Cure("scale_divergence", "KL term and errors weighed alike", {"factor": 1 / found.times}),),
     )
 
 

@@ -6,9 +6,12 @@ What happens
 
 How it is recognised
     The tensor that backward() is called on has a derivative of -1 with respect to the loss function's value, and
-    contains nothing else. Or every optimizer maximises, and the loss function should be small. Or the KL term of an
-    ELBO, which is recognised by its values, has a derivative below 0. The re-run flips the sign. For adversaries, the
-    gradients of the critic's scores show it: what a critic pulls away from the data, its opponent has to pull back.
+    contains nothing else. Or it is the cosine similarity of outputs and targets, or the overlap of a mask and its
+    prediction, which should become large. Or distances are the scores of a softmax, which makes the largest the
+    likeliest. Or every optimizer maximises, and the loss function should be small. Or the
+    KL term of an ELBO, which is recognised by its values, has a derivative below 0. The re-run flips the sign. For
+    adversaries, the gradients of the critic's scores show it: what a critic pulls away from the data, its opponent has
+    to pull back.
 
 How to fix it
     Remove the minus, or `maximize=True`.
@@ -28,7 +31,7 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import loss_calls, wiring
 from ..records.intervention import Cure
-from ..records.losses import LossCall
+from ..records.losses import LossCall, Similarity
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -48,6 +51,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     call = loss_calls.flipped(trace)
     if call is not None:
         return _turned(trace, call)
+    call = loss_calls.repelled(trace)
+    if call is not None:
+        return _repelled(call)
+    unlike = loss_calls.made_unlike(trace)
+    if unlike is not None:
+        return _made_unlike(trace, unlike)
     call = loss_calls.rewarded_divergence(trace)
     if call is not None:
         return _rewarded(trace, call)
@@ -91,6 +100,43 @@ def _turned(trace: Trace, call: LossCall) -> Suspicion:
         why="making it smaller makes the errors larger",
         places=loss_calls.places(call.place),
         fix=Fix("put a minus in front of it" if by_hand else "remove the minus"),
+        not_this="a smaller learning rate: it only gets worse more slowly",
+        cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0, "tells": True}),),
+    )
+
+
+def _repelled(call: LossCall) -> Suspicion:
+    function = "cross_entropy" if call.function == "cross_entropy" else "log_softmax"
+    return Suspicion(
+        statement=f"distances are given to {function} without a minus",
+        evidence=(
+            Evidence(
+                f"the scores of shape {call.input.shape} are distances, and {function} makes the largest the likeliest",
+                call.weight,
+                call.place,
+            ),
+        ),
+        why="each step pushes samples away from what they belong to",
+        places=loss_calls.places(call.place),
+        fix=Fix("near has to mean likely:", (f"F.{function}(-distances, ...)",)),
+        not_this="another temperature or a smaller learning rate: it still goes the wrong way",
+        cures=(Cure("output_activation", "distances negated", {"functions": [function], "apply": "neg"}),),
+    )
+
+
+def _made_unlike(trace: Trace, unlike: Similarity) -> Suspicion:
+    what = loss_calls.SIMILARITIES[unlike.kind]
+    return Suspicion(
+        statement=f"the {what} of outputs and targets is minimised",
+        evidence=(
+            Evidence(
+                f"the loss rises with the {what} of outputs and targets, and has no other part", 1.0, unlike.place
+            ),
+            Evidence(f"the loss goes {_course(trace)} while outputs and targets become unlike", trace.losses[-1]),
+        ),
+        why="each step makes the outputs less like their targets",
+        places=loss_calls.places(unlike.place),
+        fix=Fix("make the opposite small:", (f"loss = 1 - {'similarity.mean()' if 'cos' in what else 'dice'}",)),
         not_this="a smaller learning rate: it only gets worse more slowly",
         cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0, "tells": True}),),
     )

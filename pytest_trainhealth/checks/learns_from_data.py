@@ -195,7 +195,7 @@ def _no_plain_course(trace: Trace, known: Mapping[str, float | None]) -> Passed 
     if wiring.adversarial(trace):
         if half_way and points(trace).known:
             return Passed(figures=known)
-        return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
+        return CouldNotJudge(wiring.why_it_need_not_fall(trace), known)
     if learning_rates.warming_up(trace) and not learning_rates.runs_away(trace) and not half_way:
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     return None

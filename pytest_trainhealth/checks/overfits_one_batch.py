@@ -48,6 +48,7 @@ from ..analysis import (
     loss_curve,
     loss_symptoms,
     memorising,
+    outweighed,
     reference_points,
     wiring,
     without_a_floor,
@@ -163,7 +164,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if learning_rates.warming_up(trace):
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if wiring.adversarial(trace):
-        return CouldNotJudge("several optimizers follow losses of their own, whose sum need not fall", known)
+        return CouldNotJudge(wiring.why_it_need_not_fall(trace), known)
     few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
     return _beside_the_plain_recipe(trace, controls, ratio, known) if few is None else CouldNotJudge(few, known)
 
@@ -267,6 +268,9 @@ def _by_what_the_losses_are_given(
     several = loss_symptoms.any_number_of_labels(trace) or loss_symptoms.smoothed_away(trace)
     if several is not None:
         return several
+    silenced = outweighed.silenced(trace)
+    if silenced is not None:
+        return FailIfConfirmed(silenced, CouldNotJudge(outweighed.NOTHING_SHOWN, known))
     if trace.applied.to_the_loss and loss_calls.unbounded(trace):
         return memorising.stuck(
             trace, first, last, ratio

@@ -80,11 +80,15 @@ class LossCall:
     given_target: bool = False
     #: The share of each target that is spread over all classes.
     smoothing: float = 0.0
+    #: Its scores are distances between samples: the right class is pushed away.
+    distances: bool = False
     #: Targets that the function does not allow, and the share that it ignores.
     invalid: int = 0
     ignored: float = 0.0
     #: Derivative of the tensor that backward() was called on with respect to this value (to its sum, if not a scalar).
     weight: float | None = None
+    #: The same where each sample has a derivative of its own: none of them is below 0, so that a log-likelihood falls.
+    rises: bool = False
     #: What it adds to the tensor that backward() was called on.
     part: float | None = None
     #: What backward() was called on is this value times its weight, and nothing else.
@@ -96,9 +100,24 @@ class LossCall:
 
 
 @dataclass
+class Similarity:
+    """What the loss consists of is the likeness of outputs and targets of the batch, which should become large."""
+
+    #: "cosine_similarity" or "overlap" (of a mask and its prediction).
+    kind: str
+    step: int = 0
+    place: Place | None = None
+    #: The mean of the cosines, or of the prediction.
+    level: float = 0.0
+    #: The loss gets larger with it.
+    rises: bool = False
+
+
+@dataclass
 class LossRecord:
     """The inputs of loss functions and adversaries. The values of the loss itself are `Trace.losses`."""
 
     #: The inputs of loss functions at the first steps.
     calls: list[LossCall] = field(default_factory=list)
+    similarities: list[Similarity] = field(default_factory=list)
     generator_ranges: list[GeneratorRange] = field(default_factory=list)

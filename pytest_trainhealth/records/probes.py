@@ -20,6 +20,8 @@ class InputRecord:
     ignored: bool = False
     #: The same, but only where it is not padding: a mask hides what is real.
     hidden: bool = False
+    #: The same, but values far outside of the data's range do change outputs: a threshold that no sample reaches.
+    within_the_data: bool = False
     #: Columns or channels for which the same is true.
     unit: str = ""
     ignored_parts: tuple[int, ...] = ()

@@ -13,6 +13,8 @@ from .verdict import Place
 VANISHED = 1e-8
 #: How the end of a graph is called where gradients were switched off.
 NO_GRAD = "no_grad()"
+#: Functions of steps, as `GraphEnd` calls them: the graph goes on, and their derivative is 0 everywhere.
+FLAT = frozenset(("round()", "floor()", "ceil()", "trunc()", "sign()", "heaviside()"))
 
 
 @dataclass
@@ -225,6 +227,8 @@ class ClipCalls:
     #: Steps at which it was looked at, and those of them at which it found a gradient other than 0.
     looks: int = 0
     found: int = 0
+    #: Steps at which all that it found had been used by an optimizer, and was cleared before the next backward().
+    late: int = 0
 
 
 @dataclass

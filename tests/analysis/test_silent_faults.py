@@ -7,11 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from pytest_trainhealth.analysis.silent_faults import begins_later, silently_wrong, wrong_mode
+from pytest_trainhealth.causes import cause
 from pytest_trainhealth.records.data import DriftingBatch, SampleChange
 from pytest_trainhealth.records.symptoms import SILENT
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Place, Symptom
 from pytest_trainhealth.records.wiring import (
+    ClipCalls,
     DetachedSample,
     DoubleUpdate,
     FrozenChange,
@@ -21,6 +23,25 @@ from pytest_trainhealth.records.wiring import (
     ParameterRecord,
     TiedPair,
 )
+
+HUGE = 1e6
+
+
+@pytest.mark.parametrize(
+    ("late", "looks", "limit", "found"), [(4, 4, 1.0, True), (3, 4, 1.0, True), (1, 4, 1.0, False), (4, 4, HUGE, False)]
+)
+def test_clipped_after_use(late: int, looks: int, limit: float, found: bool) -> None:
+    trace, place = Trace.of([1.0] * 8), Place("train.py", 9)
+    trace.wiring.clip_calls[str(place)] = ClipCalls(place, limit, looks=looks, found=looks, late=late)
+    symptom = silently_wrong(trace)
+    assert (symptom is not None and "after they have been used" in symptom.summary) == found
+    assert (cause("bad-gradient-clipping").look(trace, Symptom("", SILENT, 0.0, 0.0)) is not None) == found
+
+
+def test_a_line_that_clips_in_time_excuses_another() -> None:
+    trace, early, late = Trace.of([1.0] * 8), Place("train.py", 9), Place("train.py", 11)
+    trace.wiring.clip_calls = {"a": ClipCalls(early, 1.0, looks=4, found=4), "b": ClipCalls(late, 1.0, looks=4, late=4)}
+    assert silently_wrong(trace) is None
 
 
 def said(trace: Trace) -> str:

@@ -17,8 +17,10 @@ from .._at_the_loss import AtTheLoss
 _APPLIED: dict[str, Callable[[Tensor], Tensor]] = {
     "log_softmax": lambda tensor: F.log_softmax(tensor, 1 if tensor.ndim > 1 else 0),
     "sigmoid": torch.sigmoid,
+    "neg": torch.neg,
     "log": lambda tensor: torch.log(tensor + 1e-12),
 }
+_SOFTMAXES: dict[str, Callable[[Tensor, int], Tensor]] = {"softmax": F.softmax, "log_softmax": F.log_softmax}
 
 
 class OutputActivation(AtTheLoss):
@@ -35,6 +37,16 @@ class OutputActivation(AtTheLoss):
         if call.name == "sub" and not any(others) and call.args[0].requires_grad:
             return  # a difference inside the model
         call.args = tuple(self._other(a) if isinstance(a, Tensor) else a for a in call.args[:2]) + call.args[2:]
+
+    def after(self, call: Call) -> None:
+        """A softmax that is written out is computed anew, from what is left without the one before it."""
+        made = self.outputs.made(call.result)
+        if made is None or not made.written_out or made.activation not in self._functions or made.dim is None:
+            return
+        before = self.outputs.made(made.raw)
+        if before is not None and before.activation == self._undo:
+            call.result = _SOFTMAXES[made.activation](before.before(), made.dim)
+            self.outputs.put(call.result, made)
 
     def _other(self, tensor: Any) -> Any:
         if not tensor.requires_grad:

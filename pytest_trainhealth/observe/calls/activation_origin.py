@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from ...records.loss_functions import RANGES, RECURRENT, SOFTMAXES
 from ...records.verdict import Place
 from .torch_calls import Call
+from .written_out import Written, WrittenOut
 
 _MOVES = {
     "squeeze", "unsqueeze", "view", "reshape", "flatten", "unflatten", "transpose", "permute", "contiguous", "clone",
@@ -39,6 +40,8 @@ class Made:
     dim: int | None = None
     module: str = ""
     moves: tuple[Call, ...] = ()
+    #: No function of torch's: its formula is written out.
+    written_out: bool = False
 
     def before(self) -> Tensor:
         """What the tensor would be without the activation function."""
@@ -51,9 +54,11 @@ class Made:
 class Outputs:
     def __init__(self) -> None:
         self._made: dict[int, Made] = {}
+        self._written = WrittenOut()
 
     def clear(self) -> None:
         self._made.clear()
+        self._written.clear()
 
     def made(self, tensor: Any) -> Made | None:
         return self._made.get(id(tensor))
@@ -71,10 +76,18 @@ class Outputs:
         result, known = call.result, self._made.get(id(call.args[0]))
         if call.name in RECURRENT and isinstance(result, tuple):
             self._note_state(call, place)
+        if call.name == "broadcast_tensors":
+            self._note_broadcast(call)
         if not isinstance(result, Tensor):
             return
-        name = call.name
-        if name.removesuffix("_") in RANGES:
+        name, written = call.name, self._written.note(call)
+        if written is not None:
+            self._note_written(call, written)
+        elif (
+            known is not None and known.activation == "softmax" and known.dim == self._written.divided_by_its_sum(call)
+        ):
+            self._keep(known, result, known.activation, known.moves)  # probabilities sum to 1 already
+        elif name.removesuffix("_") in RANGES:
             self._made[id(result)] = Made(name.removesuffix("_"), raw, result, place, _dim(call, result), call.module)
         elif known is not None and name == "log" and known.activation in _LOGARITHMS:
             self._keep(known, result, _LOGARITHMS[known.activation], known.moves)
@@ -96,8 +109,22 @@ class Outputs:
             raw = torch.atanh(state.clamp(-_INSIDE, _INSIDE))
             self._made[id(state)] = Made(call.name, raw, state, place, None, call.module)
 
+    def _note_written(self, call: Call, written: Written) -> None:
+        made = Made(written.activation, written.raw, call.result, None, written.dim, call.module, written_out=True)
+        self._made[id(call.result)] = made
+
+    def _note_broadcast(self, call: Call) -> None:
+        for given, result in zip(call.args, call.result, strict=True):
+            known = self._made.get(id(given))
+            if known is not None and given.shape == result.shape:
+                self._keep(known, result, known.activation, known.moves)
+
+    def put(self, result: Tensor, made: Made) -> None:
+        """`result` has taken the place of what `made` describes."""
+        self._made[id(result)] = replace(made, tensor=result)
+
     def _keep(self, known: Made, result: Tensor, activation: str, moves: tuple[Call, ...]) -> None:
-        self._made[id(result)] = Made(activation, known.raw, result, known.place, known.dim, known.module, moves)
+        self._made[id(result)] = replace(known, activation=activation, tensor=result, moves=moves, written_out=False)
 
 
 def _are_weights(argument: Any) -> bool:

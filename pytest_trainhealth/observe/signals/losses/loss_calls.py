@@ -14,7 +14,10 @@ from ....records.losses import LossCall
 from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
+from ...calls.distances import Distances
+from ...calls.likelihoods import Likelihoods
 from ...calls.torch_calls import Call, CallSignal
+from ...calls.written_reversals import turns_its_gradient
 from ...run.run import Run
 from ...run.signal import Cost
 from ...source.places import user_place
@@ -23,6 +26,7 @@ from .generator_range import Imitations
 from .kl_term import Divergences
 from .loss_bounds import bounds_of_choices
 from .policy_reward import is_rewarded
+from .similarities import Similarities
 from .tensor_summary import count_invalid, given_by, terms
 
 #: Most calls recorded in one step. By judgement: 64 are more than any loss has kinds of terms.
@@ -36,6 +40,8 @@ _SAME = 1e-3
 _NO_LOSS = 1e-9
 #: Relative to the largest target: up to this far outside the range of an activation is rounding (float16: 1e-3).
 _BEYOND_ROUNDING = 1e-3
+#: Changes of shape between likelihoods and what they are multiplied by. By judgement: squeeze and reshape.
+_RESHAPED = 3
 #: Against division by 0 and the like, so far below any target that the value does not matter (1e-12).
 _NO_ZERO = 1e-12
 
@@ -60,18 +66,25 @@ class _Value:
     #: Whether it is meant to become large (a log-likelihood), and the tensor it was multiplied by.
     large: bool = False
     factor: Tensor | None = None
+    #: Each sample was multiplied by a number of its own, such as a reward or a cost.
+    turned: bool = False
+    #: The likelihood is that of labels of the batch.
+    label: bool = False
     #: What it adds to the loss.
     part: float | None = None
 
     def weigh(self, share: Tensor, root: float) -> None:
         chosen = share[share != 0]
         even = bool(chosen.numel()) and float(chosen.max() - chosen.min()) <= _EVEN * float(chosen.abs().max())
-        if share.numel() > 1 and not even:
+        uneven = share.numel() > 1 and not even
+        if self.turned or (uneven and not (self.large and bool((share >= 0).all()))):
             return  # each sample has its own weight
         share = share.double()
         weight = float((share if self.factor is None else share * self.factor).sum())
         together = float((share * self.result.double()).sum())
-        self.record.weight = -weight if self.large else weight
+        self.record.rises = uneven
+        if not uneven:
+            self.record.weight = -weight if self.large else weight
         self.part = self.record.part = together
         self.record.sole = isfinite(together) and abs(together - root) <= _SAME * abs(root) + _NO_LOSS
 
@@ -84,6 +97,9 @@ class LossCalls(CallSignal):
         self._outputs = Outputs()
         self._divergences = Divergences()
         self._imitations = Imitations(run, self._outputs)
+        self._distances = Distances()
+        self._likelihoods = Likelihoods(self._outputs)
+        self._similarities = Similarities(self._outputs, self._stands_in_the_batch)
         #: Losses written by hand: differences from a target, by the id of the result.
         self._differences: dict[int, _Difference] = {}
         self._values: list[_Value] = []
@@ -115,6 +131,9 @@ class LossCalls(CallSignal):
         self._outputs.clear()
         self._divergences.clear()
         self._imitations.clear()
+        self._similarities.clear()
+        self._distances.clear()
+        self._likelihoods.clear()
         self._differences.clear()
         self._values.clear()
         self._batch = []
@@ -131,12 +150,16 @@ class LossCalls(CallSignal):
             elif call.error is None and isinstance(call.result, Tensor) and call.result.requires_grad:
                 if call.module not in self._inside or call.name in SOFTMAXES:
                     self._by_hand(call)  # inside a layer, differences and products are not losses
+                    self._similarities.note(call, self._run.step)
                 self._imitations.note(call)
+                self._run.trace.wiring.reversed_gradients += turns_its_gradient(call)
                 if not isinstance(call.args[0], nn.Parameter):
                     self._outputs.note(call, call.args[0], _place_of(call))
+                    self._written_out(call)
+                self._distances.note(call)
                 self._divergence(call)
-            elif call.error is None and call.name in RECURRENT:
-                self._outputs.note(call, call.args[0], user_place())
+            elif call.error is None and call.name in (*RECURRENT, "broadcast_tensors"):
+                self._outputs.note(call, call.args[0], user_place() if call.name in RECURRENT else None)
 
     def _function(self, call: Call) -> None:
         where = TARGET_AT[call.name]
@@ -160,7 +183,9 @@ class LossCalls(CallSignal):
         record.floor, record.chance = bounds_in_batch(call.name, input, target, call.kwargs, self._batch)
         record.given_target = self._stands_in_the_batch(target)
         record.smoothing = float(call.kwargs.get("label_smoothing") or 0.0)
-        self._add(call, record, self._outputs.made(input), target)
+        made = self._outputs.made(input)
+        record.distances = call.name in WITH_CLASSES and self._distances.holds(input if made is None else made.raw)
+        self._add(call, record, made, target)
 
     def _stands_in_the_batch(self, target: Tensor) -> bool:
         """By memory (a view, a shift by one token), or by its values: labels are often converted or reshaped.
@@ -169,8 +194,9 @@ class LossCalls(CallSignal):
         """
         if target.requires_grad:
             return False
-        if not target.is_floating_point():
-            return True
+        return not target.is_floating_point() or self._is_of_the_batch(target)
+
+    def _is_of_the_batch(self, target: Tensor) -> bool:
         own = target.untyped_storage().data_ptr()
         return any(
             own == each.untyped_storage().data_ptr()
@@ -183,10 +209,7 @@ class LossCalls(CallSignal):
         first, second = call.args[0], call.args[1] if len(call.args) > 1 else None
         made = self._outputs.made(first)
         if call.name in SOFTMAXES and made is not None and made.activation in ("softmax", "sigmoid"):
-            record = LossCall(
-                "log_softmax" if call.name == "logsumexp" else call.name, input=given_by(first, -1), reduction="none"
-            )
-            self._add(call, record, made)
+            self._add(call, LossCall(call.name, input=given_by(first, -1), reduction="none"), made)
         elif call.name in ("sub", "mul", "__rsub__") and isinstance(second, Tensor):
             self._pair(call, first, second)
         elif call.name in ("pow", "square", "abs") and id(first) in self._differences:
@@ -195,6 +218,18 @@ class LossCalls(CallSignal):
                 self._add_difference(call, name, self._differences[id(first)])
         elif made is not None and made.activation == "log_softmax" and _chooses(call):
             self._add_likelihood(call, first, made)
+        self._of_label(call)
+
+    def _written_out(self, call: Call) -> None:
+        """An activation function by its formula, perhaps inside `torch.distributions`."""
+        made = self._outputs.made(call.result)
+        if made is None or not made.written_out:
+            return
+        made.place = user_place()
+        before = self._outputs.made(made.raw)
+        if made.activation in SOFTMAXES and before is not None and before.activation in ("softmax", "sigmoid"):
+            record = LossCall(made.activation, input=given_by(made.raw, -1), reduction="none")
+            self._add(call, record, before)
 
     def _pair(self, call: Call, first: Tensor, second: Tensor) -> None:
         if call.name == "mul" and first is second:
@@ -207,6 +242,8 @@ class LossCalls(CallSignal):
         if isinstance(input, nn.Parameter) or not target.is_floating_point():
             return
         made = self._outputs.made(input)
+        if call.name == "mul":
+            self._turn(input, is_mask=bool(((target == 0) | (target == 1)).all()))
         if call.name == "mul" and is_rewarded(input, target):
             record = LossCall("reward", input=given_by(input), target=given_by(target), reduction="none")
             self._add(call, record, None)
@@ -223,6 +260,18 @@ class LossCalls(CallSignal):
         if call.result.numel() > max(input.numel(), target.numel()):
             self._add_difference(call, "difference", found)
             found.record = self._run.trace.loss.calls[-1]
+
+    def _turn(self, likelihoods: Tensor, is_mask: bool) -> None:
+        """Likelihoods times rewards or costs: what should become large may be meant to become small.
+
+        Zeros and ones are the costs of actions that were drawn, but a mask where labels come with the batch.
+        """
+        nodes = [likelihoods.grad_fn]
+        while nodes[-1] is not None and len(nodes) <= _RESHAPED:
+            nodes.append(next((node for node, _ in nodes[-1].next_functions), None))
+        for value in self._values:
+            if value.large and value.result.grad_fn in nodes and not (is_mask and value.label):
+                value.turned = True
 
     def _add_difference(self, call: Call, name: str, of: _Difference) -> None:
         if of.record is not None:
@@ -242,8 +291,19 @@ class LossCalls(CallSignal):
         if index is not None:
             record.floor, record.chance = bounds_of_choices(index, input.shape[-1])
             record.given_target = self._stands_in_the_batch(index)
+        record.distances = self._distances.holds(made.raw)
         self._add(call, record, made)
         self._values[-1].large, self._values[-1].factor = True, chosen
+        self._values[-1].label = index is not None and self._is_of_the_batch(index)
+
+    def _of_label(self, call: Call) -> None:
+        """The logarithm of a label's probability, without a log_softmax."""
+        found = self._likelihoods.note(call, _chooses(call))
+        if found is not None:
+            terms = found.logarithms.numel() if found.factor is None else int(found.factor.sum())
+            record = LossCall("log-likelihood", input=given_by(call.args[0]), reduction="none", terms=terms)
+            self._add(call, record, None)
+            self._values[-1].large, self._values[-1].factor = True, found.factor
 
     def _divergence(self, call: Call) -> None:
         self._divergences.note(call)
@@ -283,7 +343,11 @@ class LossCalls(CallSignal):
     def backward_begins(self, roots: Any) -> None:
         super().backward_begins(roots)
         values, self._values = self._values, []
-        if not values or len(roots) != 1 or roots[0].numel() != 1 or roots[0].grad_fn is None:
+        if len(roots) != 1 or roots[0].numel() != 1 or roots[0].grad_fn is None:
+            self._similarities.clear()
+            return
+        self._run.trace.loss.similarities += self._similarities.weigh(roots[0])
+        if not values:
             return
         try:
             with torch.enable_grad():

@@ -61,6 +61,7 @@ def influences(
         judged = _is_judged(leaf) and leaf.tensor.shape[0] == samples
         record = InputRecord(leaf.name, call.kind, tuple(leaf.tensor.shape), call.made_by, direct=judged, place=place)
         record.ignored = has_none(repeater, base, leaf, _other_values(leaf.tensor))
+        record.within_the_data = judged and not record.ignored and _blind_to_data(repeater, base, leaf)
         unit, dim = _parts(leaf)
         if not record.ignored and unit and judged:
             record.unit, record.parts = unit, leaf.tensor.shape[dim]
@@ -166,6 +167,22 @@ def _changes_nothing(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf, ot
     return bool(words)
 
 
+def _blind_to_data(repeater: Repeater, base: dict[str, Tensor], leaf: Leaf) -> bool:
+    """No value that another sample has changes any output, with the weights as they are and with others."""
+    others = _other_values(leaf.tensor)
+    try:
+        if not _finite(base) or not all(_same(base, repeater.run({leaf.name: other})) for other in others):
+            return False
+        for seed in _SEEDS:
+            with repeater.other_weights(seed):
+                moved = repeater.run()
+                if not _finite(moved) or not all(_same(moved, repeater.run({leaf.name: other})) for other in others):
+                    return False
+    except NotRepeatable:
+        return False
+    return True
+
+
 def _opens_gates(repeater: Repeater, leaf: Leaf, others: list[Tensor]) -> bool:
     """An influence shows once numbers that the model keeps beside its weights are further on (a schedule that still
     keeps a branch closed), or with values far outside of the data's range (a threshold)."""
@@ -227,6 +244,11 @@ def _with_parts(tensor: Tensor, dim: int, parts: list[int]) -> list[Tensor]:
         mixed.index_copy_(dim, chosen, other.index_select(dim, chosen))
         changed.append(mixed)
     return changed
+
+
+def _finite(outputs: dict[str, Tensor]) -> bool:
+    """What is NaN or infinite hides every influence."""
+    return all(bool(torch.isfinite(t).all()) for t in outputs.values())
 
 
 def _same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:

@@ -39,6 +39,10 @@ class Clipping(Signal):
         self._paths: list[tuple[GradientPath, Optimizer]] = []
         #: Lines that clip in this step, and whether they found gradients to clip.
         self._clips: dict[Place, bool] = {}
+        #: Parameters whose gradients an optimizer has used since backward(), and lines that have clipped only such
+        #: ones, or others as well.
+        self._used: set[int] = set()
+        self._late: dict[Place, bool] = {}
 
     def step_begins(self, batch: object) -> None:
         if self._run.sampled:
@@ -62,6 +66,8 @@ class Clipping(Signal):
     def backward_begins(self, roots: object) -> None:
         self._look_again()
         self._watching = False
+        self._used.clear()
+        self._late.clear()
 
     def backward_ends(self) -> None:
         if self._open is None:
@@ -86,9 +92,14 @@ class Clipping(Signal):
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._place, self._watching = None, self._open is not None
+        if self._open is not None:
+            self._used.update(map(id, _held(optimizer)))
 
     def gradients_clearing(self, holder: object) -> None:
         self._look_again()
+        for place, late in self._late.items():
+            self._run.trace.wiring.clip_calls[str(place)].late += late
+        self._late.clear()
 
     def _look_again(self) -> None:
         """Before the gradients are cleared: did any code write into them after the optimizer used them?"""
@@ -106,6 +117,8 @@ class Clipping(Signal):
         by_norm = "max_norm" in limits
         self._run.trace.wiring.clip_calls.setdefault(str(place), ClipCalls(place, float(limit), by_norm))
         self._clips[place] = self._clips.get(place, False) or (grad is not None and bool(grad.any()))
+        if grad is not None:
+            self._late[place] = self._late.get(place, True) and id(parameter) in self._used
 
     def seen(self, name: str, written: list[Tensor], args: tuple[Any, ...]) -> None:
         if not self._watching:

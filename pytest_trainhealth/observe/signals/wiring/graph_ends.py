@@ -18,13 +18,13 @@ from ...source.places import user_place
 
 #: Spelt as in the user's code. Calls of `item` and similar functions outside the model are logging.
 _ENDS = {
-    "detach": ".detach()", "detach_": ".detach_()", "data": ".data", "data=": ".data",
-    "numpy": ".numpy()", "tolist": ".tolist()", "item": ".item()",
-    "argmax": "argmax()", "argmin": "argmin()", "argsort": "argsort()",
-    "round": "round()", "floor": "floor()", "ceil": "ceil()", "sign": "sign()", "long": ".long()", "int": ".int()",
-    "bool": ".bool()", "gt": "a comparison", "lt": "a comparison", "ge": "a comparison", "le": "a comparison",
-    "__gt__": "a comparison", "__lt__": "a comparison", "__ge__": "a comparison", "__le__": "a comparison",
-    "eq": "a comparison", "new_tensor": "new_tensor()", "heaviside": "heaviside()", "bincount": "bincount()",
+    "detach": ".detach()", "detach_": ".detach_()", "data": ".data", "data=": ".data", "numpy": ".numpy()",
+    "tolist": ".tolist()", "item": ".item()", "argmax": "argmax()", "argmin": "argmin()", "argsort": "argsort()",
+    "round": "round()", "floor": "floor()", "ceil": "ceil()", "trunc": "trunc()", "sign": "sign()", "sgn": "sign()",
+    "long": ".long()", "int": ".int()", "bool": ".bool()", "gt": "a comparison", "lt": "a comparison",
+    "ge": "a comparison", "le": "a comparison", "__gt__": "a comparison", "__lt__": "a comparison",
+    "__ge__": "a comparison", "__le__": "a comparison", "eq": "a comparison", "new_tensor": "new_tensor()",
+    "heaviside": "heaviside()", "bincount": "bincount()",
 }  # fmt: skip
 #: They take only the shape or the type of a tensor.
 _ONLY_THE_SHAPE = ("_like", "new_empty", "new_full", "new_ones", "new_zeros", "type_as", "expand_as")

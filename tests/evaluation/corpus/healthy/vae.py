@@ -73,6 +73,20 @@ def vae_kl_annealing() -> Training:
     return Training(trainer.model, trainer.optimizer, step=trainer.step, data=loader(binary_images()))
 
 
+@healthy
+def vae_heavy_beta() -> Training:
+    """The error is a mean over pixels, and each divergence counts as 14 errors: little is kept, on purpose."""
+
+    def loss(model: nn.Module, batch: list[Tensor]) -> Tensor:
+        output, mean, log_var = model(batch[0])
+        kl = -0.5 * (1 + log_var - mean**2 - log_var.exp()).sum(-1).mean()
+        return F.mse_loss(output, batch[0]) + 0.4 * kl
+
+    model, patterns = VAE(), 4 * torch.randn(4, 36)
+    data = patterns[torch.arange(64) % 4] + 0.1 * torch.randn(64, 36)
+    return Training(model, torch.optim.Adam(model.parameters(), lr=3e-3), loss, loader(data))
+
+
 class VectorQuantizer(nn.Module):
     def __init__(self, codes: int = 8, width: int = 4) -> None:
         super().__init__()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.causes import cause
+from pytest_trainhealth.observe.signals.probes.influence import _blind_to_data
+from pytest_trainhealth.records.symptoms import NOT_LEARNING, SILENT
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 
 from .trainings import Rows, Sequences, probe, series, table, train
 
@@ -87,6 +94,39 @@ def test_a_threshold_beyond_the_data_is_an_influence():
         return self.leave(self.enter(torch.cat([x[:, :9], (x[:, 9:] > 50).float()], 1)))
 
     assert probe(train(Rows(forward), table())).ignored_in_part == []
+
+
+def test_buckets_that_all_samples_share():
+    def forward(self: Rows, x: Tensor) -> Tensor:
+        return self.leave(self.enter((x.abs() / 50).floor()))
+
+    found = probe(train(Rows(forward), table()))
+    assert found.ignored == []
+    assert [record.within_the_data for record in found.inputs] == [True]
+    trace = Trace.of([0.7] * 8)
+    trace.probe = found
+    assert cause("ignores-input").look(trace, Symptom("stuck", NOT_LEARNING, 0.7, 0.07)) is not None
+    assert cause("ignores-input").look(trace, Symptom("odd", SILENT, 0.7, 0.07)) is None
+
+
+class Constant:
+    """Stands for a model that is called again: it returns the same whatever it is given."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def run(self, changed: Any = None) -> dict[str, Tensor]:
+        return {"": torch.full((4, 2), self.value)}
+
+    def other_weights(self, seed: int) -> Any:
+        return nullcontext()
+
+
+@pytest.mark.parametrize(("value", "blind"), [(1.0, True), (float("inf"), False), (float("nan"), False)])
+def test_outputs_that_are_not_finite_hide_an_influence(value: float, blind: bool):
+    model: Any = Constant(value)
+    leaf: Any = SimpleNamespace(name="x", tensor=torch.randn(4, 3))
+    assert _blind_to_data(model, model.run(), leaf) == blind
 
 
 def first_state(self: Sequences, x: Tensor) -> Tensor:

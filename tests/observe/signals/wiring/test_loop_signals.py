@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.analysis.wiring import clipped_after_use
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.observe.signals import close_signals
@@ -93,6 +94,33 @@ def test_clipping_after_the_step() -> None:
     path = closely(make).wiring.gradient_paths[0]
     assert path.at_update == path.after_backward
     assert path.left == pytest.approx(1e-3, rel=0.01)
+
+
+@pytest.mark.parametrize(("where", "late"), [("after", True), ("clip", False)])
+def test_a_limit_above_the_gradients_is_too_late_as_well(where: str, late: bool) -> None:
+    def make() -> Training:
+        model = network()
+        clip = {where: lambda: nn.utils.clip_grad_norm_(model.parameters(), 50.0)}
+        return loop(model, torch.optim.SGD(model.parameters(), 0.1), **clip)
+
+    trace = closely(make)
+    (call,) = trace.wiring.clip_calls.values()
+    assert call.late == (call.looks - 1 if late else 0)  # nothing is cleared after the last step
+    assert (clipped_after_use(trace) is not None) == late
+
+
+def test_clipping_for_another_optimizer_between_two_steps_is_in_time() -> None:
+    def make() -> Training:
+        model = network()
+        first, second = (torch.optim.SGD(layer.parameters(), 0.1) for layer in (model[0], model[2]))
+
+        def clip() -> None:
+            first.step()
+            nn.utils.clip_grad_norm_(model[2].parameters(), 50.0)
+
+        return loop(model, second, before=first.zero_grad, clip=clip)
+
+    assert clipped_after_use(closely(make)) is None
 
 
 def test_a_loss_scaler_takes_its_factor_out_again() -> None:

@@ -49,8 +49,24 @@ def by_hook(x: Tensor) -> Tensor:
     return x
 
 
+def by_arithmetic(x: Tensor) -> Tensor:
+    return 2 * x.detach() - x
+
+
+def by_weighted_arithmetic(x: Tensor) -> Tensor:
+    return -0.3 * x + (1.3 * x).detach()
+
+
 def straight_through(x: Tensor) -> Tensor:
     return StraightThrough.apply(x)
+
+
+def straight_through_by_arithmetic(x: Tensor) -> Tensor:
+    return x + (x.round() - x).detach()
+
+
+def difference_from_a_copy(x: Tensor) -> Tensor:
+    return x - 0.5 * x.detach()
 
 
 def hook_that_clips(x: Tensor) -> Tensor:
@@ -69,7 +85,7 @@ def losses(between: Callable[[Tensor], Tensor], steps: int = 3) -> Trace:
     body, head, domains = nn.Linear(6, 8), nn.Linear(8, 3), nn.Linear(8, 2)
     parameters = [p for module in (body, head, domains) for p in module.parameters()]
     optimizer = torch.optim.SGD(parameters, 0.1)
-    with watch(signals=()) as trace:
+    with watch(signals=("loss_calls",)) as trace:
         for _ in range(steps):
             hidden = torch.tanh(body(torch.randn(8, 6)))
             loss = F.cross_entropy(head(hidden), torch.randint(3, (8,)))
@@ -80,12 +96,24 @@ def losses(between: Callable[[Tensor], Tensor], steps: int = 3) -> Trace:
     return trace
 
 
-@pytest.mark.parametrize("between", [by_function, by_hook], ids=lambda f: f.__name__)
+REVERSALS = [by_function, by_hook, by_arithmetic, by_weighted_arithmetic]
+OTHERS = [
+    straight_through,
+    straight_through_by_arithmetic,
+    difference_from_a_copy,
+    hook_that_clips,
+    hook_that_looks,
+]
+
+
+@pytest.mark.parametrize("between", REVERSALS, ids=lambda f: f.__name__)
 def test_a_reversed_gradient_is_seen(between: Callable[[Tensor], Tensor]) -> None:
-    assert wiring.adversarial(losses(between))
+    trace = losses(between)
+    assert wiring.adversarial(trace)
+    assert "turned round" in wiring.why_it_need_not_fall(trace)
 
 
-@pytest.mark.parametrize("between", [straight_through, hook_that_clips, hook_that_looks], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("between", OTHERS, ids=lambda f: f.__name__)
 def test_other_functions_and_hooks_are_not(between: Callable[[Tensor], Tensor]) -> None:
     assert not losses(between).wiring.reversed_gradients
 
@@ -106,7 +134,7 @@ def test_who_pulls_against_another_needs_no_decay() -> None:
     assert needs_lr_decay.look(trace, stuck) is None
 
 
-@pytest.mark.parametrize("between", [by_function, by_hook], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("between", REVERSALS, ids=lambda f: f.__name__)
 def test_a_domain_classifier_that_is_fooled_is_healthy(between: Callable[[Tensor], Tensor]) -> None:
     def make() -> Training:
         model = nn.ModuleDict({"body": nn.Linear(12, 32), "head": nn.Linear(32, 4), "domain": nn.Linear(32, 2)})
