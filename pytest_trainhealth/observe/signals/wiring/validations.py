@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.overrides import TorchFunctionMode
 
 from ....records.loss_functions import LOSSES
 from ....records.verdict import Place
 from ....records.wiring import ModeRecord
 from ....tensors.batches import tensors
+from ....tensors.function_modes import FunctionMode
 from ....tensors.storage import memory_of
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -103,7 +103,7 @@ class Validations(Signal):
         return any(each.shape == given.shape and torch.equal(each, given) for each in self._trained.get(prefix, ()))
 
 
-class _Losses(TorchFunctionMode):
+class _Losses(FunctionMode):
     """Sees losses that are one number, computed without gradients."""
 
     def __init__(self, signal: Validations) -> None:
