@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
+import torch
+from torch.overrides import TorchFunctionMode
 
 
 class FunctionMode(TorchFunctionMode):
@@ -52,21 +53,26 @@ class Lifted:
     def _insert(self) -> None:
         at, self._at = self._at, None
         if at is not None:
-            above = _get_current_function_mode_stack()[at:]
+            above = _stack()[at:]
             for _ in above:
-                _pop_mode()
+                torch._C._pop_torch_function_stack()
             for mode in (self._mode, *above):
-                _push_mode(mode)
+                torch._C._push_on_torch_function_stack(mode)
 
 
 def _take_off(mode: TorchFunctionMode) -> int | None:
     """Where it stood; None if it is not on the stack."""
-    modes = _get_current_function_mode_stack()
+    modes = _stack()
     at = next((place for place, each in enumerate(modes) if each is mode), None)
     if at is None:
         return None
     for _ in modes[at:]:
-        _pop_mode()
+        torch._C._pop_torch_function_stack()
     for above in modes[at + 1 :]:
-        _push_mode(above)
+        torch._C._push_on_torch_function_stack(above)
     return at
+
+
+def _stack() -> list[TorchFunctionMode]:
+    """The bottom first."""
+    return [torch._C._get_function_stack_at(at) for at in range(torch._C._len_torch_function_stack())]
