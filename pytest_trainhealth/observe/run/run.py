@@ -76,10 +76,10 @@ class Run:
 
     def emit(self, event: str, *facts: Any) -> None:
         """The time that listeners take is added up, so that it is not mistaken for the training's own."""
-        began = time.perf_counter()
         methods = self._listeners.get(event)
         if methods is None:
             return
+        began = time.perf_counter()
         if self._emitting_since is not None:  # emitted by a listener: the outer call times it
             for method in methods:
                 method(*facts)
