@@ -26,9 +26,8 @@ def most_cost(milliseconds: float) -> float:
 def main() -> int:
     torch.set_num_threads(1)
     failed = False
-    print(
-        f"{'model':<12} {'bare step':>10}  {'check':<20} observed / bare (at most {MOST_COST}, below {_LONG:g} ms {MOST_COST_OF_SHORT})"
-    )
+    limits = f"at most {MOST_COST}, below {_LONG:g} ms {MOST_COST_OF_SHORT}"
+    print(f"{'model':<12} {'bare step':>10}  {'check':<20} observed / bare ({limits})")
     warnings.filterwarnings("ignore", message="Anomaly Detection has been enabled")
     for name, make in MODELS.items():
         ratios, step = cost(make, *(partial(observed, check=check) for check in CHECKS), under_anomaly_detection)

@@ -58,7 +58,7 @@ def table(accounts: Sequence[Account]) -> str:
     for each in accounts:
         for key, found in each.parts().items():
             parts[key].append(found)
-    for (check, purpose), found in sorted(parts.items(), key=lambda part: -sum(time for time, _ in part[1])):
+    for (check, purpose), found in sorted(parts.items(), key=lambda part: -sum(spent for spent, _ in part[1])):
         spent, steps = (sum(values) / len(accounts) for values in zip(*found, strict=True))
         lines.append(f"{check:<22} {purpose:<23} {len(found):>8} {spent:>8.3f} {steps:>8.3f}")
     lines.append(f"{'all':<46} {len(accounts):>8} {fmean(ratios):>8.3f} {fmean(works):>8.3f}")
