@@ -62,6 +62,8 @@ class Lifted:
 
 def _take_off(mode: TorchFunctionMode) -> int | None:
     """Where it stood; None if it is not on the stack."""
+    if not torch._C._len_torch_function_stack():  # as at most steps, and every step asks
+        return None
     modes = _stack()
     at = next((place for place, each in enumerate(modes) if each is mode), None)
     if at is None:
