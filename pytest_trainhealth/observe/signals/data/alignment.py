@@ -190,7 +190,9 @@ class Alignments(CallSignal):
         if base is None or not bool(torch.isfinite(inputs).all() and torch.isfinite(targets).all()):
             return None
         teller = Teller(inputs, names.tokens)
-        used = teller.score(targets, names.classes)
+        used = teller.score(
+            targets, names.classes, lambda score: not _is_chance(score, base, len(inputs), names.classes)
+        )
         kind = "classes" if names.classes else "values"
         found = Alignment(len(inputs), kind, base, used, used, place=names.place)
         if not _is_chance(used, base, len(inputs), names.classes):
