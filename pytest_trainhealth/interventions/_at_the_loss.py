@@ -7,16 +7,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from ..observe.calls.activation_origin import Outputs
 from ..observe.calls.torch_calls import Call, function_name
 from ..observe.run.events import Listener
 from ..observe.run.run import Run
 from ..records.loss_functions import RANGES
+from ..tensors.function_modes import FunctionMode
 
 
-class AtTheLoss(TorchFunctionMode, Listener):
+class AtTheLoss(FunctionMode, Listener):
     """Both function mode and listener. Subclasses change a call's `args` and `kwargs` in `before`."""
 
     #: Whether to track activation functions: only for cures that need it, as this takes time at every call.

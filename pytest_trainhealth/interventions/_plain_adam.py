@@ -36,11 +36,12 @@ class PlainAdam(Listener):
         if before is None:
             return
         climbs = bool(optimizer.param_groups[0].get("maximize"))
-        with torch.no_grad():
-            for parameter, value, gradient in before:
-                parameter.copy_(value)
-                parameter.grad = gradient
-        self._stand_in(optimizer, [p for p, _, _ in before], climbs).step()
+        with torch._C.DisableTorchFunction():  # no part of the user's step, whatever looks at that or changes it
+            with torch.no_grad():
+                for parameter, value, gradient in before:
+                    parameter.copy_(value)
+                    parameter.grad = gradient
+            self._stand_in(optimizer, [p for p, _, _ in before], climbs).step()
 
     def _stand_in(self, optimizer: Optimizer, parameters: list[Tensor], climbs: bool) -> Adam:
         known = self._stand_ins.get(id(optimizer))

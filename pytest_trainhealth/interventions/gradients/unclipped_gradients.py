@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
-from torch.overrides import TorchFunctionMode
 
 from ...observe.calls.functions import UNSCALE
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...tensors.function_modes import FunctionMode
 
 
 class UnclippedGradients(Listener):
@@ -45,7 +45,7 @@ class UnclippedGradients(Listener):
                         p.grad.copy_(kept)
 
 
-class _Unscaling(TorchFunctionMode):
+class _Unscaling(FunctionMode):
     def __init__(self, unscaled: Any) -> None:
         super().__init__()
         self._unscaled = unscaled

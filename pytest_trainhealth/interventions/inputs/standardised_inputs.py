@@ -12,12 +12,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from ...observe.calls.functions import COMPARING, WEIGHING
+from ...observe.run.forward_mode import enter_forward_mode
 from ...observe.run.run import Run
 from ...observe.signals.data.scales import feature_statistics, is_plain, target_of
 from ...tensors.batches import map_tensors
+from ...tensors.function_modes import FunctionMode
 from ..optimizer import learning_rate
 
 
@@ -37,7 +38,7 @@ class StandardisedInputs(learning_rate.LearningRate):
     ) -> None:
         super().__init__(run, stack, rate)
         self._scaled = _Standardised(inputs, targets)
-        stack.enter_context(self._scaled)
+        enter_forward_mode(self._scaled, run, stack)
         if inputs is not None:
             original = nn.Module.__call__
             stack.callback(setattr, nn.Module, "__call__", original)
@@ -52,7 +53,7 @@ class StandardisedInputs(learning_rate.LearningRate):
         self._scaled.forget()
 
 
-class _Standardised(TorchFunctionMode):
+class _Standardised(FunctionMode):
     def __init__(self, inputs: float | None, targets: float | None) -> None:
         super().__init__()
         self._inputs, self._targets = inputs, targets

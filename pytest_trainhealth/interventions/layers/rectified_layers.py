@@ -7,11 +7,11 @@ from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from ...observe.calls.functions import WEIGHING
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...tensors.function_modes import FunctionMode
 
 
 class RectifiedLayers(Listener):
@@ -25,7 +25,7 @@ class RectifiedLayers(Listener):
         self._rectified.seen = 0
 
 
-class _Rectified(TorchFunctionMode):
+class _Rectified(FunctionMode):
     def __init__(self, layers: int) -> None:
         super().__init__()
         self._layers = layers

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import torch.nn.functional as F
-from torch.overrides import TorchFunctionMode
 
 from ...observe.calls.torch_calls import function_name
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.source.module_stack import ModuleStack
+from ...tensors.function_modes import FunctionMode
 
 
 class RectifiedSoftmaxes(Listener):
@@ -32,7 +32,7 @@ class RectifiedSoftmaxes(Listener):
             self._exchange.counts.clear()
 
 
-class _Exchange(TorchFunctionMode):
+class _Exchange(FunctionMode):
     def __init__(self, calls: frozenset[str], modules: ModuleStack) -> None:
         super().__init__()
         self._calls, self._modules = calls, modules

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch.overrides import TorchFunctionMode
 
 from ...observe.run.run import Run
+from ...tensors.function_modes import FunctionMode
 from . import reinitialise
 
 _BOUNDED = {torch.sigmoid, torch.Tensor.sigmoid, F.sigmoid, torch.tanh, torch.Tensor.tanh, F.tanh}
@@ -29,7 +29,7 @@ class Rectifiers(reinitialise.Reinitialise):
         super().step_begins(batch)
 
 
-class _Exchange(TorchFunctionMode):
+class _Exchange(FunctionMode):
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self._hidden = hidden

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...tensors.function_modes import FunctionMode
 
 _SIGMOIDS = {torch.sigmoid, torch.sigmoid_, torch.Tensor.sigmoid, torch.Tensor.sigmoid_, F.sigmoid}
 _BOUNDED = {*_SIGMOIDS, torch.tanh, torch.tanh_, torch.Tensor.tanh, torch.Tensor.tanh_, F.tanh}
@@ -29,7 +29,7 @@ class Unsaturated(Listener):
         self._scaled.seen = 0
 
 
-class _Scaled(TorchFunctionMode):
+class _Scaled(FunctionMode):
     """A call is identified by its position among those of a step; its divisor stays that of the first time."""
 
     def __init__(self) -> None:

@@ -13,12 +13,12 @@ from types import FrameType
 from typing import Any
 
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.source.authorship import is_library_file
 from ...tensors.batches import map_tensors, tensors
+from ...tensors.function_modes import FunctionMode
 
 #: Steps in which the functions of the line are timed. By judgement: 3, as the same function is the slowest at each.
 _TIMED = 3
@@ -41,7 +41,7 @@ class CachedResult(Listener):
         self._open.close()
 
 
-class _Remembering(TorchFunctionMode):
+class _Remembering(FunctionMode):
     def __init__(self, file: str, line: int, whole_line: bool) -> None:
         super().__init__()
         self._at, self._whole_line = (os.path.abspath(file), line), whole_line

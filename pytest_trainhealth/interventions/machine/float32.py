@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...tensors.batches import map_tensors
+from ...tensors.function_modes import FunctionMode
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -52,7 +52,7 @@ def _put_back(tensor: Tensor, dtype: torch.dtype) -> None:
         tensor.data = tensor.data.to(dtype)
 
 
-class _Whole(TorchFunctionMode):
+class _Whole(FunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if func in (torch.Tensor.half, torch.Tensor.bfloat16):
             func = torch.Tensor.float

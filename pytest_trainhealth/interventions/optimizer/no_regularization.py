@@ -7,11 +7,12 @@ from typing import Any
 
 from torch import nn
 from torch.optim import Optimizer
-from torch.overrides import TorchFunctionMode
 
 from ...observe.calls.functions import DROPOUTS, PENALTIES
 from ...observe.run.events import Listener
+from ...observe.run.forward_mode import enter_forward_mode
 from ...observe.run.run import Run
+from ...tensors.function_modes import FunctionMode
 
 
 class NoRegularization(Listener):
@@ -19,7 +20,7 @@ class NoRegularization(Listener):
         self._run, self._stack = run, stack
         self._before: dict[int, list[Any]] = {}
         self._recurrent: set[int] = set()
-        stack.enter_context(_Without(run))
+        enter_forward_mode(_Without(run), run, stack)
 
     def run_begins(self) -> None:
         self.step_begins(None)
@@ -44,7 +45,7 @@ class NoRegularization(Listener):
                 group["weight_decay"] = decay
 
 
-class _Without(TorchFunctionMode):
+class _Without(FunctionMode):
     def __init__(self, run: Run) -> None:
         super().__init__()
         self._run = run

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
-from torch.overrides import TorchFunctionMode, resolve_name
+from torch.overrides import resolve_name
 
+from ...tensors.function_modes import FunctionMode
+from ..run.forward_mode import OnlyForward
 from ..run.run import Run
 from ..run.signal import Signal
 from ..source.module_stack import ModuleStack
@@ -34,15 +36,21 @@ class Call:
 Seen = Callable[[Call], None]
 
 
-class _Mode(TorchFunctionMode):
-    def __init__(self, seen: Seen, modules: ModuleStack) -> None:
+class _Mode(FunctionMode):
+    """One for all signals of a run that want to see the calls of a step: each mode would cost every call."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self._seen, self._modules = seen, modules
+        self.modules = ModuleStack({})
+        self.seen_by: tuple[Seen, ...] = ()
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        call = Call(function_name(func), func, args, kwargs or {}, self._modules.current)
+        kwargs = kwargs or {}
+        if not args or not isinstance(args[0], Tensor):
+            return func(*args, **kwargs)
+        call = Call(function_name(func), func, args, kwargs, self.modules.current)
         try:
-            call.result = func(*args, **call.kwargs)
+            call.result = func(*args, **kwargs)
         except Exception as error:
             call.error = error
             self._report(call)
@@ -51,16 +59,42 @@ class _Mode(TorchFunctionMode):
         return call.result
 
     def _report(self, call: Call) -> None:
-        if call.args and isinstance(call.args[0], Tensor):
-            with torch._C.DisableTorchFunction():  # other signals must not see what this one computes
-                self._seen(call)
+        with torch._C.DisableTorchFunction():  # other signals must not see what this one computes
+            for seen in self.seen_by:
+                seen(call)
+
+
+class SharedCalls:
+    """The calls of the current step: the first signal that wants them puts the mode on, the last one takes it off."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._mode = run, _Mode()
+        self._open: ExitStack | None = None
+        run.subscribe(OnlyForward(self._mode))
+
+    @contextmanager
+    def shown_to(self, seen: Seen) -> Iterator[None]:
+        if self._open is None:
+            self._mode.modules, self._open = ModuleStack(self._run.models), ExitStack()
+            self._open.enter_context(self._mode.modules.kept())
+            self._open.enter_context(self._mode)
+        self._mode.seen_by = (*self._mode.seen_by, seen)
+        try:
+            yield
+        finally:
+            self._mode.seen_by = tuple(each for each in self._mode.seen_by if each != seen)
+            if not self._mode.seen_by and self._open is not None:
+                self._open.close()
+                self._open = None
 
 
 def function_name(func: Any) -> str:
     """'relu' for torch.relu, F.relu and Tensor.relu alike; 'data' for reading the attribute, 'data=' for setting it."""
     name: str = getattr(func, "__name__", "")
     if name in ("__get__", "__set__"):
-        attribute = (resolve_name(func) or "").split(".")[-2]
+        # torch's own lookup of the name takes as long as a small matrix product
+        attribute: str | None = getattr(getattr(func, "__self__", None), "__name__", None)
+        attribute = attribute or (resolve_name(func) or "").split(".")[-2]
         return attribute if name == "__get__" else f"{attribute}="
     return name
 
@@ -72,6 +106,9 @@ class CallSignal(Signal):
         self._run = run
         self._open: ExitStack | None = None
         self._forward = True
+        if run.shared_calls is None:
+            run.shared_calls = SharedCalls(run)
+        self._shared = run.shared_calls
 
     def wanted(self) -> bool:
         return self._run.sampled
@@ -87,9 +124,7 @@ class CallSignal(Signal):
     def step_begins(self, batch: object) -> None:
         if self.wanted():
             self._open = ExitStack()
-            stack = ModuleStack(self._run.models)
-            self._open.enter_context(stack.kept())
-            self._open.enter_context(_Mode(self._dispatch, stack))
+            self._open.enter_context(self._shared.shown_to(self._dispatch))
 
     def _dispatch(self, call: Call) -> None:
         # inside vmap and similar transforms a tensor stands for many, and has no values that can be read

@@ -22,6 +22,7 @@ from .parameter_records import bare_record, registered_record, size_of
 from .sampling import is_sampled
 
 if TYPE_CHECKING:
+    from ..calls.torch_calls import SharedCalls
     from ..signals.numbers.finiteness import Finiteness
     from ..source.creation_sites import CreationSites
     from .feed import Feed
@@ -54,6 +55,8 @@ class Run:
         self.creation_sites: CreationSites | None = None
         #: Set by the cure that keeps gradients: called before each zero_grad().
         self.refuses_clearing: Callable[[Any], bool] | None = None
+        #: What the signals share that see the calls of torch functions; made by the first of them.
+        self.shared_calls: SharedCalls | None = None
         self.loader_batches = LoaderBatches()
         #: Added by cures that change the batch of a step.
         self.batch_changes: list[Callable[[Any], Any]] = []
@@ -75,10 +78,10 @@ class Run:
 
     def emit(self, event: str, *facts: Any) -> None:
         """The time that listeners take is added up, so that it is not mistaken for the training's own."""
-        began = time.perf_counter()
         methods = self._listeners.get(event)
         if methods is None:
             return
+        began = time.perf_counter()
         if self._emitting_since is not None:  # emitted by a listener: the outer call times it
             for method in methods:
                 method(*facts)

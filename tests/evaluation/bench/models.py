@@ -14,6 +14,11 @@ def mlp() -> Training:
     return _classifier(model, torch.randn(128, 128), 10)
 
 
+def middling_mlp() -> Training:
+    model = nn.Sequential(nn.Linear(256, 448), nn.ReLU(), nn.Linear(448, 448), nn.ReLU(), nn.Linear(448, 10))
+    return _classifier(model, torch.randn(128, 256), 10)
+
+
 def wide_mlp() -> Training:
     model = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
     return _classifier(model, torch.randn(128, 512), 10)
@@ -50,4 +55,4 @@ def _classifier(model: nn.Module, inputs: torch.Tensor, classes: int) -> Trainin
     return Training(model, optimizer, criterion=F.cross_entropy, data=(inputs, target))
 
 
-MODELS = {"mlp": mlp, "cnn": cnn, "transformer": transformer, "wide mlp": wide_mlp}
+MODELS = {"mlp": mlp, "middling mlp": middling_mlp, "cnn": cnn, "transformer": transformer, "wide mlp": wide_mlp}

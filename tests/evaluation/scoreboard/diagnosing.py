@@ -32,7 +32,7 @@ def diagnosed(job: Job) -> Result:
         return Result(case, seed, error=in_short(error), seconds=round(time.perf_counter() - began, 3))
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     steps = max(verdict.steps for verdict in report.verdicts)
-    bare = _bare(case, seed, steps) if timed else 0.0
+    bare = bare_seconds(case, seed, steps) if timed else 0.0
     return Result(
         case,
         seed,
@@ -65,7 +65,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def _bare(case: str, seed: int, steps: int) -> float:
+def bare_seconds(case: str, seed: int, steps: int) -> float:
     """Processor seconds of so many steps in a plain loop, or of one run of a watched program."""
     torch.manual_seed(seed)
     with quiet():

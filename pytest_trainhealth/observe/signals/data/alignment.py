@@ -190,7 +190,9 @@ class Alignments(CallSignal):
         if base is None or not bool(torch.isfinite(inputs).all() and torch.isfinite(targets).all()):
             return None
         teller = Teller(inputs, names.tokens)
-        used = teller.score(targets, names.classes)
+        used = teller.score(
+            targets, names.classes, lambda score: not _is_chance(score, base, len(inputs), names.classes)
+        )
         kind = "classes" if names.classes else "values"
         found = Alignment(len(inputs), kind, base, used, used, place=names.place)
         if not _is_chance(used, base, len(inputs), names.classes):
@@ -265,6 +267,8 @@ def _moved(teller: Teller, targets: Tensor, classes: bool, sizes: list[int]) -> 
 
 def _crossed(inputs: Tensor, targets: Tensor, batch_inputs: Tensor, batch_targets: Tensor) -> int:
     """How many samples of a step have a target that differs from theirs in the batch."""
+    if torch.equal(inputs, batch_inputs) and torch.equal(targets, batch_targets):
+        return 0  # as in nearly every training: all in the order of the batch
     own: dict[bytes, set[bytes]] = {}
     for row, target in zip(batch_inputs.numpy(), batch_targets.numpy(), strict=True):
         own.setdefault(row.tobytes(), set()).add(target.tobytes())
@@ -297,6 +301,8 @@ def _same_rows(rows: Tensor, others: Tensor) -> bool:
     """Whether these are the same samples, in any order."""
     if rows.shape != others.shape:
         return False
+    if torch.equal(rows.double(), others.double()):  # in the same order, as in nearly every training
+        return True
     weights = torch.randn(rows.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     ours, theirs = (torch.sort(each.double() @ weights)[0] for each in (rows, others))
     return torch.allclose(ours, theirs, rtol=_SAME, atol=_SAME)

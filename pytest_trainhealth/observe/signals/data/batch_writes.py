@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
-from torch.overrides import TorchFunctionMode
 from torch.utils.data import DataLoader, Dataset
 
 from ....records.data import SampleChange
 from ....records.verdict import Place
 from ....tensors.batches import tensors
+from ....tensors.function_modes import FunctionMode
 from ....tensors.norms import norms
 from ....tensors.storage import memory_of
 from ...run.run import Run
@@ -138,7 +138,7 @@ class BatchWrites(Signal):
             )
 
 
-class _Sums(TorchFunctionMode):
+class _Sums(FunctionMode):
     """Finds the lines that compute in place in these tensors."""
 
     def __init__(self, given: list[Tensor]) -> None:

@@ -43,11 +43,22 @@ class Teller:
         if rows.shape[1] > _COLUMNS:
             generator = torch.Generator().manual_seed(0)
             rows = rows @ (torch.randn(rows.shape[1], _COLUMNS, generator=generator).to(rows) / _COLUMNS**0.5)
-        self._smoothers = [_left_out(kernel) for kernel in _kernels(rows)]
+        self._rows = rows
+        self._smoothers: list[Callable[[Tensor], Tensor]] = []
 
-    def score(self, targets: Tensor, classes: bool) -> float:
-        """The accuracy, or the explained share of the variance; the better of two kernels."""
-        return max(_score(smooth, targets, classes) for smooth in self._smoothers)
+    def score(self, targets: Tensor, classes: bool, enough: Callable[[float], bool] = lambda _: False) -> float:
+        """The accuracy, or the explained share of the variance; the better of two kernels.
+
+        `enough`: whether a score says all there is to know. Then the second kernel, which takes milliseconds, is not
+        made: every healthy training pays for it.
+        """
+        best = _score(self._smoother(0), targets, classes)
+        return best if enough(best) else max(best, _score(self._smoother(1), targets, classes))
+
+    def _smoother(self, number: int) -> Callable[[Tensor], Tensor]:
+        while len(self._smoothers) <= number:
+            self._smoothers.append(_left_out(_KERNELS[len(self._smoothers)](self._rows)))
+        return self._smoothers[number]
 
     def hangs_together(self, lag: int) -> bool:
         """Samples `lag` apart share values (windows of a series) or are similar: their order matters."""
@@ -68,10 +79,16 @@ def chance(targets: Tensor, classes: bool) -> float | None:
     return None if most > _MOST_IN_ONE_CLASS or len(counts) > _MOST_CLASSES * len(targets) else most
 
 
-def _kernels(rows: Tensor) -> list[Tensor]:
+def _linear(rows: Tensor) -> Tensor:
+    return rows @ rows.T / rows.shape[1]
+
+
+def _by_distance(rows: Tensor) -> Tensor:
     distances = torch.cdist(rows, rows) ** 2
-    scale = float(distances.median()) or 1.0
-    return [rows @ rows.T / rows.shape[1], torch.exp(-distances / scale)]
+    return torch.exp(-distances / (float(distances.median()) or 1.0))
+
+
+_KERNELS = (_linear, _by_distance)
 
 
 def _left_out(kernel: Tensor) -> Callable[[Tensor], Tensor]:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 from torch.utils.data import DataLoader, IterableDataset, Subset
 
 from ....records.verdict import Place
+from ....tensors.function_modes import FunctionMode
 from ....tensors.storage import memory_of
 from ...source.authorship import package_of
 from ...source.places import user_place
@@ -100,7 +100,7 @@ def put_back_random_numbers() -> Iterator[Callable[[], None]]:
 _ASSIGNMENTS = ("copy_", "fill_", "zero_", "__setitem__")
 
 
-class Writes(TorchFunctionMode):
+class Writes(FunctionMode):
     """Remembers the line that last wrote into each of these tensors, and which were changed rather than set anew."""
 
     def __init__(self, values: list[Any]) -> None:

@@ -111,21 +111,23 @@ class LossCalls(CallSignal):
         return self._run.step < 2 or self._run.step == self._run.look_closely_at
 
     def step_begins(self, batch: object) -> None:
-        self._forget()
         super().step_begins(batch)
+        if self._open is None:
+            return
+        self._forget()
         self._imitations.know_data(batch)
-        self._batch = [t for _, t in tensors(batch) if t.layout == torch.strided] if self._open is not None else []
-        if self._open is not None:
-            self._inside = {
-                full_path(prefix, path)
-                for prefix, model in self._run.models.items()
-                for path, _ in model.named_modules()
-                if path
-            }
+        self._batch = [t for _, t in tensors(batch) if t.layout == torch.strided]
+        self._inside = {
+            full_path(prefix, path)
+            for prefix, model in self._run.models.items()
+            for path, _ in model.named_modules()
+            if path
+        }
 
     def run_ends(self) -> None:
-        super().run_ends()
-        self._forget()
+        if self._open is not None:
+            super().run_ends()
+            self._forget()
 
     def _forget(self) -> None:
         self._outputs.clear()

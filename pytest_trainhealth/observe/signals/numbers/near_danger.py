@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
-from torch.overrides import TorchFunctionMode
 
 from ....records.numbers import NearDanger as NearDangerRecord
+from ....tensors.function_modes import FunctionMode
 from ...calls.compiled import compiled_graphs, is_compiled
 from ...calls.danger_zones import NOT_HANDLED, danger_zone, spoken
 from ...calls.torch_calls import Call
@@ -92,7 +92,7 @@ class NearDanger(Signal):
         record.gaps[self._run.step] = min(nearest, record.gaps.get(self._run.step, nearest))
 
 
-class _ForwardPass(TorchFunctionMode):
+class _ForwardPass(FunctionMode):
     def __init__(self, signal: NearDanger) -> None:
         super().__init__()
         self._signal = signal

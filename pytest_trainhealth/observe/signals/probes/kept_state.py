@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from ....records.probes import MaskEdit, MixingRecord
 from ....records.verdict import Place
 from ....tensors.batches import tensors
+from ....tensors.function_modes import FunctionMode
 from ...source.places import user_place
 from .influence import forward_of
 from .repeat_call import NotRepeatable, Repeater, Values
@@ -142,7 +143,7 @@ def _left_behind(
     return (left[0] if left else None), writes
 
 
-class _Writes(torch.overrides.TorchFunctionMode):
+class _Writes(FunctionMode):
     """Finds the line that writes into one of these tensors."""
 
     def __init__(self, watched: list[Tensor]) -> None:

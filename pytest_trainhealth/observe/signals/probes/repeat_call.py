@@ -240,6 +240,10 @@ def _without_fast_path() -> Iterator[None]:
         yield
 
 
+#: Most attributes of layers are of these kinds, and each of a dozen calls remembers them all.
+_WITHOUT_CONTENT = frozenset({int, float, bool, str, tuple, type(None)})
+
+
 class _State:
     """Buffers and plain attributes of a module and its parts: by value, containers by what they hold."""
 
@@ -250,8 +254,14 @@ class _State:
             for name, buffer in holder._buffers.items()
             if buffer is not None and not is_lazy(buffer)
         ]
-        self._attributes = [(each, _attributes(each)) for each in module.modules()]
-        self._contents = [(thing, _content(thing)) for _, held in self._attributes for thing in held.values()]
+        #: With the names of all attributes, in their order: where these are the same, none was added.
+        self._attributes = [(each, list(vars(each)), _attributes(each)) for each in module.modules()]
+        self._contents = [
+            (thing, _content(thing))
+            for _, _, held in self._attributes
+            for thing in held.values()
+            if type(thing) not in _WITHOUT_CONTENT
+        ]
 
     def restore(self) -> bool:
         """True if a buffer had been changed."""
@@ -262,9 +272,10 @@ class _State:
             if not same:
                 holder._buffers[name] = buffer
                 buffer.data = value.clone() if buffer.shape != value.shape else buffer.data.copy_(value)
-        for module, held in self._attributes:
-            for name in set(_attributes(module)) - set(held):
-                module.__dict__.pop(name, None)
+        for module, names, held in self._attributes:
+            if list(vars(module)) != names:
+                for name in set(_attributes(module)) - set(held):
+                    module.__dict__.pop(name, None)
             module.__dict__.update(held)
         for thing, content in self._contents:
             _put_back(thing, content)

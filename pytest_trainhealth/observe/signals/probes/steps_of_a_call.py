@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from ....records.verdict import Place
 from ....tensors.batches import tensors
+from ....tensors.function_modes import FunctionMode
 from ....tensors.module_paths import full_path
 from ...calls.torch_calls import function_name
 from ...run.run import Run
@@ -41,7 +41,7 @@ class Step:
     weighs: bool = False
 
 
-class _Recorder(TorchFunctionMode):
+class _Recorder(FunctionMode):
     def __init__(self, modules: ModuleStack, picks: bool) -> None:
         super().__init__()
         self.steps: list[Step] = []

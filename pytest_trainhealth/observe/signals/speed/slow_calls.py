@@ -11,11 +11,11 @@ from typing import Any
 
 from torch import Tensor
 from torch.optim import Optimizer
-from torch.overrides import TorchFunctionMode
 from torch.profiler import profile, supported_activities
 
 from ....records.comparison import NO_OPERATORS
 from ....records.speed import SyncRecord
+from ....tensors.function_modes import FunctionMode
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
@@ -114,7 +114,7 @@ class SlowCalls(Signal):
         speed.syncs = self._syncs.records()
 
 
-class Syncs(TorchFunctionMode):
+class Syncs(FunctionMode):
     """Counts, line by line, the calls that wait for the device. For a tensor on the CPU there is no wait."""
 
     def __init__(self) -> None:

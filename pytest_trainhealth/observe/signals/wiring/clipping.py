@@ -12,10 +12,10 @@ from typing import Any
 from torch import Tensor
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
-from torch.overrides import TorchFunctionMode
 
 from ....records.verdict import Place
 from ....records.wiring import ClipCalls, GradientPath
+from ....tensors.function_modes import FunctionMode
 from ....tensors.norms import norms
 from ...calls.functions import UNSCALE
 from ...calls.grad_reads import reader, reads_grad
@@ -134,7 +134,7 @@ class Clipping(Signal):
             self._place = user_place()
 
 
-class _Mode(TorchFunctionMode):
+class _Mode(FunctionMode):
     """Sees which tensors are written into: the first argument of functions such as `mul_` and `_foreach_mul_`."""
 
     def __init__(self, signal: Clipping) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
-from torch.overrides import TorchFunctionMode
 
+from ....tensors.function_modes import FunctionMode
 from ...calls.graph_leaves import tensors_in
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -69,7 +69,7 @@ class FeatureBranches(Signal):
             self._without.add(path)
 
 
-class _Mode(TorchFunctionMode):
+class _Mode(FunctionMode):
     """Whatever is computed from features is one itself."""
 
     def __init__(self, features: dict[int, Tensor]) -> None:

@@ -54,8 +54,13 @@ class Frozen(Signal):
         self._statistics.clear()
 
     def backward_ends(self) -> None:
-        if self._run.step < _STEPS:
+        if self._run.step < _STEPS and self._may_decay():
             self._reached.update(n for n, p in self._run.parameters.items() if p.requires_grad and _has_gradient(p))
+
+    def _may_decay(self) -> bool:
+        """Without weight decay no parameter moves whose gradient is 0. An optimizer may be seen at its first step."""
+        optimizers = self._run.optimizers.values()
+        return not optimizers or any(group.get("weight_decay") for o in optimizers for group in o.param_groups)
 
     def gradients_cleared(self, holder: object) -> None:
         self._reached.clear()  # zero_grad() sets gradients to 0 as well, which does not count

@@ -15,10 +15,10 @@ from torch import Tensor
 from torch.amp import grad_scaler
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
-from torch.overrides import TorchFunctionMode
 
 from ....records.verdict import Place
 from ....records.wiring import UnusedPasses as Unused
+from ....tensors.function_modes import FunctionMode
 from ...calls.grad_reads import reader, reads_grad
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -145,7 +145,7 @@ class UnusedPasses(Signal):
             record.place, record.cleared_at = same[-1][0].place, same[-1][1] or record.cleared_at
 
 
-class _Reads(TorchFunctionMode):
+class _Reads(FunctionMode):
     """Sees who reads `.grad`."""
 
     def __init__(self, signal: UnusedPasses) -> None:

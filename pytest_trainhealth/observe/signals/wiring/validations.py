@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.overrides import TorchFunctionMode
 
 from ....records.loss_functions import LOSSES
 from ....records.verdict import Place
 from ....records.wiring import ModeRecord
 from ....tensors.batches import tensors
+from ....tensors.function_modes import FunctionMode
 from ....tensors.storage import memory_of
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -40,6 +40,8 @@ class Validations(Signal):
         self._evaluated: dict[str, list[tuple[Tensor, Place | None]]] = {}
         self._batch: set[int] = set()
         self._suspicious = False
+        #: Whether any model has layers that are looked at: the others are not evaluated in training mode.
+        self._watches = False
         self._losses = 0
 
     def step_begins(self, batch: object) -> None:
@@ -52,7 +54,7 @@ class Validations(Signal):
         self._losses = 0
         if self._suspicious:
             self._mode.enter_context(_Losses(self))
-        if self._met:
+        if self._watches:
             self._batch = {memory_of(each) for _, each in tensors(batch) if each.layout == torch.strided}
 
     def step_ends(self) -> None:
@@ -79,6 +81,7 @@ class Validations(Signal):
         first = next((m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None), None)
         if first is None:
             return
+        self._watches = True
 
         def called(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             given = next((each for _, each in tensors((args, kwargs)) if each.layout == torch.strided), None)
@@ -103,7 +106,7 @@ class Validations(Signal):
         return any(each.shape == given.shape and torch.equal(each, given) for each in self._trained.get(prefix, ()))
 
 
-class _Losses(TorchFunctionMode):
+class _Losses(FunctionMode):
     """Sees losses that are one number, computed without gradients."""
 
     def __init__(self, signal: Validations) -> None:
