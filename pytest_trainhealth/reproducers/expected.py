@@ -12,6 +12,7 @@ from torch import Tensor, get_rng_state, uint8
 
 from ..records.verdict import Verdict
 from ..settings import CHECKS
+from .typed import well_typed
 
 #: By judgement: more than anybody trains for in a test, or asks one fixture for.
 _MOST_STEPS, _MOST_CALLS = 10_000_000, 100_000
@@ -84,13 +85,11 @@ def _check_culprit(culprit: Any) -> None:
 
 
 def _check_verdict(content: Mapping[str, Any]) -> None:
-    """By showing it, which a replay does in the end."""
     try:
         verdict = Verdict.from_json(content["verdict"])
-        str(verdict)
     except Exception:
         raise Malformed("verdict") from None
-    _need(verdict.failed and verdict.check == content["check"], "verdict")
+    _need(well_typed(verdict) and verdict.failed and verdict.check == content["check"], "verdict")
 
 
 def _check_state(state: Any) -> None:

@@ -116,7 +116,7 @@ def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise WrongSetting(harmless(f"{shown_as} is not a reproducer of pytest-trainhealth"))
     version = content.get("version")
-    if version != _VERSION:
+    if type(version) is not int or version != _VERSION:
         told = version if type(version) is int and 0 <= version < _ODD_VERSION else "unknown"
         raise WrongSetting(harmless(f"{shown_as} is of version {told}, and this pytest-trainhealth reads {_VERSION}"))
     try:

@@ -336,7 +336,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     was = Path(old).read_bytes()
 
     def full(content: Any, file: Any) -> None:
-        Path(file).write_bytes(b"half of it")
+        file.write(b"half of it")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(torch, "save", full)
@@ -372,3 +372,27 @@ def test_file_names() -> None:
     assert len(alike) == 5
     assert not any("/" in name for name in alike)
     assert len(file_name(f"test_a.py::test_c[{'x' * 500}-{nan}]", nan)) < 150
+
+
+def test_two_processes_of_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In two containers that share the folder, both are process 1; what one has half written is not the other's."""
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    half_written = tmp_path / ".1.tmp"
+    half_written.write_text("of the other one")
+    assert failure(training, tmp_path).reproducer
+    assert half_written.read_text() == "of the other one"
+
+
+def test_a_batch_of_a_million_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written has to be within the limits of the reader."""
+    monkeypatch.setattr(step_state, "_MOST_PLAIN", 5_000)
+    words = ["a word of sixteen"] * 2_000
+
+    def factory() -> Training:
+        model = network()
+        data = [(*pair, words) for pair in batches()]
+        return Training(model, torch.optim.Adam(model.parameters(), 1e-2), loss, data)
+
+    verdict = failure(factory, tmp_path)
+    assert verdict.reproducer == ""
+    assert "no reproducer: the batch holds more than 5,000 values outside of tensors" in notes(verdict)
