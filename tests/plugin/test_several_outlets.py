@@ -8,10 +8,12 @@ from .conftest import Project, ReadJson
 
 #: Loaded before the plugin declares its options, as if both had always been there.
 WITH_A_SECOND_OUTLET = """
-import sys, types
+import os, sys, types
 from pytest_trainhealth import reports, settings
 
 def text(results):
+    if "FULL" in os.environ and results.verdicts:
+        raise OSError(28, "No space left on device")
     return " ".join(verdict["check"] for verdict in results.verdicts) + (" ." if results.complete else " ...")
 
 sys.modules["pytest_trainhealth.reports.names"] = types.SimpleNamespace(text=text)
@@ -52,8 +54,11 @@ def test_the_same_rules_hold_for_both(second: Project) -> None:
     assert "ERROR: --trainhealth-names: cannot write " in said
 
 
-def test_one_that_cannot_be_written_does_not_keep_the_other_from_it(second: Project, read_json: ReadJson) -> None:
-    result = run(second, "--trainhealth", "--trainhealth-json=out.json", "--trainhealth-names=/dev/full")
-    result.stdout.fnmatch_lines(["--trainhealth-names: cannot write /dev/full: No space left on device"])
+def test_one_that_cannot_be_written_does_not_keep_the_other_from_it(
+    second: Project, read_json: ReadJson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FULL", "1")
+    result = run(second, "--trainhealth", "--trainhealth-json=out.json", "--trainhealth-names=names.txt")
+    result.stdout.fnmatch_lines(["--trainhealth-names: cannot write *names.txt: No space left on device"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert read_json()["complete"] is True
