@@ -43,8 +43,8 @@ def _raised(report: pytest.TestReport, error: BaseException | None) -> str:
     """The exception in one line; empty if the test did not raise, or only what says its verdict."""
     if error is None or not report.failed or isinstance(error, (Unhealthy, NotJudged)):
         return ""
-    said = harmless(" ".join(str(error).split()))
-    return said if isinstance(error, pytest.fail.Exception) else f"{type(error).__name__}: {said}"
+    message = harmless(" ".join(str(error).split()))
+    return message if isinstance(error, pytest.fail.Exception) else f"{type(error).__name__}: {message}"
 
 
 def _encodable(report: pytest.TestReport) -> None:

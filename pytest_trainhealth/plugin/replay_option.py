@@ -72,8 +72,8 @@ def refuse_foreign_settings(config: pytest.Config, file: str) -> None:
         return
     given = [here, *((here / str(path).partition("::")[0]) for path in known.file_or_dir)]
     if ini.parent in (here / file).resolve().parents and not any(_lies_in(path, ini.parent) for path in given):
-        told = f"{ini} lies beside {file}, and pytest took it for the settings of this run"
-        raise pytest.UsageError(harmless(f"{_FLAG}: {told}. Write {_FLAG}={file}, with an equals sign"))
+        why = f"{ini} lies beside {file}, and pytest took it for the settings of this run"
+        raise pytest.UsageError(harmless(f"{_FLAG}: {why}. Write {_FLAG}={file}, with an equals sign"))
 
 
 def _lies_in(path: Path, folder: Path) -> bool:
@@ -91,8 +91,8 @@ def _factory_was_given(saved: Reproducer, given: str | None) -> None:
         in_python = f"In Python: pytest_trainhealth.replay({saved.file!r}, factory)"
         raise WrongSetting(harmless(f"{saved.file} is not from a test. {in_python}"))
     if given is None:
-        told = f"{saved.file} says that it is from {spec}, and nothing is imported because a file says so"
-        raise WrongSetting(harmless(f"{told}. If that is yours, add --trainhealth-training={quote(spec)}"))
+        why = f"{saved.file} says that it is from {spec}, and nothing is imported because a file says so"
+        raise WrongSetting(harmless(f"{why}. If that is yours, add --trainhealth-training={quote(spec)}"))
     if given != spec:
         raise WrongSetting(harmless(f"{saved.file} is from {spec}, and not from {given}"))
 

@@ -126,12 +126,12 @@ class SessionResults:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """First, because other plugins' may raise. Never raises itself: failures and summary are still to be shown."""
-        from ..wording import plural
-
         self._interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
         ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
         complete = ended and not self._interrupted and self._collected_all and not self._awaited
         if self._awaited and exitstatus == pytest.ExitCode.OK and not self._interrupted:
+            from ..wording import plural
+
             # xdist ends like this, green, when a worker cannot send a report
             self.troubles.append(f"--trainhealth: {plural(len(self._awaited), 'selected test')} without an outcome")
         if self._outlets:
@@ -152,6 +152,6 @@ class SessionResults:
             try:
                 outlet.write(results, last=last)
             except Exception as error:
-                said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-                troubles.append(f"{outlet.given}: cannot write {outlet.file}: {' '.join(str(said).split())}")
+                reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+                troubles.append(f"{outlet.given}: cannot write {outlet.file}: {' '.join(str(reason).split())}")
         return troubles

@@ -16,25 +16,28 @@ from typing import Any
 #: Characters of one word, and of one text. By judgement: paths and parameters of large models have up to 150, and a
 #: chart in which a name takes more than three lines is not read.
 LONGEST_WORD, LONGEST_TEXT = 300, 2000
+#: More is not even looked at: an exception may hold a whole file. By judgement: ten times what is shown.
+_READ_AT_MOST = 20_000
+_GAP = "[...]"
 #: What CI servers obey: GitHub '::error::' where a line begins, and a wrapped line may begin with any word; the older
 #: '##[error]' anywhere in it, as Azure '##vso[...]' and TeamCity '##teamcity[...]'.
 _COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\w*\[)")
-#: The start of a tag that ends, or has an attribute. `a<b` in a line of code is none, and Python itself writes
-#: '<lambda>', '<locals>' and "<class 'int'>".
+#: The start of a tag, but for what Python itself writes like one: '<lambda>', '<locals>' and "<class 'int'>".
 _TAG = re.compile(
-    r"<(?!(?:lambda|locals|module|listcomp|dictcomp|setcomp|genexpr|string|stdin)>|class '[\w.]*'>)"
-    r"(?=[/!?]?[A-Za-z!-][^<>]*[>=])"
+    r"<(?!(?:lambda|locals|module|listcomp|dictcomp|setcomp|genexpr|string|stdin)>|class '[\w.]*'>)(?=[/!?]?[A-Za-z!-])"
 )
 
 
 def harmless(text: str, longest: int = LONGEST_TEXT) -> str:
     """The text in one line of printable characters, without anything that an outlet would obey."""
+    text = _shortened(text, _READ_AT_MOST)
     if not text.isprintable():
         text = "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
     if "::" in text or "##" in text:
         text = _COMMAND.sub(_shown, text)
-    if "<" in text:
-        text = _TAG.sub(_shown, text)
+    if "<" in text:  # a tag has an end, or an attribute: `a<b` in a line of code has neither
+        end = max(text.rfind(">"), text.rfind("=")) + 1
+        text = _TAG.sub(_shown, text[:end]) + text[end:]
     if len(text) > LONGEST_WORD:
         text = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _shortened(word[0], LONGEST_WORD), text)
         text = _shortened(text, longest)
@@ -77,6 +80,5 @@ def _shortened(text: str, longest: int) -> str:
     """Without its middle: the beginning is what one searches for, and names mostly differ at their end."""
     if len(text) <= longest:
         return text
-    gap = f"...({len(text):,} characters)..."
-    kept = longest - len(gap)
-    return f"{text[: kept - kept // 3]}{gap}{text[len(text) - kept // 3 :]}"
+    kept = longest - len(_GAP)
+    return f"{text[: kept - kept // 3]}{_GAP}{text[len(text) - kept // 3 :]}"

@@ -69,9 +69,9 @@ def _must_be_writable(target: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
 
 
-def _new_file(beside: Path) -> tuple[int, Path]:
+def _new_file(final: Path) -> tuple[int, Path]:
     """Opens an unfinished file under a name that nobody can have prepared, not even as a link."""
-    unfinished = beside.with_name(f".{beside.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}")
+    unfinished = final.with_name(f".{final.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}")
     return os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), unfinished
 
 

@@ -26,8 +26,10 @@ CONDITIONS = {
     *("scaled_loss", "threads", "found_inputs"),
 }
 _TEXTS = ("check", "training", "test", "factory", "why")
-#: Of `random.getstate()` and of `numpy.random.get_state()`, both the Mersenne twister.
+#: Words of `random.getstate()` and of `numpy.random.get_state()`: the Mersenne twister has 624, and Python adds where
+#: it stands.
 _PYTHON_NUMBERS, _NUMPY_NUMBERS = 625, 624
+#: Words have 32 bits.
 _WORD = 2**32
 
 

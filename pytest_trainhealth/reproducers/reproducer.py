@@ -12,7 +12,7 @@ import re
 import secrets
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,7 @@ class StepCapture:
 def write(reproducer: Reproducer, file: Path) -> None:
     """Writes the whole file or nothing: a full disk leaves the old file in place."""
     folder = file.parent
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        (folder / ".gitignore").write_text("*\n")  # nobody wants to commit these
+    _make(folder)
     content = {**asdict(reproducer), "format": _FORMAT, "version": _VERSION, "torch": str(torch.__version__)}
     unfinished = file.with_name(f".{secrets.token_hex(8)}.tmp")  # nobody else has that name, in other containers too
     try:
@@ -99,6 +97,23 @@ def write(reproducer: Reproducer, file: Path) -> None:
         os.replace(unfinished, file)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _make(folder: Path) -> None:
+    """With a file that hides a new folder from git. If that cannot be written, the folder does not stay either: the
+    next run would take it for one of the user's."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:  # perhaps made by another worker at this very moment
+        return
+    hides = folder / ".gitignore"
+    try:
+        hides.write_text("*\n")
+    except OSError:
+        with suppress(OSError):
+            hides.unlink(missing_ok=True)
+            folder.rmdir()
+        raise
 
 
 def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
@@ -117,8 +132,8 @@ def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
         raise WrongSetting(harmless(f"{shown_as} is not a reproducer of pytest-trainhealth"))
     version = content.get("version")
     if type(version) is not int or version != _VERSION:
-        told = version if type(version) is int and 0 <= version < _ODD_VERSION else "unknown"
-        raise WrongSetting(harmless(f"{shown_as} is of version {told}, and this pytest-trainhealth reads {_VERSION}"))
+        number = version if type(version) is int and 0 <= version < _ODD_VERSION else "unknown"
+        raise WrongSetting(harmless(f"{shown_as} is of version {number}, and this pytest-trainhealth reads {_VERSION}"))
     try:
         check_fields(content)
     except Malformed as error:

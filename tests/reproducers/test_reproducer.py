@@ -362,6 +362,28 @@ def test_only_a_folder_of_our_own_is_hidden_from_git(tmp_path: Path) -> None:
     assert (tmp_path / "new" / ".gitignore").read_text() == "*\n"
 
 
+def test_a_folder_that_cannot_be_hidden_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the next run finds it, takes it for the user's own, and its files are committed one day."""
+    write_text = Path.write_text
+
+    def full(self: Path, text: str) -> int:
+        write_text(self, "")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        assert failure(training, tmp_path / "new").reproducer == ""
+    assert not (tmp_path / "new").exists()
+
+
+def test_two_workers_make_the_folder_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "new").mkdir()
+    exists = Path.exists
+    # as it was when this one looked
+    monkeypatch.setattr(Path, "exists", lambda self: exists(self) and self != tmp_path / "new")
+    assert failure(training, tmp_path / "new").reproducer
+
+
 def test_file_names() -> None:
     nan = "trains_without_nan"
     assert file_name("tests/test_a.py::TestB::test_c[trains_without_nan]", nan) == f"tests-test_a-TestB-test_c-{nan}.pt"
