@@ -344,12 +344,21 @@ def _json(docs: Path) -> str:
             ("key", "meaning"),
             [
                 ("`version`", f"{verdict.SCHEMA_VERSION}"),
-                ("`complete`", "false while the run goes on, and after one that ended early (`-x`, Ctrl-C, killed)"),
+                (
+                    "`complete`",
+                    "every selected test has its outcome; false after `-x`, Ctrl-C or a kill that left some",
+                ),
                 ("`interrupted`", "true after Ctrl-C"),
                 ("`verdicts`", "one object for each check that was run"),
+                (
+                    "`errors`",
+                    "tests that ended without a verdict: `nodeid`, `outcome` (`raised`, `worker died`) and `message`",
+                ),
             ],
         ),
-        "The file is whole and readable at any moment: it is written under another name first.",
+        "A file is whole and readable at any moment: it is written under another name first. A pipe or a device "
+        "(`/dev/stdout`) gets one document, when the run has ended. What cannot be written is a line at the end of "
+        "the run, and an exit code that is not 0.",
         "## A verdict",
         _table(("key", "meaning"), [("`nodeid`", "pytest's id of the test item"), *own]),
         f"`symptom`, `findings` and `reruns` hold {record('Symptom')}, {record('Finding')} and {record('Rerun')} with "

@@ -78,7 +78,8 @@ def failure(report) -> str:
 def example(report) -> dict:
     """The content of a file that `--trainhealth-json` writes, for one failed check."""
     failed = next(verdict for verdict in report.verdicts if verdict.failed)
-    return {"version": 1, "complete": True, "interrupted": False, "verdicts": [{"nodeid": NODEID, **failed.to_json()}]}
+    verdicts = [{"nodeid": NODEID, **failed.to_json()}]
+    return {"version": 1, "complete": True, "interrupted": False, "verdicts": verdicts, "errors": []}
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, WrongSetting, keywords
 from .options import INI_TYPES, read
-from .stash import FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, VERDICTS
 
 if TYPE_CHECKING:
     from .fixture import TrainHealth
@@ -30,6 +30,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             group.addoption(setting.flag, dest=setting.key, default=None, help=setting.help, **how)
         if setting.ini:
             parser.addini(setting.key, setting.help, type=INI_TYPES[setting.kind], default=None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    file = early_config.known_args_namespace.trainhealth_replay
+    if file is not None:
+        from .replay_option import refuse_foreign_settings
+
+        refuse_foreign_settings(early_config, file)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from .session_results import SessionResults
 
-    results = config.stash[RESULTS] = SessionResults()
+    results = config.stash[RESULTS] = SessionResults(enforced=options["enabled"])
     config.pluginmanager.register(results, "trainhealth-gathered")
     if not options["enabled"] or config.getoption("collectonly"):
         return
@@ -73,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
         file, where = options[outlet.name], options.given.get(outlet.name)
         try:
             if file is not None:
-                results.write_to(Path(file), outlet.report)
+                results.write_to(Path(file), outlet.report, where or outlet.flag)
         except OSError as error:
             raise pytest.UsageError(f"{where}: cannot write {file}: {error.strerror or error}") from None
 
@@ -138,8 +147,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    judged = _marked(item) or "trainhealth" in getattr(item, "fixturenames", ())
-    item.config.stash[SEEDS_FIXTURES] = bool(judged) and item.config.stash[OPTIONS]["enabled"]
+    item.config.stash[SEEDS_FIXTURES] = _judged(item) and item.config.stash[OPTIONS]["enabled"]
     try:
         return (yield)
     finally:
@@ -188,7 +196,8 @@ def pytest_runtest_makereport(
     report = yield
     enforced = item.config.stash[OPTIONS]["enabled"]
     unenforced = 0 if enforced or call.when != "call" else len(_marked(item))
-    if unenforced or item.stash.get(VERDICTS, None) or item.stash.get(UNENFORCED, 0):
+    raised: bool = enforced and call.excinfo is not None and _judged(item)
+    if unenforced or raised or item.stash.get(VERDICTS, None) or item.stash.get(UNENFORCED, 0):
         from .item_report import attach_to_report
 
         attach_to_report(report, item, call.excinfo.value if call.excinfo else None, unenforced)
@@ -207,6 +216,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
         for line in describe_outcomes(config, results):
             terminalreporter.write_line(line)
+    for line in results.troubles:
+        terminalreporter.write_line(line, red=True)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -229,6 +240,10 @@ def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
 
     with test_seed(request):
         yield TrainHealth(request)
+
+
+def _judged(item: pytest.Item) -> bool:
+    return bool(_marked(item)) or "trainhealth" in getattr(item, "fixturenames", ()) or CHECK in item.stash
 
 
 def _marked(node: pytest.Item) -> set[str]:

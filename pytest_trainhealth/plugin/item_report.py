@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ..records.harmless import harmless
 from ..reports.text import headline
 from .items import test_of
 from .outcomes import NotJudged, Unhealthy
@@ -18,10 +19,12 @@ def attach_to_report(
     Uses builtin types only: anything else in a report would crash an xdist worker.
     """
     report.trainhealth = {  # type: ignore[attr-defined]
-        "test": test_of(item)[0],
+        "test": harmless(test_of(item)[0]),
         "verdicts": [verdict.to_json() for verdict in item.stash.get(VERDICTS, [])],
         "unenforced": unenforced + item.stash.get(UNENFORCED, 0),
+        "raised": _raised(report, error),
     }
+    _encodable(report)
     item.stash[VERDICTS] = []
     item.stash[UNENFORCED] = 0
     if isinstance(error, Unhealthy):
@@ -34,6 +37,21 @@ def attach_to_report(
     elif isinstance(error, NotJudged) and isinstance(report.longrepr, tuple):
         path, line, _ = report.longrepr
         report.longrepr = (*_in_the_test(item, path, line), f"Skipped: {error.msg}")
+
+
+def _raised(report: pytest.TestReport, error: BaseException | None) -> str:
+    """The exception in one line; empty if the test did not raise, or only what says its verdict."""
+    if error is None or not report.failed or isinstance(error, (Unhealthy, NotJudged)):
+        return ""
+    message = harmless(" ".join(str(error).split()))
+    return message if isinstance(error, pytest.fail.Exception) else f"{type(error).__name__}: {message}"
+
+
+def _encodable(report: pytest.TestReport) -> None:
+    """Without lone surrogates, on which a worker of xdist would end: a user's exception may hold some."""
+    text = report.longreprtext
+    if not text.isascii() and text != (shown := text.encode("utf-8", "backslashreplace").decode()):
+        report.longrepr = shown
 
 
 def _in_the_test(item: pytest.Item, path: str, line: int) -> tuple[str, int]:

@@ -58,6 +58,8 @@ def read(config: pytest.Config) -> Options:
         file, where = values[outlet.name], given.get(outlet.name, "")
         if not values["enabled"] and where == outlet.flag:
             raise WrongSetting(f"{where}: nothing is judged without --trainhealth, so there is nothing to write")
+        if file is not None and file.partition("::")[0].endswith(".py"):  # `--trainhealth-json tests/test_it.py`
+            raise WrongSetting(f"{where}: {file} is a Python file, and would be overwritten")
         if file is not None:
             values[outlet.name] = str(_base_folder(config, where) / Path(file).expanduser())
     return Options(values, given)

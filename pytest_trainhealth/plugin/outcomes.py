@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..records.harmless import harmless
 from ..records.verdict import Verdict
 
 if TYPE_CHECKING:  # mypy cannot use the public names of these classes
@@ -26,3 +27,8 @@ class Unhealthy(Failed):
 
 class NotJudged(Skipped):
     """A check could not judge, or was not enforced. The item is skipped, because it must never pass silently."""
+
+
+def misused(error: Exception) -> Failed:
+    """For a test that asks for something impossible: one line, without a traceback."""
+    return Failed(harmless(str(error)), pytrace=False)

@@ -20,9 +20,9 @@ from ..settings import WrongSetting
 from .benchmark import BenchmarkTimer
 from .benchmark import fixture as benchmark_fixture
 from .items import check_of, request_for
-from .outcomes import NOT_ENFORCED, NotJudged, Unhealthy
+from .outcomes import NOT_ENFORCED, NotJudged, Unhealthy, misused
 from .replay_option import with_reproducers
-from .stash import OPTIONS, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, VERDICTS
 
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
@@ -72,7 +72,7 @@ def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> No
     try:
         request = request_for(item, check)
     except WrongSetting as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None
+        raise misused(error) from None
     report_outcome(item, run_check(item.config, request, body, lambda: item.funcargs["benchmark"]))
 
 
@@ -121,7 +121,7 @@ def run_check(
     try:
         return examine(subject, with_reproducers(request, config), shared)
     except (NotATraining, WrongSetting) as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None
+        raise misused(error) from None
 
 
 def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
@@ -133,8 +133,9 @@ def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
     if verdict.failed or item.config.stash[OPTIONS]["strict"]:
         from ..reports.text import verdict_text
 
-        verbose = item.config.get_verbosity() > 1
-        raise Unhealthy(verdict, verdict_text(verdict, width=chart_width(item.config), verbose=verbose))
+        verbose, width = item.config.get_verbosity() > 1, chart_width(item.config)
+        factory = item.config.stash[FACTORY].spec if CHECK in item.stash else ""
+        raise Unhealthy(verdict, verdict_text(verdict, width=width, verbose=verbose, factory=factory))
     raise NotJudged(f"{verdict.check} could not judge: {verdict.reason}")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 if TYPE_CHECKING:
-    from ..reports import FileReport
+    from ..reports import FileReport, RunResults
 
 
 class CheckedItem(NamedTuple):
@@ -22,13 +21,35 @@ class CheckedItem(NamedTuple):
     xfailed: bool
 
 
+class _Outlet(NamedTuple):
+    report: FileReport
+    file: Path
+    #: The option or the ini key that names the file.
+    given: str
+
+    def write(self, results: RunResults, *, last: bool) -> None:
+        from ..reports.target import write
+
+        write(self.file, self.report.text(results), last=last)
+
+
 class SessionResults:
     """A plugin object on the controller: it sees every report exactly once, wherever the test ran."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, enforced: bool) -> None:
+        #: Otherwise nothing is judged, and nothing that costs time is done either.
+        self._enforced = enforced
         self._checked: dict[str, list[CheckedItem]] = {}
         self._unenforced: dict[str, int] = {}
-        self._files: list[tuple[FileReport, Path]] = []
+        self._errors: dict[str, dict[str, str]] = {}
+        self._outlets: list[_Outlet] = []
+        #: Node ids: selected tests that have no outcome yet, and those that have one.
+        self._awaited: set[str] = set()
+        self._finished: set[str] = set()
+        self._collected_all = True
+        self._interrupted = False
+        #: One line for everything that went wrong with the results themselves.
+        self.troubles: list[str] = []
 
     @property
     def checked(self) -> list[CheckedItem]:
@@ -38,35 +59,99 @@ class SessionResults:
     def unenforced(self) -> int:
         return sum(self._unenforced.values())
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "setup":  # it may be a second attempt, and then the verdicts of the first do not count
-            self._checked.pop(report.nodeid, None)
-        brought = getattr(report, "trainhealth", None)
-        if brought is None:
-            return
-        self._unenforced[report.nodeid] = brought["unenforced"]
-        if brought["verdicts"]:
-            xfailed = hasattr(report, "wasxfail")
-            new = [CheckedItem(report.nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
-            self._checked.setdefault(report.nodeid, []).extend(new)
-            with suppress(OSError):  # a full disk must not end the run; the last write reports it
-                self._write(complete=False, interrupted=False)
-
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
-        stopped = bool(session.shouldstop or session.shouldfail)
-        self._write(complete=ended and not stopped, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
-
-    def write_to(self, file: Path, report: str) -> None:
+    def write_to(self, file: Path, report: str, given: str) -> None:
         """Writes every verdict from now on, with this module of `reports/`. Raises `OSError` if it cannot write."""
         from ..reports import file_report
 
-        outlet = file_report(report)
-        outlet.write(file, [], complete=False, interrupted=False)
-        self._files.append((outlet, file))
+        outlet = _Outlet(file_report(report), file, given)
+        outlet.write(self._results(complete=False), last=False)
+        self._outlets.append(outlet)
 
-    def _write(self, *, complete: bool, interrupted: bool) -> None:
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._collected_all = False
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if self._enforced:
+            self._awaited.update(item.nodeid for item in session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """For xdist, whose controller collects nothing itself. A worker that replaces another collects once more."""
+        if self._enforced:
+            self._awaited.update(set(ids) - self._finished)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """First, because the terminal's may raise: it is a pipe that somebody has closed, say."""
+        if report.when == "setup":  # it may be a second attempt, and then the results of the first do not count
+            self._checked.pop(report.nodeid, None)
+            self._errors.pop(report.nodeid, None)
+        brought = getattr(report, "trainhealth", None)
+        died = report.when not in ("setup", "call", "teardown")  # xdist reports a test whose worker is gone
+        if self._enforced and (report.when == "teardown" or died):
+            self._awaited.discard(report.nodeid)
+            self._finished.add(report.nodeid)
+        if died and self._enforced:
+            self._note_error(report.nodeid, "worker died", " ".join(str(report.longrepr).split()))
+        if brought is None and not died:
+            return
+        if brought is not None:
+            self._take(report, brought)
+        if self._outlets:
+            self._write(self._results(complete=False), last=False)
+
+    def _take(self, report: pytest.TestReport, brought: dict[str, Any]) -> None:
+        from ..records.harmless import harmless
+
+        self._unenforced[report.nodeid] = brought["unenforced"]
+        if brought["verdicts"]:
+            xfailed, nodeid = hasattr(report, "wasxfail"), harmless(report.nodeid)
+            new = [CheckedItem(nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
+            self._checked.setdefault(report.nodeid, []).extend(new)
+        if brought["raised"]:
+            self._note_error(report.nodeid, "raised", brought["raised"])
+
+    def _note_error(self, nodeid: str, outcome: str, message: str) -> None:
+        from ..records.harmless import harmless
+
+        if nodeid not in self._errors:  # what comes later, in the teardown say, often follows from the first
+            self._errors[nodeid] = {"nodeid": harmless(nodeid), "outcome": outcome, "message": harmless(message)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Noted here: if Ctrl-C is pressed once more, pytest does not get to saying so in its exit status."""
+        self._interrupted = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """First, because other plugins' may raise. Never raises itself: failures and summary are still to be shown."""
+        self._interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
+        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+        complete = ended and not self._interrupted and self._collected_all and not self._awaited
+        if self._awaited and exitstatus == pytest.ExitCode.OK and not self._interrupted:
+            from ..wording import plural
+
+            # xdist ends like this, green, when a worker cannot send a report
+            self.troubles.append(f"--trainhealth: {plural(len(self._awaited), 'selected test')} without an outcome")
+        if self._outlets:
+            self.troubles += self._write(self._results(complete=complete), last=True)
+        if self.troubles and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _results(self, *, complete: bool) -> RunResults:
+        from ..reports import RunResults
+
         verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in self.checked]
-        with ExitStack() as every:  # if one file cannot be written, the others still are
-            for outlet, file in self._files:
-                every.callback(outlet.write, file, verdicts, complete=complete, interrupted=interrupted)
+        return RunResults(complete, self._interrupted, verdicts, list(self._errors.values()))
+
+    def _write(self, results: RunResults, *, last: bool) -> list[str]:
+        """What could not be written, in one line each; the next write may succeed, and the last one counts."""
+        troubles = []
+        for outlet in self._outlets:
+            try:
+                outlet.write(results, last=last)
+            except Exception as error:
+                reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+                troubles.append(f"{outlet.given}: cannot write {outlet.file}: {' '.join(str(reason).split())}")
+        return troubles

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+from .harmless import harmless, harmless_fields
+
 Certainty = Literal["confirmed", "likely", "possible"]
 Outcome = Literal["passed", "failed", "could not judge"]
 Severity = Literal["critical", "high", "medium", "low"]
@@ -127,6 +129,11 @@ class Verdict:
     #: The file that replays the failure, where one was kept.
     reproducer: str = ""
 
+    def __post_init__(self) -> None:
+        """Whoever makes a verdict, and from whatever: what an outlet reads is harmless."""
+        for name, value in harmless_fields(self).items():
+            object.__setattr__(self, name, value)
+
     @property
     def passed(self) -> bool:
         return self.outcome == "passed"
@@ -178,6 +185,9 @@ class Report:
 
     training: str
     verdicts: tuple[Verdict, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "training", harmless(self.training))
 
     @property
     def healthy(self) -> bool:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """What a run has found so far."""
+
+    #: Every test that was selected has its outcome.
+    complete: bool
+    interrupted: bool
+    #: As JSON, each with the node id of its test.
+    verdicts: Sequence[dict[str, Any]] = ()
+    #: Tests that raised, or whose worker died: node id, outcome and message.
+    errors: Sequence[dict[str, str]] = ()
 
 
 class FileReport(Protocol):
     """What a module must offer if a row of the settings names it as its `report`."""
 
-    def write(self, path: Path, verdicts: Sequence[dict[str, Any]], *, complete: bool, interrupted: bool) -> None:
-        """All verdicts so far: before the first test, after each one, and when the run ends."""
+    def text(self, results: RunResults) -> str:
+        """The whole content of its file: asked before the first test, after each one, and when the run ends."""
 
 
 def file_report(name: str) -> FileReport:

@@ -36,14 +36,18 @@ def headline(verdict: Verdict) -> str:
     return line if len(line) <= HEADLINE_COLUMNS else f"{line[: HEADLINE_COLUMNS - 3]}..."
 
 
-def verdict_text(verdict: Verdict, *, width: int = 100, verbose: bool = False, in_python: bool = False) -> str:
+def verdict_text(
+    verdict: Verdict, *, width: int = 100, verbose: bool = False, in_python: bool = False, factory: str = ""
+) -> str:
     """The chart of a check that failed or could not judge; one line for one that passed.
 
-    `in_python`: for a reader who did not run pytest.
+    `in_python`: for a reader who did not run pytest. `factory`: the one that the command line names instead of a test.
     """
     if verdict.passed:
         return ": ".join(filter(None, (verdict.check, "passed", verdict.reason)))
-    rows = _chart(verdict, verbose, in_python) if verdict.failed else _unjudged(verdict)
+    rows = (
+        _chart(verdict, verbose, _replay_command(verdict, in_python, factory)) if verdict.failed else _unjudged(verdict)
+    )
     return "\n".join([headline(verdict), "", *_laid_out(rows, width)])
 
 
@@ -68,7 +72,7 @@ def _noted(note: str) -> str:
 _Row = tuple[str, Sequence[str]]
 
 
-def _chart(verdict: Verdict, verbose: bool, in_python: bool) -> Iterator[_Row]:
+def _chart(verdict: Verdict, verbose: bool, replay: str) -> Iterator[_Row]:
     if verdict.symptom is not None:
         yield "symptom", [verdict.symptom.summary, *map(_noted, verdict.notes)]
     finding = verdict.findings[0] if verdict.findings else None
@@ -85,9 +89,16 @@ def _chart(verdict: Verdict, verbose: bool, in_python: bool) -> Iterator[_Row]:
             yield "not", [finding.not_this]
         yield "also", _capped([_in_one_row(other) for other in verdict.findings[1:]], _MOST_OTHERS, verbose)
     if verdict.reproducer:
-        call = f"pytest_trainhealth.replay({verdict.reproducer!r}, factory)"
-        yield "replay", [_Verbatim(call if in_python else f"pytest --trainhealth-replay {quote(verdict.reproducer)}")]
+        yield "replay", [_Verbatim(replay)]
     yield "more", [_Verbatim(f"pytest --trainhealth-explain {finding.cause if finding else verdict.check}")]
+
+
+def _replay_command(verdict: Verdict, in_python: bool, factory: str) -> str:
+    if in_python:
+        return f"pytest_trainhealth.replay({verdict.reproducer!r}, factory)"
+    given = f"--trainhealth-training={quote(factory)} " if factory else ""
+    # with an equals sign: without it, pytest would look for its settings beside the file
+    return f"pytest {given}--trainhealth-replay={quote(verdict.reproducer)}"
 
 
 def _unjudged(verdict: Verdict) -> Iterator[_Row]:

@@ -1,16 +1,18 @@
 """A step that was not finite, in a file: its batch, the state before it, and what was found.
 
-The file holds only tensors, numbers, strings and containers of these, so that it loads with `weights_only=True`: nobody
-has to trust a file that a colleague or a CI server sends.
+The file holds only tensors, numbers, strings and containers of these, so that it loads with `weights_only=True`. Nobody
+has to trust a file that a colleague or a CI server sends: `untrusted.py` limits what it may cost to read, `expected.py`
+what it may say, and no code runs because a file names it.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -19,14 +21,19 @@ import torch
 
 from ..observe.run.run import Run
 from ..programs.training_program import TrainingRun
+from ..records.harmless import harmless
 from ..records.intervention import Condition
 from ..records.trace import Trace
 from ..settings import WrongSetting
+from .expected import Malformed, check_fields
 from .step_state import NotKept, copied
+from .untrusted import Untrusted, load
 
 _FORMAT, _VERSION = "pytest-trainhealth reproducer", 2
 #: Letters. File systems take 255, and a suffix follows.
 _LONGEST_NAME = 120
+#: A number of a version that is not one. By judgement.
+_ODD_VERSION = 1000
 
 
 @dataclass(frozen=True)
@@ -81,34 +88,59 @@ class StepCapture:
 def write(reproducer: Reproducer, file: Path) -> None:
     """Writes the whole file or nothing: a full disk leaves the old file in place."""
     folder = file.parent
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        (folder / ".gitignore").write_text("*\n")  # nobody wants to commit these
+    _make(folder)
     content = {**asdict(reproducer), "format": _FORMAT, "version": _VERSION, "torch": str(torch.__version__)}
-    unfinished = file.with_name(f".{os.getpid()}.tmp")
+    unfinished = file.with_name(f".{secrets.token_hex(8)}.tmp")  # nobody else has that name, in other containers too
     try:
-        torch.save(content, unfinished)
+        with open(unfinished, "xb") as opened:
+            torch.save(content, opened)
         os.replace(unfinished, file)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
-    """`shown_as` is the file's name in messages. Raises `WrongSetting`, with a message of one line."""
-    path, shown_as = Path(file), shown_as or str(file)
-    if not path.is_file():
-        raise WrongSetting(f"{shown_as}: there is no such file")
+def _make(folder: Path) -> None:
+    """With a file that hides a new folder from git. If that cannot be written, the folder does not stay either: the
+    next run would take it for one of the user's."""
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise WrongSetting(f"{shown_as} cannot be read: {one_line(error)}") from None
+        folder.mkdir(parents=True)
+    except FileExistsError:  # perhaps made by another worker at this very moment
+        return
+    hides = folder / ".gitignore"
+    try:
+        hides.write_text("*\n")
+    except OSError:
+        with suppress(OSError):
+            hides.unlink(missing_ok=True)
+            folder.rmdir()
+        raise
+
+
+def read(file: str | os.PathLike[str], shown_as: str = "") -> Reproducer:
+    """`shown_as` is the file's name in messages. Raises `WrongSetting`, with a message of one line.
+
+    The file may be from anybody: nothing in it is trusted, and nothing that it names is imported.
+    """
+    path, shown_as = Path(file), shown_as or str(file)
+    if not path.exists():
+        raise WrongSetting(harmless(f"{shown_as}: there is no such file"))
+    try:
+        content = load(path)
+    except Untrusted as error:
+        raise WrongSetting(harmless(f"{shown_as} cannot be read: {error}")) from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise WrongSetting(f"{shown_as} is not a reproducer of pytest-trainhealth")
-    if content["version"] != _VERSION:
+        raise WrongSetting(harmless(f"{shown_as} is not a reproducer of pytest-trainhealth"))
+    version = content.get("version")
+    if type(version) is not int or version != _VERSION:
+        number = version if type(version) is int and 0 <= version < _ODD_VERSION else "unknown"
+        raise WrongSetting(harmless(f"{shown_as} is of version {number}, and this pytest-trainhealth reads {_VERSION}"))
+    try:
+        check_fields(content)
+    except Malformed as error:
         raise WrongSetting(
-            f"{shown_as} is of version {content['version']}, and this pytest-trainhealth reads {_VERSION}"
-        )
-    known = {f.name: content[f.name] for f in fields(Reproducer)}
+            harmless(f"{shown_as} is damaged, or was made by hand: the field {error} is not valid")
+        ) from None
+    known = {f.name: content[f.name] for f in fields(Reproducer) if f.name != "file"}
     conditions = tuple(Condition(**each) for each in content["conditions"])
     return Reproducer(**{**known, "conditions": conditions, "file": shown_as})
 

@@ -24,6 +24,9 @@ from ..tensors.module_paths import full_path
 
 #: Bytes, 256 MB: the most that one reproducer may take up on the disk. By judgement.
 LARGEST = 256 * 2**20
+#: Values that are no tensors: numbers, and strings for each eight bytes of them. By judgement: what a file with them
+#: takes is less than `untrusted.py` reads.
+_MOST_PLAIN = 400_000
 #: What schedulers change from step to step. A replay takes all other settings of a group from the training of today.
 _SCHEDULED = ("lr", "initial_lr", "momentum", "betas")
 
@@ -89,17 +92,20 @@ class _Copies:
     """Makes plain copies on the CPU. Raises `NotKept` once they are too large altogether."""
 
     def __init__(self) -> None:
-        self.size = 0
+        self.size = self._plain = 0
 
     def __call__(self, value: Any, name: str) -> Any:
         if isinstance(value, Tensor):
             return self.tensor(value, name)
         if value is None or type(value) in (bool, int, float, str):
+            self._plain += 1 + (len(value.encode("utf-8", "replace")) // 8 if isinstance(value, str) else 0)
+            if self._plain > _MOST_PLAIN:
+                raise NotKept(f"{name} holds more than {_MOST_PLAIN:,} values outside of tensors")
             return value
         if type(value) in (list, tuple):
             return type(value)(self(each, name) for each in value)
         if type(value) is dict and all(type(key) in (bool, int, float, str) for key in value):
-            return {key: self(each, name) for key, each in value.items()}
+            return {self(key, name): self(each, name) for key, each in value.items()}
         raise _NotPlain(f"{name} holds a {type(value).__name__}")
 
     def tensor(self, tensor: Tensor, name: str) -> Tensor:
@@ -136,7 +142,17 @@ def _set_random_numbers(state: dict[str, Any]) -> None:
 
 def put_back(run: TrainingRun, state: Mapping[str, Any]) -> Any:
     """Brings the run to right before the step, and returns the batch of that step. Raises `DoesNotFit`."""
-    batch = _batch_for(run, state["batch"])
+    own = run.feed.take()
+    try:
+        return _put_back(run, state, own)
+    except DoesNotFit:
+        raise
+    except Exception as error:  # a gradient of another shape, say: nobody vouches for the state
+        raise DoesNotFit(f"{type(error).__name__}: {' '.join(str(error).split()):.200}") from None
+
+
+def _put_back(run: TrainingRun, state: Mapping[str, Any], own: Any) -> Any:
+    batch = _batch_for(own, state["batch"])
     parameters = {name: p for name, p in run.parameters.items() if not is_lazy(p)}
     _write_all("parameter", state["parameters"], parameters)
     _write_all("buffer", state["buffers"], dict(_named_buffers(run)))
@@ -152,9 +168,8 @@ def put_back(run: TrainingRun, state: Mapping[str, Any]) -> Any:
     return batch
 
 
-def _batch_for(run: TrainingRun, kept: Mapping[str, Any]) -> Any:
+def _batch_for(own: Any, kept: Mapping[str, Any]) -> Any:
     """The batch on the device of the training's own batches. One of these gives the structure if it was not kept."""
-    own = run.feed.take()
     now = dict(tensors(own))
     for name, tensor in tensors(kept["whole"]) if "whole" in kept else kept["parts"].items():
         if name in now and now[name].dtype != tensor.dtype:  # shapes may differ from one batch to the next

@@ -88,8 +88,8 @@ def test_an_outlet_is_written_by_a_module_of_reports(outlet: Setting) -> None:
     assert outlet.kind is str
     assert outlet.default is None
     assert not outlet.checks
-    written = inspect.signature(reports.file_report(outlet.report).write)
-    promised = list(inspect.signature(reports.FileReport.write).parameters.values())[1:]
+    written = inspect.signature(reports.file_report(outlet.report).text)
+    promised = list(inspect.signature(reports.FileReport.text).parameters.values())[1:]
     assert list(written.parameters.values()) == promised
 
 

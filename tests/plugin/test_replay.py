@@ -113,7 +113,7 @@ def test_written_by_one_process_and_replayed_by_another(project: pytest.Pytester
             "unstable-operation: log in your loss (train.py:8) makes inf",
             "*the loss is * at step 3*",
             "*train.py:8   return torch.log(images.sum(1, keepdim=True))",
-            f"  replay    pytest --trainhealth-replay {KEPT}",
+            f"  replay    pytest --trainhealth-replay={KEPT}",
             "  more *",
         ]
     )
@@ -226,10 +226,10 @@ def usage_error(project: pytest.Pytester, *options: str) -> str:
 def test_a_test_that_is_gone(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     write_test(project, "return train.training()", "gradients_flow")
-    said = f"ERROR: --trainhealth-replay: {KEPT} is from {NODE_ID}, "
-    assert usage_error(project, "--trainhealth-replay", KEPT) == f"{said}which no longer exists"
+    said = f"ERROR: --trainhealth-replay: {KEPT} is from {NODE_ID}, which this run does not collect"
+    assert usage_error(project, "--trainhealth-replay", KEPT) == said
     (project.path / "test_it.py").unlink()
-    assert usage_error(project, "--trainhealth-replay", KEPT) == f"{said}and test_it.py no longer exists"
+    assert usage_error(project, "--trainhealth-replay", KEPT) == said
 
 
 def test_a_test_file_that_cannot_be_imported_says_so_itself(project: pytest.Pytester) -> None:
@@ -257,7 +257,7 @@ def test_files_that_are_none(project: pytest.Pytester) -> None:
 def test_a_watched_test_is_run_as_a_whole(project: pytest.Pytester) -> None:
     write_test(project, "train.fit()")
     written = project.runpytest("--trainhealth")
-    written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay {KEPT}"])
+    written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay={KEPT}"])
     replayed = project.runpytest("--trainhealth-replay", KEPT)
     replayed.assert_outcomes(failed=1)
     replayed.stdout.fnmatch_lines(
@@ -286,7 +286,7 @@ def test_the_fixture(project: pytest.Pytester) -> None:
         """
     )
     written = project.runpytest("--trainhealth")
-    written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay {KEPT}"])
+    written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay={KEPT}"])
     replayed = project.runpytest("--trainhealth-replay", KEPT)
     replayed.assert_outcomes(failed=1)
     replayed.stdout.fnmatch_lines(["*replayed: step 3, as recorded"])
@@ -295,8 +295,9 @@ def test_the_fixture(project: pytest.Pytester) -> None:
 def test_a_factory_on_the_command_line(project: pytest.Pytester) -> None:
     options = ("--trainhealth-training=train:training", "--trainhealth-checks=trains_without_nan")
     kept = ".trainhealth/train-training-trains_without_nan.pt"
-    project.runpytest(*options).stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay {kept}"])
-    replayed = project.runpytest("--trainhealth-replay", kept)
+    command = f"--trainhealth-training=train:training --trainhealth-replay={kept}"
+    project.runpytest(*options).stdout.fnmatch_lines([f"  replay    pytest {command}"])
+    replayed = project.runpytest(*command.split())
     replayed.assert_outcomes(failed=1)
     replayed.stdout.fnmatch_lines(["*replayed: step 3, as recorded"])
 
@@ -324,7 +325,7 @@ def test_from_another_folder(project: pytest.Pytester, monkeypatch: pytest.Monke
     (project.path / "test_it.py").rename(inner / "test_it.py")
     kept = ".trainhealth/inner-test_it-test_it-trains_without_nan.pt"
     written = project.runpytest("--trainhealth")
-    written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay {kept}"])
+    written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay={kept}"])
     monkeypatch.chdir(inner)
     result = project.runpytest("--trainhealth-replay", f"../{kept}")
     result.assert_outcomes(failed=1)
@@ -343,7 +344,8 @@ def test_what_was_diagnosed_outside_of_pytest(project: pytest.Pytester, factory:
     )
     assert project.runpython("script.py").outlines == ["kept/mine-trains_without_nan.pt"]
     if factory == "train.training":
-        result = project.runpytest("--trainhealth-replay=kept/mine-trains_without_nan.pt")
+        command = ("--trainhealth-training=train:training", "--trainhealth-replay=kept/mine-trains_without_nan.pt")
+        result = project.runpytest(*command)
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(["*replayed: step 3, as recorded"])
     else:
@@ -364,4 +366,112 @@ def test_other_options_beside_it(project: pytest.Pytester) -> None:
 def test_gone_and_workers_asked_for(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     write_test(project, "return train.training()", "gradients_flow")
-    assert usage_error(project, "--trainhealth-replay", KEPT, "-n2").endswith("which no longer exists")
+    assert usage_error(project, "--trainhealth-replay", KEPT, "-n2").endswith("which this run does not collect")
+
+
+# -- a file from anybody -------------------------------------------------------------------------------------
+
+
+def forge(project: pytest.Pytester, to: str = "forged.pt", **fields: Any) -> str:
+    import torch
+
+    content = torch.load(project.path / KEPT, weights_only=True)
+    for name, value in fields.items():
+        content[name] = value
+    torch.save(content, project.path / to)
+    return to
+
+
+@pytest.fixture
+def kept(project: pytest.Pytester) -> pytest.Pytester:
+    project.runpytest("--trainhealth")
+    return project
+
+
+def plant(file: Path) -> None:
+    """A module that tells that it was imported."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"open({str(file.with_suffix('.ran'))!r}, 'w').close()\ndef test_it(): pass\n")
+
+
+@pytest.mark.parametrize("path", ["{outside}/test_evil.py", "../outside/test_evil.py", "train.py", "test_evil.py"])
+def test_a_file_names_no_code_that_this_run_would_not_collect(kept: pytest.Pytester, path: str) -> None:
+    """Absolute, above the root folder, a module that is no test file, and one beside an unpacked artifact."""
+    outside = kept.path.parent / "outside"
+    plant(outside / "test_evil.py")
+    (outside / ".trainhealth").mkdir(exist_ok=True)
+    test = f"{path.format(outside=outside)}::test_it[trains_without_nan]"
+    file = forge(kept, "../outside/.trainhealth/forged.pt", test=test)
+    said = usage_error(kept, f"--trainhealth-replay={file}")
+    assert said == f"ERROR: --trainhealth-replay: {file} is from {test}, which this run does not collect"
+    assert not list(outside.glob("*.ran"))
+
+
+def test_a_file_names_a_test_of_another_folder_only_where_the_run_goes_there(kept: pytest.Pytester) -> None:
+    inner = kept.mkdir("inner")
+    (kept.path / "test_it.py").rename(inner / "test_it.py")
+    other = kept.mkdir("other")
+    file = forge(kept, test="inner/test_it.py::test_it[trains_without_nan]")
+    assert usage_error(kept, f"--trainhealth-replay={file}", str(other)).endswith("which this run does not collect")
+    kept.runpytest(f"--trainhealth-replay={file}", str(inner)).assert_outcomes(failed=1)
+
+
+def test_two_tests_that_it_may_be_from(kept: pytest.Pytester) -> None:
+    for folder in ("one", "two"):
+        (kept.path / folder).mkdir()
+        (kept.path / folder / "__init__.py").touch()
+        (kept.path / folder / "test_it.py").write_text((kept.path / "test_it.py").read_text())
+    (kept.path / "test_it.py").unlink()
+    said = usage_error(kept, f"--trainhealth-replay={KEPT}")
+    assert said.endswith(f"and that may be one/{NODE_ID} and two/{NODE_ID}: name one")
+    kept.runpytest(f"--trainhealth-replay={KEPT}", "two").assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize(("test", "factory"), [("", "os:abort"), ("os:abort[trains_without_nan]", "")])
+def test_a_file_imports_no_factory(kept: pytest.Pytester, test: str, factory: str) -> None:
+    file = forge(kept, test=test, factory=factory)
+    said = usage_error(kept, f"--trainhealth-replay={file}")
+    assert said.endswith("from os:abort, and nothing is imported because a file says so. If that is yours, "
+                         "add --trainhealth-training=os:abort")  # fmt: skip
+    said = usage_error(kept, f"--trainhealth-replay={file}", "--trainhealth-training=train:training")
+    assert said.endswith("forged.pt is from os:abort, and not from train:training")
+
+
+def test_a_factory_for_a_file_that_is_from_a_test(kept: pytest.Pytester) -> None:
+    said = usage_error(kept, f"--trainhealth-replay={KEPT}", "--trainhealth-training=train:training")
+    assert said.endswith(f"{KEPT} is from {NODE_ID}, and not from train:training")
+
+
+def test_settings_beside_the_file_are_not_those_of_the_run(kept: pytest.Pytester) -> None:
+    """pytest takes the file for tests, as long as it does not know the option, and looks for settings beside it."""
+    artifact = kept.mkdir("artifact")
+    (artifact / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    plant(artifact / "train.py")
+    file = forge(kept, "artifact/forged.pt")
+    said = usage_error(kept, "--trainhealth-replay", file)
+    assert "artifact/pytest.ini lies beside artifact/forged.pt" in said
+    assert said.endswith("Write --trainhealth-replay=artifact/forged.pt, with an equals sign")
+    kept.runpytest(f"--trainhealth-replay={file}").assert_outcomes(failed=1)
+    assert not (artifact / "train.ran").exists()
+    kept.makeini("[pytest]")
+    (artifact / "pytest.ini").unlink()
+    kept.runpytest("--trainhealth-replay", file).assert_outcomes(failed=1)
+
+
+def test_a_damaged_file_is_one_line(kept: pytest.Pytester) -> None:
+    said = usage_error(kept, f"--trainhealth-replay={forge(kept, step=10**30)}")
+    assert said.endswith("forged.pt is damaged, or was made by hand: the field step is not valid")
+
+
+def test_words_of_a_file_are_made_harmless(kept: pytest.Pytester) -> None:
+    import torch
+
+    verdict = torch.load(kept.path / KEPT, weights_only=True)["verdict"]
+    verdict["findings"][0]["statement"] = "a\n::error::b\x1b[31m\udc80"
+    file = forge(kept, verdict=verdict)
+    result = kept.runpytest(f"--trainhealth-replay={file}")
+    result.assert_outcomes(failed=1)
+    assert "\x1b" not in result.stdout.str()
+    result.stdout.fnmatch_lines([r"unstable-operation: a\n::error::b\x1b[[]31m\udc80"])
+    said = usage_error(kept, f"--trainhealth-replay={forge(kept, test='a.py::b' + chr(10) + '::error::c')}")
+    assert said.endswith(r"is from a.py::b\n::error::c, which this run does not collect")

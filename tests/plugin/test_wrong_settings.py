@@ -18,6 +18,10 @@ def complaint(result: pytest.RunResult) -> str:
     [
         ("--trainhealth-seed=abc", "ERROR: --trainhealth-seed: 'abc' is not a whole number"),
         ("--trainhealth-seed=-1", "ERROR: --trainhealth-seed: '-1' is too small, at least 0 is needed"),
+        (
+            "--trainhealth-json=tests/test_it.py",
+            "ERROR: --trainhealth-json: tests/test_it.py is a Python file, and would be overwritten",
+        ),
         ("--trainhealth-budget=soon", "ERROR: --trainhealth-budget: 'soon' is not a number"),
         (
             "--trainhealth-checks=overfit_one_batch",

@@ -336,7 +336,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     was = Path(old).read_bytes()
 
     def full(content: Any, file: Any) -> None:
-        Path(file).write_bytes(b"half of it")
+        file.write(b"half of it")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(torch, "save", full)
@@ -362,6 +362,28 @@ def test_only_a_folder_of_our_own_is_hidden_from_git(tmp_path: Path) -> None:
     assert (tmp_path / "new" / ".gitignore").read_text() == "*\n"
 
 
+def test_a_folder_that_cannot_be_hidden_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the next run finds it, takes it for the user's own, and its files are committed one day."""
+    write_text = Path.write_text
+
+    def full(self: Path, text: str) -> int:
+        write_text(self, "")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        assert failure(training, tmp_path / "new").reproducer == ""
+    assert not (tmp_path / "new").exists()
+
+
+def test_two_workers_make_the_folder_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "new").mkdir()
+    exists = Path.exists
+    # as it was when this one looked
+    monkeypatch.setattr(Path, "exists", lambda self: exists(self) and self != tmp_path / "new")
+    assert failure(training, tmp_path / "new").reproducer
+
+
 def test_file_names() -> None:
     nan = "trains_without_nan"
     assert file_name("tests/test_a.py::TestB::test_c[trains_without_nan]", nan) == f"tests-test_a-TestB-test_c-{nan}.pt"
@@ -372,3 +394,27 @@ def test_file_names() -> None:
     assert len(alike) == 5
     assert not any("/" in name for name in alike)
     assert len(file_name(f"test_a.py::test_c[{'x' * 500}-{nan}]", nan)) < 150
+
+
+def test_two_processes_of_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In two containers that share the folder, both are process 1; what one has half written is not the other's."""
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    half_written = tmp_path / ".1.tmp"
+    half_written.write_text("of the other one")
+    assert failure(training, tmp_path).reproducer
+    assert half_written.read_text() == "of the other one"
+
+
+def test_a_batch_of_a_million_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written has to be within the limits of the reader."""
+    monkeypatch.setattr(step_state, "_MOST_PLAIN", 5_000)
+    words = ["a word of sixteen"] * 2_000
+
+    def factory() -> Training:
+        model = network()
+        data = [(*pair, words) for pair in batches()]
+        return Training(model, torch.optim.Adam(model.parameters(), 1e-2), loss, data)
+
+    verdict = failure(factory, tmp_path)
+    assert verdict.reproducer == ""
+    assert "no reproducer: the batch holds more than 5,000 values outside of tensors" in notes(verdict)
