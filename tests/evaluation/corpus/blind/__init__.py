@@ -19,7 +19,7 @@ from typing import Any
 from pytest_trainhealth import Training
 
 #: The folders, in the order in which they were scored. The last one holds healthy programs.
-BATCHES = ("first", "second", "third", "healthy")
+BATCHES = ("first", "second", "third", "fourth", "fifth", "healthy")
 #: `build` seeds itself: whatever the caller has seeded, it is the same program.
 SEED = 0
 
