@@ -26,6 +26,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
+from ..records.data import ScaleRecord
 from ..records.probes import InputRecord
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -40,6 +41,8 @@ EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category != SILENT and _nothing_but_constants(trace):
+        return _the_same_for_all(next(s for s in trace.data.scales if not s.target))
     if trace.probe is None:
         return None
     if any(a.dead.get(0) == 1.0 for a in trace.numbers.activations.values()):
@@ -57,6 +60,25 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     beyond = [r for r in trace.probe.inputs if r.within_the_data and r.made_by == "user"]
     alone = beyond and symptom.category != SILENT and len(beyond) == len(trace.probe.inputs)
     return _beyond_the_data(beyond[0]) if alone else None
+
+
+def _nothing_but_constants(trace: Trace) -> bool:
+    """Every float that the model is called with is the same for all samples of a batch."""
+    given = [s for s in trace.data.scales if not s.target]
+    return bool(given) and (trace.batch_size or 0) > 1 and all(s.std == 0 for s in given)
+
+
+def _the_same_for_all(record: ScaleRecord) -> Suspicion:
+    values = wording.short(record.low)
+    if record.high != record.low:
+        values = f"from {values} to {wording.short(record.high)}"
+    return Suspicion(
+        statement=f"{record.name} is the same for every sample: there is nothing to tell them apart by",
+        evidence=(Evidence(f"{record.name} {record.shape}: no value differs between samples (all are {values})", 0.0),),
+        why="something before the model leaves nothing of the data",
+        fix=Fix("look at two samples after each step of the preparation; whole numbers round a scaled image down to 0"),
+        not_this="a larger model or more steps: what does not get in cannot be learnt from",
+    )
 
 
 def _beyond_the_data(record: InputRecord) -> Suspicion:

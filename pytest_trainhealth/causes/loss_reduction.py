@@ -63,28 +63,29 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         scale = loss_calls.scale(call)
         if scale is None or not call.sole or call.terms < _FEWEST or call.function == loss_calls.DIVERGENCE:
             continue
-        if abs(scale - call.terms) <= _SAME * scale:
-            return _sum(call, active[0])
+        summed = next((n for n in (call.terms, call.samples) if n >= _FEWEST and abs(scale - n) <= _SAME * n), None)
+        if summed is not None:
+            return _sum(call, summed, active[0])
         twice = next((n for n in (call.samples, call.terms) if n >= _FEWEST and abs(scale * n - 1) < _SAME), None)
         if twice is not None and symptom.category in (NOT_LEARNING, PLATEAU):
             return _twice(call, twice, active[0])
     return None
 
 
-def _sum(call: LossCall, optimizer: OptimizerRecord) -> Suspicion:
+def _sum(call: LossCall, summed: int, optimizer: OptimizerRecord) -> Suspicion:
+    """Over all terms, or over the samples, each of which is a mean over its own."""
+    what = "terms" if summed == call.terms else "samples"
     return Suspicion(
-        statement=f"the loss is a sum over {wording.count(call.terms)} terms, not their mean",
+        statement=f"the loss is a sum over {wording.count(summed)} {what}, not their mean",
         evidence=(
-            Evidence(
-                f"the gradient is {wording.count(call.terms)} times that of the mean", float(call.terms), call.place
-            ),
+            Evidence(f"the gradient is {wording.count(summed)} times that of the mean", float(summed), call.place),
             _rate(optimizer),
         ),
         why="the gradient grows with the batch, and so does every step",
         places=loss_calls.places(call.place),
         fix=Fix("take the mean:", ("reduction='mean'",) if call.reduction == "sum" else ("loss = errors.mean()",)),
         not_this="making up for it with the learning rate: it would have to follow the batch size",
-        cures=(Cure("scale_gradients", "mean instead of sum", {"factor": 1 / call.terms}),),
+        cures=(Cure("scale_gradients", "mean instead of sum", {"factor": 1 / summed}),),
     )
 
 

@@ -533,3 +533,13 @@ def test_outputs_that_are_sure_before_anything_was_learnt() -> None:
     never = Trace.of([54.0] * 90)
     never.loss.calls = trace.loss.calls
     assert look("bad-initialization", never) is None  # what never gets down to a guess has another fault
+
+
+@pytest.mark.parametrize(("std", "said"), [(0.0, True), (0.2, False)])
+def test_an_input_that_is_the_same_for_every_sample(std: float, said: bool) -> None:
+    trace = flat()
+    trace.batch_size = 32
+    trace.data.scales = [pixels(mean=0.0, std=std, low=0.0, high=0.0, largest=0.0), prices()]
+    assert (look("ignores-input", trace) is not None) == said
+    trace.batch_size = 1  # one sample is like all others
+    assert look("ignores-input", trace) is None

@@ -211,3 +211,12 @@ def test_rows_of_several_labels_beside_rows_of_none(sums: tuple[float, float] | 
     made = trace(cross_entropy(target=tags))
     assert (loss_calls.any_number_of_labels(made) is not None) is found
     assert look("wrong-loss-for-task", made) is not None
+
+
+def test_a_sum_over_samples_of_their_means() -> None:
+    """`criterion(output, target).mean(1).sum()`: each sample counts once, whatever the number of its values."""
+    each = LossCall("mse_loss", weight=16.0, sole=True, reduction="none", terms=16 * 32, samples=16)
+    found = look("loss-reduction", trace(each), INSTABILITY)
+    assert found is not None
+    assert "a sum over 16 samples" in found.statement
+    assert found.cures[0].options["factor"] == 1 / 16

@@ -45,7 +45,7 @@ def _is_input(field: Tensor, target: Tensor) -> bool:
 
 
 def _equal_inputs(fields: list[Tensor]) -> list[list[int]] | None:
-    """The samples by what they are told by. None where no two are equal."""
+    """The samples by what they are told by. None where no two are equal, or all: that is no conflict but a fault."""
     if not fields:
         return None
     rows = [field.detach().reshape(field.shape[0], -1) for field in fields]
@@ -53,7 +53,7 @@ def _equal_inputs(fields: list[Tensor]) -> list[list[int]] | None:
     found: dict[bytes, list[int]] = defaultdict(list)
     for index, glance in enumerate(torch.cat(glances, 1).cpu().numpy()):
         found[glance.tobytes()].append(index)
-    if len(found) == len(rows[0]):
+    if len(found) in (1, len(rows[0])):
         return None
     equal = all(torch.equal(each[one], each[first]) for first, *more in found.values() for one in more for each in rows)
     return list(found.values()) if equal else None

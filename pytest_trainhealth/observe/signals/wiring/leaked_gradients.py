@@ -32,6 +32,8 @@ class LeakedGradients(Signal):
         #: By the optimizer: whose update came after the pass that left them, and parameters with those gradients.
         self._left: dict[int, tuple[str, Left]] = {}
         self._another_pass: set[int] = set()
+        #: Optimizers without gradients when the last backward pass began.
+        self._clear_before: set[int] = set()
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         giver, left = self._left.pop(id(optimizer), ("", []))
@@ -46,22 +48,37 @@ class LeakedGradients(Signal):
                 self._run.trace.wiring.leaked_gradients.setdefault(label, {})[self._run.step] = giver
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._left.pop(id(optimizer), None)
+        self._another_pass.discard(id(optimizer))
         if len(self._run.optimizers) < 2 or self._run.step >= _STEPS:
             return
-        self._another_pass.discard(id(optimizer))
-        used = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        used = {id(p) for p in _held(optimizer)}
         for other in self._run.optimizers.values():
-            held = [p for group in other.param_groups for p in group["params"] if id(p) not in used]
+            if other is optimizer or id(other) in self._left or id(other) not in self._clear_before:
+                continue  # what was there before the pass is not of the pass
+            held = [p for p in _held(other) if id(p) not in used]
             left = [(p, p.grad.detach().clone()) for p in held if p.grad is not None and p.grad.is_floating_point()]
-            if other is not optimizer and id(other) not in self._left and any(bool(g.any()) for _, g in left):
+            if any(bool(gradient.any()) for _, gradient in left):
                 self._left[id(other)] = (self._run.add_optimizer(optimizer), left)
 
     def backward_begins(self, roots: object) -> None:
+        if len(self._run.optimizers) < 2 or self._run.step >= _STEPS:
+            return
+        self._clear_before = {id(each) for each in self._run.optimizers.values() if _is_clear(each)}
         for key, (_, left) in list(self._left.items()):
-            if all(p.grad is not None and torch.equal(p.grad, gradient) for p, gradient in left):
+            if key in self._clear_before:
+                del self._left[key]  # as it should be
+                self._another_pass.discard(key)
+            elif all(p.grad is not None and torch.equal(p.grad, gradient) for p, gradient in left):
                 self._another_pass.add(key)
-            elif key not in self._another_pass:
-                del self._left[key]  # cleared, as it should be
 
     def run_ends(self) -> None:
         self._left.clear()
+
+
+def _held(optimizer: Optimizer) -> list[Tensor]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def _is_clear(optimizer: Optimizer) -> bool:
+    return not any(p.grad is not None and bool(p.grad.any()) for p in _held(optimizer))

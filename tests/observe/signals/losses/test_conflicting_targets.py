@@ -35,9 +35,16 @@ def test_two_values_for_one_input() -> None:
         (torch.tensor([1, 1, 2, 0]), (INPUTS,)),
         (torch.tensor([0, 1, 2, 2]), (INPUTS, torch.arange(4))),
         (torch.tensor([0, 1, 2, 2]), ()),
+        (torch.tensor([0, 1, 2, 2]), (torch.zeros(4, 2),)),
         (torch.tensor([0, 1, 2, 2]), (torch.tensor(3.0), INPUTS[:3])),
     ],
-    ids=["the same label", "a second field tells them apart", "no inputs in the batch", "fields of another length"],
+    ids=[
+        "the same label",
+        "a second field tells them apart",
+        "no inputs in the batch",
+        "nothing but equal inputs",
+        "fields of another length",
+    ],
 )
 def test_no_conflict(labels: Tensor, fields: tuple[Tensor, ...]) -> None:
     assert floor_of("cross_entropy", torch.randn(4, 3), labels, *fields) == pytest.approx(0.0)

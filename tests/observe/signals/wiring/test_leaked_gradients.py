@@ -49,3 +49,26 @@ def test_what_works_against_it_is_a_leak() -> None:
 )
 def test_no_leak(sign: float, clear: bool, joint: bool) -> None:
     assert leaks(sign=sign, clear=clear, joint=joint) == {}
+
+
+def test_what_it_has_used_and_clears_before_its_own_pass_is_no_leak() -> None:
+    """A critic takes two turns for each of the generator, whose used gradients lie there until its own turn."""
+    torch.manual_seed(0)
+    body, head = nn.Linear(4, 4), nn.Linear(4, 1)
+    model = nn.Sequential(body, head)
+    generator, critic = torch.optim.SGD(body.parameters(), lr=0.01), torch.optim.Adam(head.parameters(), lr=0.01)
+
+    def step(batch: Tensor) -> Tensor:
+        for _ in range(2):
+            critic.zero_grad()
+            (head(body(batch).detach()) - 1).pow(2).mean().backward()
+            critic.step()
+        generator.zero_grad()
+        loss = -(model(batch) - 1).pow(2).mean()
+        loss.backward()
+        generator.step()
+        return loss.detach()
+
+    training = Training(model, [generator, critic], step=step, data=[torch.randn(8, 4) for _ in range(4)])
+    plan = RunPlan(max_steps=4).looking(Look(("leaked_gradients",)))
+    assert TrainingProgram(Start(training, seed=0)).record(plan).wiring.leaked_gradients == {}
