@@ -21,10 +21,11 @@ _IN_PART = re.compile(r"(?:pseudo|semi|half|quasi|non)[-_ ]?siamese|un-?shared|n
 
 
 def says_siamese(kind: type) -> bool:
-    """A class of the user's, by its name or its source."""
+    """A class of the user's, by its name or its source. To read that takes as long as many steps: ask it last."""
+    if package_of(kind) != "user":
+        return False
     text = _source(kind) or kind.__name__
-    siamese = package_of(kind) == "user" and bool(_SIAMESE.search(text))
-    return siamese and not _IN_PART.search(text) and not _NOT_TIED.search(text)
+    return bool(_SIAMESE.search(text)) and not _IN_PART.search(text) and not _NOT_TIED.search(text)
 
 
 def says_tied(model: nn.Module) -> bool:

@@ -12,9 +12,11 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from statistics import fmean, median
 
 import torch
+from torch import nn
 
 from pytest_trainhealth import Training, diagnose
 
@@ -30,6 +32,7 @@ _SEED = 0
 def account(case: str) -> Account | None:
     """None for a watched program, whose steps are its own, and for one that raises."""
     torch.set_num_threads(1)
+    _import_all()
     make = factory(case)
     try:
         with quiet():
@@ -44,6 +47,14 @@ def account(case: str) -> Account | None:
     except Exception as error:
         print(f"{case}: {type(error).__name__}", file=sys.stderr)
         return None
+
+
+@cache
+def _import_all() -> None:
+    """Modules are imported by the first diagnosis of a process, which takes as long as some batteries."""
+    model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2))
+    data = [(torch.randn(8, 2), torch.randint(0, 2, (8,))) for _ in range(4)]
+    diagnose(Training(model, torch.optim.Adam(model.parameters()), criterion=nn.functional.cross_entropy, data=data))
 
 
 def table(accounts: Sequence[Account]) -> str:

@@ -102,3 +102,14 @@ def test_attributes_are_called_by_their_names() -> None:
     assert function_name(Tensor.data.__get__) == "data"
     assert function_name(Tensor.grad.__get__) == "grad"
     assert function_name(torch.relu) == "relu"
+
+
+def test_the_operations_of_a_model_are_its_own() -> None:
+    """Not what the hooks of other signals compute while it runs."""
+    from pytest_trainhealth.observe.signals import close_signals
+
+    training, _ = _training()
+    plan = RunPlan(max_steps=2, look=Look(close_signals()))
+    with recorded(training, plan, CreationSites()) as run:
+        _Loop(run, training, plan).once()
+    assert run.trace.numbers.operations == {"linear", "relu"}

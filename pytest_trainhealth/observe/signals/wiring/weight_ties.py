@@ -79,13 +79,15 @@ class WeightTies(Signal):
 def _copied_towers(model: nn.Module) -> Iterator[tuple[str, str, tuple[Tensor, Tensor]]]:
     """Parts of a siamese network that are copies of each other: the names and values of their first weights."""
     for path, holder in model.named_modules():
-        if not says_siamese(type(holder)):
+        if package_of(type(holder)) != "user":
             continue
         towers = [(name, part) for name, part in holder.named_children() if any(map(_can_learn, part.modules()))]
         for (one_name, one), (other_name, other) in combinations(towers, 2):
             ours, theirs = dict(one.named_parameters()), dict(other.named_parameters())
             name = next((n for n, p in ours.items() if p.ndim > 1), None)
-            if name is not None and type(one) is type(other) and _are_copies(ours, theirs, name):
+            if name is None or type(one) is not type(other) or not _are_copies(ours, theirs, name):
+                continue
+            if says_siamese(type(holder)):
                 names = [full_path(path, tower, name) for tower in (one_name, other_name)]
                 yield names[0], names[1], (ours[name], theirs[name])
 
