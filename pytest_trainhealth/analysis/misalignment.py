@@ -66,20 +66,12 @@ def carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Symptom
     """Inputs with structure whose targets a probe cannot predict: does a plain recipe learn anything from them that
     holds for batches it has not seen?"""
     found, marks = trace.data.alignment, points(trace)
-    if found is None or not found.at_chance or not found.structured:
+    if found is None or not found.structured or not _may_be_random(trace):
         return None
-    if found.used > found.chance:  # a hint, at least: few samples of a hard task look like that
-        return None
-    if not marks.known or marks.nothing_to_learn:
-        return None
-    control = controls.get(HELD_OUT.label)
-    if control is None:
-        return NeedsControl(HELD_OUT, once=True)
-    unseen = [control.losses[step] for step in control.applied.held_out if step < len(control.losses)]
-    if len(unseen) < _FEWEST_HELD_OUT or not control.finite or control.crash is not None or marks.chance is None:
-        return None
-    best = _best_epoch(control.losses, control.applied.held_out)
-    if best < _CARRIES_OVER * marks.chance:
+    best = _on_unseen_batches(controls)
+    if best is None or isinstance(best, NeedsControl):
+        return best
+    if marks.chance is None or best < _CARRIES_OVER * marks.chance:
         return None
     return Symptom(
         f"nothing carries over: on batches that a plain recipe has not seen, its loss is {wording.loss(best)} at best "
@@ -90,6 +82,39 @@ def carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Symptom
         "high",
         "the targets have nothing to do with the inputs",
     )
+
+
+def may_be_learnt_by_heart(trace: Trace, controls: Mapping[str, Trace]) -> str | NeedsControl:
+    """A loss that fell some way, of targets that no probe can predict. The reason not to call it learnt, or ""."""
+    if not _may_be_random(trace):
+        return ""
+    best, chance = _on_unseen_batches(controls), points(trace).chance or 0.0
+    if isinstance(best, NeedsControl):
+        return best
+    if best is None or best < _CARRIES_OVER * chance:
+        return ""
+    return (
+        f"what the loss fell by may be learnt by heart: on batches that a plain recipe has not seen, its loss is "
+        f"{wording.loss(best)} at best (a guess gives {wording.loss(chance)}), as with random labels"
+    )
+
+
+def _may_be_random(trace: Trace) -> bool:
+    """A probe predicts the targets no better than a constant answer does, not even by a hint."""
+    found, marks = trace.data.alignment, points(trace)
+    known = marks.known and not marks.nothing_to_learn
+    return known and found is not None and found.at_chance and found.used <= found.chance
+
+
+def _on_unseen_batches(controls: Mapping[str, Trace]) -> float | NeedsControl | None:
+    """The least loss of a plain recipe on batches that it does not learn from; None where too few were seen."""
+    control = controls.get(HELD_OUT.label)
+    if control is None:
+        return NeedsControl(HELD_OUT, once=True)
+    unseen = [control.losses[step] for step in control.applied.held_out if step < len(control.losses)]
+    if len(unseen) < _FEWEST_HELD_OUT or not control.finite or control.crash is not None:
+        return None
+    return _best_epoch(control.losses, control.applied.held_out)
 
 
 def _best_epoch(losses: list[float], held_out: list[int]) -> float:

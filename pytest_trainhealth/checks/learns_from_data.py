@@ -224,6 +224,9 @@ def _shown(
     plainly_better = above > _ABOVE_REACH and loss_curve.clearly_below(reached.level - floor, last - floor)
     if plainly_better:
         return _worse_than_plain(trace, reached, known, left)
+    by_heart = misalignment.may_be_learnt_by_heart(trace, controls)
+    if left <= _A_GUESS and by_heart:
+        return by_heart if isinstance(by_heart, NeedsControl) else CouldNotJudge(by_heart, known)
     if left <= _A_GUESS:
         return Passed((f"a plain recipe gets to {wording.loss(reached.level)}",), known)
     change, level = f"loss {wording.change(first, last)} over {len(trace.losses)} steps", wording.loss(reached.level)

@@ -114,6 +114,19 @@ def test_labels_that_are_memorised_from_white_noise_are_no_fault():
     assert isinstance(judge(unpredictable(False), {}), Passed)
 
 
+@pytest.mark.parametrize(("unseen", "outcome"), [(2.4, CouldNotJudge), (1.9, Passed)])
+def test_a_small_fall_of_targets_that_no_probe_predicts_has_to_carry_over(unseen: float, outcome: type):
+    """A third of the way down, of noise: by heart, unless the same holds for batches that were not learnt from."""
+    trace = classified([CHANCE * 0.997**step for step in range(160)])
+    trace.data.alignment = Alignment(256, "classes", 0.1, 0.1, 0.1, at_chance=True)
+    assert judge(trace, {}) == NeedsControl(HELD_OUT, once=True)
+    control = classified([1.0, 1.0, 1.0, unseen] * 40)
+    control.applied.held_out = list(range(3, 160, 4))
+    assert isinstance(judge(trace, {}, {HELD_OUT.label: control}), outcome)
+    trace.data.alignment = replace(trace.data.alignment, used=0.2)  # a hint is enough
+    assert isinstance(judge(trace, {}), Passed)
+
+
 def test_it_stops_when_all_is_learnt():
     assert stop_when(Trace.of([CHANCE, *[0.01] * 49]), {})
     assert not stop_when(Trace.of([CHANCE, *[0.5] * 49]), {})

@@ -24,7 +24,7 @@ from ...run.signal import Cost
 from ...source.places import user_place
 from .ridge import Teller, chance
 from .row_order import holds_order, keeps_order, same_rows
-from .white_noise import hangs_together
+from .white_noise import hangs_together, lopsided
 
 #: Samples that are compared. By judgement: 256 make a small kernel matrix.
 _SAMPLES = 256
@@ -197,7 +197,8 @@ class Alignments(CallSignal):
         found = Alignment(len(inputs), kind, base, used, used, place=names.place)
         if not _is_chance(used, base, len(inputs), names.classes):
             return found
-        found.at_chance, found.structured = True, hangs_together(inputs, names.tokens)
+        found.at_chance = True
+        found.structured = hangs_together(inputs, names.tokens) or (not names.tokens and lopsided(inputs))
         for best, order, by in self._others(teller, inputs, targets):
             if _is_plain(best, base, len(inputs), names.classes):
                 found.best, found.order, found.by = best, order, by
