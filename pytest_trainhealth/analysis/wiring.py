@@ -56,7 +56,7 @@ def piling_up(trace: Trace) -> dict[str, list[int]]:
 
 
 def leaking(trace: Trace) -> dict[str, dict[int, str]]:
-    """Optimizers that keep stepping with what another's backward pass left, against their own gradients."""
+    """Optimizers that keep stepping with what another's backward pass, through their parameters, left there."""
     return {label: steps for label, steps in trace.wiring.leaked_gradients.items() if len(steps) >= STALE_STEPS}
 
 

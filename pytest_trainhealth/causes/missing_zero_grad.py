@@ -6,9 +6,9 @@ What happens
 
 How it is recognised
     A backward pass begins while the gradients that the optimizer has just used are still there, and the optimizer
-    then steps with the sum. Or, with several optimizers, one's backward pass leaves gradients on the parameters of
-    another that nothing clears, and that point against the other's own: a generator's pass leaves on the discriminator
-    how to be fooled. The re-run clears them.
+    then steps with the sum. Or, with several optimizers, one's backward pass goes through the parameters of another and
+    leaves gradients there that nothing clears before the other's own pass: a generator's pass leaves on the
+    discriminator how to be fooled. The re-run clears them.
 
 How to fix it
     `optimizer.zero_grad()` once per optimizer step, before the first backward pass that belongs to it.
@@ -75,7 +75,7 @@ def _from_another(trace: Trace) -> Suspicion | None:
             statement=f"{label} steps with gradients that the backward pass of {giver} left on its parameters",
             evidence=(
                 Evidence(
-                    f"they were still there at steps {', '.join(map(str, steps[:4]))}, and point against its own",
+                    f"they were still there at steps {', '.join(map(str, steps[:4]))}, when its own were added",
                     float(len(steps)),
                 ),
             ),
@@ -83,7 +83,7 @@ def _from_another(trace: Trace) -> Suspicion | None:
             places=() if place is None else (place,),
             fix=Fix(f"clear the gradients of {label} right before its own backward pass, not only after its step",
                     ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")),
-            not_this="another balance of the learning rates: half of what it follows is meant for the other",
+            not_this="another balance of the learning rates: part of what it follows is meant for the other",
             cures=(Cure("zero_gradients", "gradients of the other pass cleared", {"of_others": True}),),
         )  # fmt: skip
     return None

@@ -136,7 +136,7 @@ def _gradients_pile_up(trace: Trace) -> Symptom | None:
     for label, leaks in wiring.leaking(trace).items():
         giver = next(iter(leaks.values()))
         times = wording.plural(len(leaks), "time")
-        summary = f"{label} stepped {times} with gradients of {giver}'s backward pass, against its own (expected 0)"
+        summary = f"{label} stepped {times} with gradients that {giver}'s backward pass had left (expected 0)"
         return Symptom(summary, INSTABILITY, float(len(leaks)), 0.0, "high", f"{label} gets {giver}'s gradients")
     return None
 

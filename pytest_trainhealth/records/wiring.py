@@ -415,7 +415,7 @@ class WiringRecord:
     at_update: dict[int, float] = field(default_factory=dict)
     #: Steps at which an optimizer used gradients that still held the previous step's.
     stale_gradients: dict[str, list[int]] = field(default_factory=dict)
-    #: Those that stepped with what another's backward pass had left, against their own: at which steps, and whose.
+    #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.
     leaked_gradients: dict[str, dict[int, str]] = field(default_factory=dict)
     empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)
     #: The loss was computed with derivatives of a model (`autograd.grad(..., create_graph=True)`).

@@ -18,6 +18,8 @@ _BEYOND = 1.3
 #: Skewness of a column, and how many of its standard deviations (by the square root of 6 / rows). Of 2,000 draws of
 #: white noise as above the largest was at 5.2 deviations; a Poisson of 1 has a skewness of 1, an exponential of 2.
 _SKEWED, _DEVIATIONS = 0.8, 6.0
+#: Of the skewness of normal values, times their number: 6.
+_VARIANCE = 6
 #: Values of a flag: yes and no, 2.
 _FLAG = 2
 #: Columns that are compared. By judgement: 256 make a small matrix.
@@ -53,7 +55,7 @@ def lopsided(inputs: Tensor) -> bool:
     if not rows.numel():
         return False
     standard = (rows - rows.mean(0)) / rows.std(0, correction=0)
-    return float(standard.pow(3).mean(0).abs().max()) > max(_SKEWED, _DEVIATIONS * math.sqrt(6 / len(rows)))
+    return float(standard.pow(3).mean(0).abs().max()) > max(_SKEWED, _DEVIATIONS * math.sqrt(_VARIANCE / len(rows)))
 
 
 def _followed(tokens: Tensor) -> Tensor:

@@ -1,6 +1,8 @@
-"""Gradients that one optimizer's backward pass leaves for another: only those that work against it are reported."""
+"""Gradients that one optimizer's backward pass leaves for another, which may be meant to add up, or not."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 import torch
@@ -12,12 +14,17 @@ from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
 
 
-def leaks(*, sign: float, clear: bool, joint: bool = False) -> dict[str, dict[int, str]]:
-    """One part follows `loss`, the other `sign` times that of the first: nobody clears between the two."""
+def leaks(*, sign: float = -1.0, clear: bool = False, joint: bool = False, trunk: bool = False) -> dict[str, object]:
+    """One part follows a loss, the other `sign` times a second one: nobody clears between the two.
+
+    `trunk`: it is the later part's pass that comes first.
+    """
     torch.manual_seed(0)
     body, head = nn.Linear(4, 4), nn.Linear(4, 1)
     model = nn.Sequential(body, head)
     first, second = torch.optim.SGD(body.parameters(), lr=0.01), torch.optim.Adam(head.parameters(), lr=0.01)
+    if trunk:
+        first, second = torch.optim.SGD(head.parameters(), lr=0.01), torch.optim.Adam(body.parameters(), lr=0.01)
 
     def step(batch: Tensor) -> Tensor:
         first.zero_grad()
@@ -38,17 +45,17 @@ def leaks(*, sign: float, clear: bool, joint: bool = False) -> dict[str, dict[in
     return TrainingProgram(Start(training, seed=0)).record(plan).wiring.leaked_gradients
 
 
-def test_what_works_against_it_is_a_leak() -> None:
-    assert leaks(sign=-1.0, clear=False) == {"Adam": {0: "SGD", 1: "SGD", 2: "SGD", 3: "SGD"}}
+def test_what_the_pass_of_an_earlier_part_leaves_on_a_later_one_is_a_leak() -> None:
+    assert leaks() == {"Adam": {0: "SGD", 1: "SGD", 2: "SGD", 3: "SGD"}}
 
 
 @pytest.mark.parametrize(
-    ("sign", "clear", "joint"),
-    [(-1.0, True, False), (1.0, False, False), (1.0, False, True)],
-    ids=["cleared", "the same direction", "one backward pass for both"],
+    "loop",
+    [{"clear": True}, {"sign": 1.0}, {"joint": True}, {"trunk": True}],
+    ids=["cleared", "the same loss", "one backward pass for both", "a trunk gets the losses of all"],
 )
-def test_no_leak(sign: float, clear: bool, joint: bool) -> None:
-    assert leaks(sign=sign, clear=clear, joint=joint) == {}
+def test_no_leak(loop: dict[str, Any]) -> None:
+    assert leaks(**loop) == {}
 
 
 def test_what_it_has_used_and_clears_before_its_own_pass_is_no_leak() -> None:
