@@ -11,7 +11,8 @@ How it is recognised
     then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm layers ran in training
     mode without gradients, on other data than the step's, and a loss of that was computed. The re-run keeps their
     statistics. Or: dropout was on in a frozen module (a teacher) that makes targets, so that they are noisy. The re-run
-    puts it into eval mode.
+    puts it into eval mode. Or: called in eval mode, a model drops values all the same, by `F.dropout(x, p)` without
+    `training=`, or by a layer that its forward() makes anew.
 
 How to fix it
     `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` lasts until it is
@@ -25,7 +26,8 @@ When this is wrong
     Parts in eval mode inside a model in training mode (a frozen backbone, frozen BatchNorms), models without such
     layers, and pretrained BatchNorms alone are not reported; neither are passes without gradients whose loss nobody
     computes (pseudo-labels, a generator's samples), and dropout in frozen parts whose features are trained on, in
-    copies that move (an averaged teacher) or that are built like what is trained (a target network). If the whole model
+    copies that move (an averaged teacher) or that are built like what is trained (a target network). Dropout that is
+    told `training=True` may be meant, for estimates of uncertainty. If the whole model
     should be in eval mode, call `model.train()` and put the layers in question into eval mode: that makes it explicit.
 """
 
@@ -48,7 +50,7 @@ EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     record = wiring.left_in_eval(trace)
     if record is None:
-        return _teacher(trace) or _validated(trace)
+        return _teacher(trace) or _validated(trace) or _lasting(trace)
     layers = [f"{path} ({kind})" for path, kind in sorted(record.layers.items())]
     since = f" from step {record.evaluated[0]} on" if record.trained else ""
     return Suspicion(
@@ -121,4 +123,23 @@ def _validated(trace: Trace) -> Suspicion | None:
         ),
         not_this="a smaller momentum for BatchNorm: the statistics still learn from the validation data",
         cures=(Cure("eval_without_gradients", "eval mode where there are no gradients"),),
+    )
+
+
+def _lasting(trace: Trace) -> Suspicion | None:
+    found = next((d for d in trace.probe.dropouts if d.made_by == "user"), None) if trace.probe is not None else None
+    if found is None:
+        return None
+    why = f"{found.written} is on unless it is told otherwise: its training= is True by default"
+    fix = Fix("hand it the mode of the model:", ("F.dropout(x, p, training=self.training)",))
+    if found.made_anew:
+        why = f"{found.model} makes a new {found.written} at every call, which no eval() reaches"
+        fix = Fix("make the layer once, in __init__:", (f"self.dropout = {found.written}(p)",))
+    return Suspicion(
+        statement=f"{found.written} in {found.model} stays on in eval mode",
+        evidence=(Evidence(f"called in eval mode, {found.model} drops values", 1.0, found.place),),
+        why=why,
+        places=() if found.place is None else (found.place,),
+        fix=fix,
+        not_this="averaging several evaluations: each of them sees another model than the one that was trained",
     )

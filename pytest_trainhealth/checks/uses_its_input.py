@@ -31,7 +31,16 @@ from typing import Any
 from .. import wording
 from ..analysis.run_failures import broke_down
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
-from ..records.probes import InputRecord, LeakRecord, MaskEdit, MixingRecord, PaddingRecord, ProbeRecord, ScrambleRecord
+from ..records.probes import (
+    InputRecord,
+    LastingDropout,
+    LeakRecord,
+    MaskEdit,
+    MixingRecord,
+    PaddingRecord,
+    ProbeRecord,
+    ScrambleRecord,
+)
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -80,6 +89,7 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
         (of(probe.scrambles), _scrambled),
         (of(probe.mask_edits), _edited),
         (of(probe.leaks), _leaked),
+        (of(probe.dropouts), _drops),
         (of(probe.ignored), _ignored),
         (of(probe.ignored_in_part), _ignored_in_part),
         (of(probe.paddings), _padded),
@@ -121,6 +131,11 @@ def _edited(record: MaskEdit) -> Symptom:
         f"and {wording.share(record.after)} after two calls (expected the same)"
     )
     return Symptom(sentence, SILENT, record.after, record.before, "high", f"a call edits {record.name}")
+
+
+def _drops(record: LastingDropout) -> Symptom:
+    sentence = f"{record.written} in {record.model} drops values of the input's features in eval mode (expected none)"
+    return Symptom(sentence, SILENT, 1.0, 0.0, "high", f"{record.written} drops values in eval mode")
 
 
 def _leaked(record: LeakRecord) -> Symptom:

@@ -63,6 +63,19 @@ class MixingRecord:
 
 
 @dataclass
+class LastingDropout:
+    """Dropout that is on in eval mode, though nobody asked for it."""
+
+    model: str
+    #: "F.dropout()" without `training=`, or "nn.Dropout".
+    written: str
+    #: A layer that forward() makes at every call.
+    made_anew: bool = False
+    place: Place | None = None
+    made_by: str = "user"
+
+
+@dataclass
 class MaskEdit:
     """A mask that a call writes to, and the next call again: there is less left of it each time, or more."""
 
@@ -152,6 +165,7 @@ class ProbeRecord:
     mixing: list[MixingRecord] = field(default_factory=list)
     scrambles: list[ScrambleRecord] = field(default_factory=list)
     mask_edits: list[MaskEdit] = field(default_factory=list)
+    dropouts: list[LastingDropout] = field(default_factory=list)
     #: States that models keep from one batch to the next, where nothing says that batches are unrelated.
     states: list[str] = field(default_factory=list)
     paddings: list[PaddingRecord] = field(default_factory=list)

@@ -27,6 +27,7 @@ from ...run.signal import Cost
 from ...source.places import user_place
 from .influence import influences, samples_in
 from .kept_state import carried_state, mask_edits
+from .lasting_dropout import DropoutsInEval
 from .leakage import leak
 from .loss_mixing import LossMixing
 from .loss_padding import padding_in_loss
@@ -191,10 +192,12 @@ class Probes(CallSignal):
 
     def _look(self, repeater: Repeater, record: ProbeRecord, gradients: dict[str, Tensor]) -> None:
         base = repeater.run()
-        again = repeater.run()
+        with DropoutsInEval(repeater.call) as dropouts:
+            again = repeater.run()
         if not base or any(name not in again or not _equal(t, again[name]) for name, t in base.items()):
             raise NotRepeatable("its outputs differ the second time" if base else "it returns no tensor")
         record.calls += 1
+        record.dropouts += dropouts.found
         samples = samples_in(repeater, base)
         if samples:
             inputs = influences(repeater, base, samples, {t.data_ptr() for t in self._targets}, self._run)
