@@ -8,7 +8,8 @@ What happens
 How it is recognised
     The model is called again with another sample's values in place of one argument, one column, one channel, or all
     positions of a sequence but one; or with other values everywhere but in the padding, as where a mask is the wrong
-    way round. No output changes, not even with other weights, so the wiring is at fault and not what was learnt.
+    way round. No output changes, not even with other weights, so the wiring is at fault and not what was learnt. Or the
+    inputs themselves are the same for every sample of a batch: something before the model leaves nothing of them.
 
 How to fix it
     Follow the name through `forward()`: where is it used last, and does that reach what is returned? Look at slices,

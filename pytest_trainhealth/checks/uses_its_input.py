@@ -8,11 +8,10 @@ What it does
 
 When it fails
     An argument, column or channel has no influence at all on any output, or only one position of a sequence has, or
-    only its padding; a
-    sample's output, or its gradient through a softmax over the batch, changes with other samples; a `view()` tears rows
-    apart where a transpose was meant; padding that is marked by a mask or lengths changes outputs at real positions, is
-    attended to, or is counted by the loss; a call edits its mask; a model that has to predict an element of a sequence
-    sees it.
+    only its padding; a sample's output, or its gradient through a softmax over the batch, changes with other samples; a
+    `view()` tears rows apart where a transpose was meant; padding that is marked by a mask or lengths changes outputs
+    at real positions, is attended to, or is counted by the loss; a call edits its mask; a model that has to predict an
+    element of a sequence sees it; dropout that nobody switches off drops parts of the input in eval mode, too.
 
 What is not an alarm
     Arguments that are the same for every sample, labels and masks; parts of a batch object that a model does not

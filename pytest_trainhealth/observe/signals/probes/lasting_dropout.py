@@ -21,7 +21,7 @@ from ...source.places import user_place
 from .repeat_call import Call
 
 _DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"}
-#: `training` is the third argument of all of them, after 2. When it is called it has its default: only the source tells.
+#: `training` is the third argument of all of them, after 2. Once called it has its default: only the source tells.
 _TRAINING_AT = 2
 
 
