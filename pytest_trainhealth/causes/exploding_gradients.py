@@ -28,6 +28,7 @@ When this is wrong
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from .. import wording
 from ..analysis import data_scale, singularities, wiring
@@ -55,6 +56,8 @@ _SMALL_UPDATE = 0.05
 _LONG = 20.0
 #: Of SGD, at most: 0.1 is what most recipes for training from scratch begin with. By judgement.
 _USUAL_RATE = 0.1
+#: Times the loss before the step. By judgement: as many times as a gradient has to grow.
+_BURST = 100.0
 #: Times per value, from the last weight back to the first. By judgement: it chooses between two ways to say where a
 #: gradient is large, and whether it may still be to blame beside an operation that left its domain.
 _GROWS_BACKWARDS = 10
@@ -98,7 +101,13 @@ def _too_long(trace: Trace, symptom: Symptom, first: float) -> bool:
     ]
     alone = len(rates) == len([o for o in trace.wiring.optimizers.values() if o.steps])
     usual = bool(rates) and alone and max(rates) <= _USUAL_RATE
-    return symptom.category == EXPLOSION and usual and first > _LONG
+    return usual and first > _LONG and (symptom.category == EXPLOSION or _bursts(trace))
+
+
+def _bursts(trace: Trace) -> bool:
+    """One step makes the loss many times as large."""
+    pairs = pairwise(trace.losses)
+    return any(before > 0 and after > _BURST * before for before, after in pairs)
 
 
 def _grown_at(trace: Trace, first: float) -> int | None:

@@ -543,3 +543,12 @@ def test_an_input_that_is_the_same_for_every_sample(std: float, said: bool) -> N
     assert (look("ignores-input", trace) is not None) == said
     trace.batch_size = 1  # one sample is like all others
     assert look("ignores-input", trace) is None
+
+
+@pytest.mark.parametrize(("after", "said"), [(7465.0, True), (40.0, False)])
+def test_a_long_gradient_counts_where_one_step_makes_the_loss_burst(after: float, said: bool) -> None:
+    """At a usual rate, and whatever the loss comes down to afterwards."""
+    trace = Trace.of([2.4, after, 13.0, 5.0, 0.6])
+    trace.wiring.parameters["rnn.weight"] = weight("rnn.weight", gradients={0: 88.0, 1: 9.0})
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", lr={0: 0.02}, steps=5)
+    assert (look("exploding-gradients", trace) is not None) == said
