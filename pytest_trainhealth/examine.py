@@ -16,15 +16,15 @@ import torch
 from .analysis.timing import operations
 from .checks import Check
 from .checks import check as find_check
-from .engine.conclude import FollowedUp, FollowUp, conclude
+from .engine.conclude import Conclusion, FollowedUp, FollowUp, conclude
 from .engine.examination import Examination
 from .engine.request import Request
 from .engine.shared_results import SharedResults
 from .observe.source.engine_frames import engine_frame
 from .programs.plan import Look, RunPlan, Wrap
 from .programs.program import Program
+from .programs.start import CannotStartAgain, Start
 from .programs.start import NotATraining as NotATraining
-from .programs.start import Start
 from .programs.training_program import TrainingProgram
 from .programs.watched_program import WatchedProgram, watching
 from .records.comparison import Comparison
@@ -69,7 +69,8 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     with undisturbed(_threads(check, request)):
         plan = _plan(check, request, capture)
         comparison = _comparison(subject, request, plan)
-        with _program(subject, request, plan, seed) as program:
+        left: list[str] = []
+        with _program(subject, request, plan, seed, left) as program:
             if saved is not None:
                 from .reproducers.replay import replayed
 
@@ -78,15 +79,20 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
             shared = SharedResults() if shared is None else shared
             examination = Examination(program, check, request.values, plan)
             made = program.first_run or shared.reusable_run(check, request.values)
-            conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=comparison,
-                                  follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
+            try:
+                conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=comparison,
+                                      follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
+            except CannotStartAgain as error:
+                undecided = Verdict(check.name, request.name, "could not judge", str(error))
+                conclusion = Conclusion(undecided, plan)
             shared.add(program, check, examination.untreated)
             verdict = replace(_with_speed(conclusion.verdict, examination), seed=seed)
             if capture is not None and verdict.failed:
                 from .reproducers.attach import attach_reproducer
 
                 verdict = attach_reproducer(verdict, capture, program, conclusion.plan, subject, request)
-    return replace(verdict, seconds=time.perf_counter() - began)
+    notes = (*verdict.notes, *(f"left changed, because it cannot be put back: {name}" for name in left))
+    return replace(verdict, notes=notes, seconds=time.perf_counter() - began)
 
 
 def _capture(request: Request) -> StepCapture | None:
@@ -136,8 +142,8 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
 
 @contextmanager
 @engine_frame
-def _program(subject: Subject, request: Request, plan: RunPlan, seed: int) -> Iterator[Program]:
-    """The subject as something that can be run again."""
+def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left: list[str]) -> Iterator[Program]:
+    """The subject as something that can be run again. `left` gets the names of what cannot be put back afterwards."""
     factory = None if isinstance(subject, Training) else subject
     trace, creation_sites = None, None
     returned: object = subject
@@ -150,8 +156,11 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int) -> It
         start = Start(returned, seed=seed, factory=factory, creation_sites=creation_sites, device=plan.device)
         try:
             yield TrainingProgram(start)
-        finally:
-            start.close()
+        except BaseException as error:
+            for name in start.close():
+                error.add_note(f"left changed, because it cannot be put back: {name}")
+            raise
+        left.extend(start.close())
         return
     if returned is not None:
         raise NotATraining(

@@ -98,8 +98,10 @@ def _not_failed(
 def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judgement:
     """Before a training is called faulty: does a run with other random numbers show the same symptom?"""
     row = row_of(symptom)
-    if not row.needs_second_run or not examination.program.repeatable:
+    if not row.needs_second_run:
         return symptom
+    if not examination.program.repeatable:
+        return CouldNotJudge(f"{symptom.summary}; {examination.program.why_not}")
     again, judgement = examination.run_and_judge(replace(examination.rerun, seed_offset=_OTHER_SEED))
     if isinstance(judgement, Passed):
         seen = "in one of two runs" if row.about_machine else "with one of two seeds"

@@ -19,6 +19,10 @@ class NotATraining(TypeError):
     """A test or factory returned something that is not a `Training`."""
 
 
+class CannotStartAgain(RuntimeError):
+    """Another run would begin elsewhere than the first did; the message says why, in one line."""
+
+
 class Start:
     """Where a training begins. A factory rebuilds it for each run with the same seed; else a snapshot is restored.
 
@@ -47,6 +51,7 @@ class Start:
             self._snapshot = Snapshot(training.state_roots())  # on the device, and with lazy parameters initialised
         self._print = _fingerprint(training)
         self._used = False
+        self._not_put_back: list[str] | None = None
 
     @property
     def training(self) -> Training:
@@ -58,8 +63,10 @@ class Start:
             self._used = True
             seed_everything(self.seed + 1)
             return self._first
-        self._snapshot.restore()
+        self._not_put_back = self._snapshot.restore()
         rebuilt = self._rebuild(seed_offset) if self._factory is not None else None
+        if rebuilt is None and not self.repeatable:
+            raise CannotStartAgain(self.why_not)
         # the random numbers of a run must not depend on how many the factory drew
         seed_everything(self.seed + 1 + seed_offset)
         return self._first if rebuilt is None else rebuilt
@@ -80,17 +87,23 @@ class Start:
             return None
         return rebuilt
 
-    def close(self) -> None:
-        """Restores the user's objects to the state in which they were passed in."""
-        self._original.restore()
+    def close(self) -> list[str]:
+        """Restores the user's objects to the state in which they were passed in. Returns what did not let itself."""
+        return self._original.restore()
 
     @property
     def repeatable(self) -> bool:
-        return self._factory is not None or not self._snapshot.one_way
+        if self._factory is not None:
+            return True
+        if self._used and self._not_put_back is None:  # the first run is over: try, so that nobody counts on it in vain
+            self._not_put_back = self._snapshot.restore()
+        return not self._snapshot.one_way and not self._not_put_back
 
     @property
     def why_not(self) -> str:
-        return "the step reads from " + " and ".join(self._snapshot.one_way) + ", which cannot be rewound"
+        used_up = [f"the step reads from {name}, which cannot be rewound" for name in self._snapshot.one_way]
+        refused = [f"{name} cannot be put back" for name in self._not_put_back or ()]
+        return f"cannot start again: {'; '.join([*used_up, *refused])} (a test that builds its training can)"
 
 
 @engine_frame

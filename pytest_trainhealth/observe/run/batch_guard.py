@@ -17,6 +17,8 @@ from ...tensors.batches import tensors
 class BatchGuard:
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Tensor, int, Tensor]] = {}
+        #: The same memory in its first shape, which a step may change as well: `x.unsqueeze_(1)`.
+        self._shaped: dict[int, Tensor] = {}
         #: The values that the latest step had left, of those tensors it wrote to.
         self._left: dict[int, Tensor] = {}
 
@@ -27,6 +29,7 @@ class BatchGuard:
         for _, tensor in tensors(batch):
             if id(tensor) not in self._kept and not tensor.is_inference():
                 self._kept[id(tensor)] = (tensor, tensor._version, tensor.detach().clone())
+                self._shaped[id(tensor)] = tensor.data
 
     def left(self, tensor: Tensor) -> Tensor | None:
         """What the latest step made of it, if it wrote to it."""
@@ -37,6 +40,8 @@ class BatchGuard:
         for key, (tensor, version, value) in self._kept.items():
             if tensor._version != version:
                 self._left[key] = tensor.detach().clone()
+                if tensor.shape != value.shape:
+                    tensor.data = self._shaped[key]
                 with torch.no_grad():
                     tensor.copy_(value)
                 self._kept[key] = (tensor, tensor._version, value)

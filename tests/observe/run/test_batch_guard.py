@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.observe.run.batch_guard import BatchGuard
 from pytest_trainhealth.observe.run.feed import Feed
 from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.start import Start
@@ -159,3 +160,15 @@ def test_it_is_known_where_the_data_have_no_length() -> None:
     feed.close()
     assert starting == [True, False, False]
     assert multiprocessing.active_children() == []
+
+
+def test_a_batch_that_is_reshaped_in_place_gets_its_shape_back() -> None:
+    first, second = torch.randn(4, 3), torch.zeros(4)
+    values, guard = first.clone(), BatchGuard()
+    guard.keep((first, second))
+    for _ in range(2):
+        first.unsqueeze_(1).add_(1)
+        second += 1
+        guard.restore()
+        assert torch.equal(first, values)
+        assert torch.equal(second, torch.zeros(4))

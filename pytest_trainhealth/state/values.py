@@ -1,0 +1,105 @@
+"""How values are written back into the same object: tensors, arrays, lists, sets and dictionaries."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Undo = Callable[[], None]
+
+
+def tensor_undo(tensor: Tensor) -> Undo:
+    value = None if _overlaps_itself(tensor) else tensor.detach().clone()
+    leaf = tensor.is_leaf
+    wants_gradient, gradient, data = tensor.requires_grad, tensor.grad if leaf else None, tensor.data
+
+    def undo() -> None:
+        if leaf:
+            if not tensor.is_leaf:
+                tensor.detach_()  # written to in place by something that needs gradients
+            if _moved(tensor, data):
+                tensor.data = data
+            tensor.grad = gradient
+            tensor.requires_grad_(wants_gradient)
+        if value is not None and not _same(tensor, value):
+            tensor.data.copy_(value)  # .data: autograd's version counter need not know of this change
+
+    return undo
+
+
+def array_undo(array: np.ndarray[Any, Any]) -> Undo:
+    value = array.copy()
+
+    def undo() -> None:
+        if not array.flags.writeable:  # made read-only since
+            array.flags.writeable = True
+        np.copyto(array, value)
+
+    return undo
+
+
+def _overlaps_itself(tensor: Tensor) -> bool:
+    """Expanded tensors cannot be written to; the tensor that owns their values is remembered instead."""
+    return any(stride == 0 and size > 1 for stride, size in zip(_strides(tensor), tensor.shape, strict=False))
+
+
+def _strides(tensor: Tensor) -> tuple[int, ...]:
+    return tensor.stride() if tensor.layout == torch.strided else ()
+
+
+def _same(tensor: Tensor, value: Tensor) -> bool:
+    """Avoids a write if nothing changed (NaN differs from itself, which only costs a write)."""
+    return tensor.layout == torch.strided and tensor.shape == value.shape and torch.equal(tensor, value)
+
+
+def _moved(tensor: Tensor, data: Tensor) -> bool:
+    """Whether `.data` was replaced (by `module.to()`, for example) rather than written to."""
+    if tensor.layout != torch.strided or data.layout != torch.strided:
+        return False
+    return tensor.data_ptr() != data.data_ptr() or tensor.shape != data.shape or tensor.dtype != data.dtype
+
+
+def refill(container: Any, items: list[Any]) -> None:
+    """Bypasses the methods of a subclass. Writes nothing where nothing changed: some containers cannot be resized."""
+    if len(container) == len(items) and all(a is b for a, b in zip(container, items, strict=True)):
+        return
+    kind = next(kind for kind in (list, deque, bytearray) if isinstance(container, kind))
+    kind.clear(container)
+    kind.extend(container, items)
+
+
+def refill_set(container: set[Any], members: set[Any]) -> None:
+    set.clear(container)
+    set.update(container, members)
+
+
+def refill_dict(mapping: dict[Any, Any], items: dict[Any, Any]) -> None:
+    if list(mapping) != list(items) or any(mapping[key] is not value for key, value in items.items()):
+        plain = OrderedDict if isinstance(mapping, OrderedDict) else dict  # bypasses methods of a subclass
+        plain.clear(mapping)
+        for key, value in items.items():
+            plain.__setitem__(mapping, key, value)
+
+
+def rebind(namespace: dict[str, Any], values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        if namespace.get(name) is not value:
+            namespace[name] = value
+
+
+def set_slot(thing: Any, slot: str, value: Any) -> None:
+    if getattr(thing, slot, None) is not value:
+        object.__setattr__(thing, slot, value)
+
+
+def slots(kind: type) -> list[str]:
+    names: list[str] = []
+    for base in kind.__mro__:
+        own = base.__dict__.get("__slots__", ())
+        names.extend([own] if isinstance(own, str) else own)
+    return [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
