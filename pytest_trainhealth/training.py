@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
+from .state.data_parts import DataPart
 from .tensors.batches import tensors
 from .tensors.module_paths import full_path
 
@@ -100,14 +99,15 @@ class Training:
         return next(iter(self.parameters().values())).device
 
     def state_roots(self) -> list[Any]:
-        """Objects from which everything can be reached that a step may change; for the data, only random generators."""
+        """Objects from which everything can be reached that a step may change; for the data, all but the samples."""
+        data = [DataPart(each) for each in (self.data, self.val_data) if each is not None and not is_one_batch(each)]
         steps = [self.loss, self.criterion, self.step]
         return [
             *self.modules.values(),
             *self.optimizers.values(),
             *self.schedulers,
             *steps,
-            *_random_sources(self.data),
+            *data,
         ]
 
     def __repr__(self) -> str:
@@ -213,13 +213,6 @@ def _checked_data(data: Any, name: str) -> Any:
     if isinstance(data, list) and next(tensors(data[0]), None) is None:
         raise ValueError(f"Training: {name}[0] is a batch without a tensor in it ({_described(data[0])})")
     return data
-
-
-def _random_sources(data: Any) -> list[Any]:
-    """Random generators that decide which batches come next. The samples themselves may be too many to remember."""
-    parts = [data, *(getattr(data, name, None) for name in ("sampler", "batch_sampler", "dataset"))]
-    kinds = (torch.Generator, random.Random, np.random.Generator, np.random.RandomState)
-    return [held for part in parts for held in getattr(part, "__dict__", {}).values() if isinstance(held, kinds)]
 
 
 #: A generator may be endless. All checks but one look at fewer batches; the closer look takes 64 steps.

@@ -61,6 +61,8 @@ class Start:
         """A training at its start. `seed_offset` gives other random numbers, to confirm a finding with another seed."""
         if not self._used and not seed_offset:
             self._used = True
+            if self._snapshot.lends:
+                self._snapshot.restore()
             seed_everything(self.seed + 1)
             return self._first
         self._not_put_back = self._snapshot.restore()
@@ -89,7 +91,7 @@ class Start:
 
     def close(self) -> list[str]:
         """Restores the user's objects to the state in which they were passed in. Returns what did not let itself."""
-        return self._original.restore()
+        return self._original.give_back()
 
     @property
     def repeatable(self) -> bool:
@@ -101,9 +103,9 @@ class Start:
 
     @property
     def why_not(self) -> str:
-        used_up = [f"the step reads from {name}, which cannot be rewound" for name in self._snapshot.one_way]
         refused = [f"{name} cannot be put back" for name in self._not_put_back or ()]
-        return f"cannot start again: {'; '.join([*used_up, *refused])} (a test that builds its training can)"
+        reasons = [*self._snapshot.one_way, *refused]
+        return f"cannot start again: {'; '.join(reasons)}. Hand in a function that builds the training"
 
 
 @engine_frame

@@ -1,22 +1,44 @@
-"""Which code is the user's own, and which global names it uses."""
+"""Which code is the user's own, and which names it uses and binds."""
 
 from __future__ import annotations
 
 import copy
+import dis
 import sys
 import types
+from typing import Any
 
 _STANDARD_LIBRARY = copy.__file__.rsplit("copy.py", 1)[0]
+#: Never the user's, wherever they are installed.
+_LIBRARIES = ("torch", "numpy", __name__.partition(".")[0])
 
 
-def written_by_user(function: types.FunctionType) -> bool:
-    """Globals of a library are not the training's state (and far too many)."""
-    module = sys.modules.get(function.__module__ or "")
-    file = getattr(module, "__file__", None) or function.__code__.co_filename
-    return "site-packages" not in file and not file.startswith(_STANDARD_LIBRARY)
+def written_by_user(code: types.FunctionType | type) -> bool:
+    """Globals and classes of a library are not the training's state (and far too many)."""
+    name = code.__module__ or ""
+    if name.partition(".")[0] in _LIBRARIES or name == "builtins":
+        return False
+    file = getattr(sys.modules.get(name), "__file__", None) or ""
+    if not file and isinstance(code, types.FunctionType):
+        file = code.__code__.co_filename
+    return not any(folder in file for folder in ("site-packages", "dist-packages")) and not file.startswith(
+        _STANDARD_LIBRARY
+    )
 
 
 def names_used(code: types.CodeType) -> list[str]:
     """Global names used by a function and by the functions defined inside it."""
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
     return [*code.co_names, *(name for c in inner for name in names_used(c))]
+
+
+def names_bound(code: types.CodeType) -> set[str]:
+    """Global names that a function binds, or a function defined inside it."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    own = {each.argval for each in dis.get_instructions(code) if each.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
+    return own.union(*(names_bound(c) for c in inner))
+
+
+def class_state(kind: type) -> dict[str, Any]:
+    """What a class holds by name, without what Python itself keeps there."""
+    return {name: value for name, value in vars(kind).items() if not name.startswith(("__", "_abc_"))}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -68,7 +71,10 @@ def refill(container: Any, items: list[Any]) -> None:
     """Bypasses the methods of a subclass. Writes nothing where nothing changed: some containers cannot be resized."""
     if len(container) == len(items) and all(a is b for a, b in zip(container, items, strict=True)):
         return
-    kind = next(kind for kind in (list, deque, bytearray) if isinstance(container, kind))
+    if isinstance(container, array):
+        container[:] = array(container.typecode, items)
+        return
+    kind: Any = next(kind for kind in (list, deque, bytearray) if isinstance(container, kind))
     kind.clear(container)
     kind.extend(container, items)
 
@@ -86,15 +92,56 @@ def refill_dict(mapping: dict[Any, Any], items: dict[Any, Any]) -> None:
             plain.__setitem__(mapping, key, value)
 
 
-def rebind(namespace: dict[str, Any], values: dict[str, Any]) -> None:
+def rebind(namespace: dict[str, Any], values: dict[str, Any], unbound: Iterable[str]) -> None:
+    for name in unbound:
+        namespace.pop(name, None)
     for name, value in values.items():
         if namespace.get(name) is not value:
             namespace[name] = value
 
 
+def rebind_class(kind: type, names: dict[str, Any], values: dict[str, Any]) -> None:
+    """`names`: what the class holds now. Metaclasses are bypassed: an `Enum` would refuse."""
+    for name in names:
+        if name not in values:
+            type.__delattr__(kind, name)
+    for name, value in values.items():
+        if name not in names or names[name] is not value:
+            type.__setattr__(kind, name, value)
+
+
+def context_undo(variable: ContextVar[Any]) -> Undo:
+    missing = object()
+    value = variable.get(missing)
+    if value is missing:
+        with suppress(LookupError):
+            value = variable.get()  # its default
+
+    def undo() -> None:
+        if value is not missing:
+            if variable.get(missing) is not value:
+                variable.set(value)
+        elif variable.get(missing) is not missing:
+            raise RuntimeError("a context variable without a default cannot be unset")
+
+    return undo
+
+
+def cache_undo(cached: Any) -> Undo | None:
+    """A cache that was empty is emptied. One that was not keeps what it has: its function returns the same anyway."""
+    if cached.cache_info().currsize:
+        return None
+    return lambda: cached.cache_clear() if any(cached.cache_info()[:2]) else None
+
+
 def set_slot(thing: Any, slot: str, value: Any) -> None:
     if getattr(thing, slot, None) is not value:
         object.__setattr__(thing, slot, value)
+
+
+def unset_slot(thing: Any, slot: str) -> None:
+    if hasattr(thing, slot):
+        object.__delattr__(thing, slot)
 
 
 def slots(kind: type) -> list[str]:

@@ -62,7 +62,7 @@ def test_a_step_that_reads_from_a_generator_is_not_run_again() -> None:
 
     verdict = overfit(Training(model, optimizer, data=(X, Y), step=step))
     assert verdict.outcome == "could not judge"
-    assert "cannot start again: the step reads from the generator endless(), which cannot be rewound" in verdict.reason
+    assert "is the generator endless(), which cannot be rewound" in verdict.reason
 
 
 def test_the_same_step_in_a_factory_is() -> None:
