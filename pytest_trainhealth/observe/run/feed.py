@@ -19,6 +19,7 @@ from ...tensors.batches import fresh_containers, tensors, to_device
 from ...training import Training, is_one_batch
 from ..source.engine_frames import engine_frame
 from .batch_guard import BatchGuard
+from .written_views import WrittenViews
 
 
 class NoData(ValueError):
@@ -35,6 +36,7 @@ class Feed:
         self._single = is_one_batch(self._data)
         self._own = self._single or isinstance(self._data, list)
         self._unharmed = BatchGuard()
+        self._views = WrittenViews()
         self._ready: set[int] = set()
         self._first: Any = None
         self._iterator: Iterator[Any] | None = None
@@ -61,6 +63,8 @@ class Feed:
                 self._ready.add(id(batch))
                 return batch
             batch = fresh_containers(batch)
+        else:
+            self._views.watch(batch)
         if self._device is None:
             return batch
         began = time.perf_counter()
@@ -79,9 +83,12 @@ class Feed:
     def give_back(self) -> None:
         """After a step: undoes what it wrote into the batch."""
         self._unharmed.restore()
+        self._views.note()
 
     def close(self) -> None:
-        """Ends the worker processes started for this feed: they would take processor time from later runs."""
+        """Undoes writes into the data, and ends the worker processes started for this feed: they would take processor
+        time from later runs."""
+        self._views.put_back()
         iterator, self._iterator = self._iterator, None
         if _persistent(self._data) is not self._found:
             self._data._iterator = None

@@ -172,3 +172,30 @@ def test_a_batch_that_is_reshaped_in_place_gets_its_shape_back() -> None:
         guard.restore()
         assert torch.equal(first, values)
         assert torch.equal(second, torch.zeros(4))
+
+
+class Cuts:
+    """A loader that hands out its data themselves."""
+
+    def __init__(self) -> None:
+        self.data = torch.ones(12, 4)
+
+    def __len__(self) -> int:
+        return 4
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(self.data[at : at + 5] for at in (0, 3, 6, 7))  # they overlap
+
+
+def test_data_that_steps_write_into_are_as_before_when_the_run_ends() -> None:
+    loader, seen = Cuts(), SimpleQueue[float]()
+
+    def step(model: nn.Module, batch: Tensor) -> Tensor:
+        seen.put(float(batch[0, 0]))
+        return model(batch.mul_(0.5)).square().mean()  # type: ignore[no-any-return]
+
+    program = TrainingProgram(Start(training(loader, step), seed=0))
+    for _ in range(2):
+        program.record(RunPlan(max_steps=6, one_batch=False))
+        assert torch.equal(loader.data, torch.ones(12, 4))
+    assert [seen.get() for _ in range(12)] == [1, 0.5, 0.5, 0.25, 0.5, 0.125] * 2  # within a run the writes stay

@@ -68,6 +68,7 @@ def test_an_interrupted_run_reads_no_more_and_leaves_nothing() -> None:
     plan = RunPlan(max_steps=17, look=Look(signals=("loading", "kept_graphs", "slow_calls")), one_batch=False)
     with pytest.raises(KeyboardInterrupt):
         TrainingProgram(start).record(plan)
-    start.close()
     assert len(data.read) == 17
+    start.close()
+    assert data.read == []
     assert sys.gettrace() is before
