@@ -91,7 +91,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
                 from .reproducers.attach import attach_reproducer
 
                 verdict = attach_reproducer(verdict, capture, program, conclusion.plan, subject, request)
-    notes = (*verdict.notes, *(f"left changed, because it cannot be put back: {name}" for name in left))
+    notes = (*verdict.notes, *(f"left changed: {name}" for name in left))
     return replace(verdict, notes=notes, seconds=time.perf_counter() - began)
 
 
@@ -158,7 +158,7 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
             yield TrainingProgram(start)
         except BaseException as error:
             for name in start.close():
-                error.add_note(f"left changed, because it cannot be put back: {name}")
+                error.add_note(f"left changed: {name}")
             raise
         left.extend(start.close())
         return

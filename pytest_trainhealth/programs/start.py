@@ -91,7 +91,8 @@ class Start:
 
     def close(self) -> list[str]:
         """Restores the user's objects to the state in which they were passed in. Returns what did not let itself."""
-        return self._original.give_back()
+        refused = self._original.give_back()
+        return refused if self._factory is not None else [*refused, *self._original.one_way]
 
     @property
     def repeatable(self) -> bool:

@@ -108,7 +108,7 @@ def _from_text(value: Any) -> Any:
 def loader_iterator_undo(iterator: dataloader._BaseDataLoaderIter) -> Undo | None:
     """`iter(loader)` begins anew if nothing was read yet. None with workers, or once it has begun."""
     sampling = iterator._sampler_iter
-    begun = isinstance(sampling, types.GeneratorType) and inspect.getgeneratorstate(sampling) != inspect.GEN_CREATED
+    begun = isinstance(sampling, types.GeneratorType) and not is_unread(sampling)
     single = type(iterator) is dataloader._SingleProcessDataLoaderIter
     if not single or begun or iterator._num_yielded or iterator._dataset_kind != dataloader._DatasetKind.Map:
         return None
@@ -119,6 +119,10 @@ def loader_iterator_undo(iterator: dataloader._BaseDataLoaderIter) -> Undo | Non
         iterator._sampler_iter = iter(iterator._index_sampler)
 
     return undo
+
+
+def is_unread(value: Any) -> bool:
+    return isinstance(value, types.GeneratorType) and inspect.getgeneratorstate(value) == inspect.GEN_CREATED
 
 
 def named(value: Any) -> str:

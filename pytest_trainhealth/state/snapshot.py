@@ -30,7 +30,7 @@ from torch.utils.data import dataloader
 
 from .data_parts import KINDS, DataPart, undo_of
 from .data_parts import held as held_by
-from .iterators import Copies, copied, inside, loader_iterator_undo, moves, named
+from .iterators import Copies, copied, inside, is_unread, loader_iterator_undo, moves, named
 from .paths import Path, root
 from .user_code import class_state, names_bound, names_used, written_by_user
 from .values import (
@@ -89,8 +89,7 @@ class Snapshot:
     def __init__(self, roots: Iterable[Any]) -> None:
         self._undo: list[tuple[Path, Undo]] = []
         self._seen: dict[int, Any] = {}  # keeps everything alive, so that no id is used twice
-        #: What cannot start again: its name, and what it is.
-        self.one_way: list[str] = []
+        self._one_way: list[tuple[Path, Any]] = []
         self._unread: Copies = {}
         self._iterators: list[Any] = []
         self._lent: dict[int, Any] = {}
@@ -101,6 +100,11 @@ class Snapshot:
                 continue
             self._seen[id(thing)] = thing
             todo.extend(self._remember(thing, path))
+
+    @property
+    def one_way(self) -> list[str]:
+        """What cannot start again: its name, and what it is. A generator can, as long as nobody has begun it."""
+        return [f"`{path}` is {named(thing)}" for path, thing in self._one_way if not is_unread(thing)]
 
     @property
     def lends(self) -> bool:
@@ -169,7 +173,7 @@ class Snapshot:
 
     def _iterator(self, thing: Any, path: Path) -> Held:
         if copied(thing, self._unread) is None:
-            self.one_way.append(f"`{path}` is {named(thing)}")
+            self._one_way.append((path, thing))
             return ()
         self._iterators.append(thing)
         return [(path, each) for each in inside(thing) if not moves(each)]
@@ -275,7 +279,7 @@ class Snapshot:
                 return [(path, thing._index_sampler), (path, thing._dataset)]
             return self._attributes(thing, path) if hasattr(thing, "__wrapped__") else ()
         if isinstance(thing, _CANNOT_START_AGAIN):
-            self.one_way.append(f"`{path}` is {named(thing)}")
+            self._one_way.append((path, thing))
             return ()
         if isinstance(thing, functools.partial):
             return [*self._partial(thing, path), *self._attributes(thing, path)]

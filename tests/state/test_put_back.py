@@ -74,7 +74,7 @@ def trained(check: str, stop: bool = False) -> Verdict:
 def test_what_was_left_is_told_by_a_check_that_passed() -> None:
     verdict = trained("trains_without_nan")
     assert verdict.outcome == "passed"
-    assert any("left changed, because it cannot be put back: `step.log` (BufferError" in n for n in verdict.notes)
+    assert any("left changed: `step.log` (BufferError" in n for n in verdict.notes)
 
 
 def test_what_would_begin_elsewhere_is_not_run_again() -> None:

@@ -263,6 +263,23 @@ def test_every_run_begins_where_the_first_did(make: Callable[[], Step]) -> None:
     assert runs[1:] == runs[:1] * 3
 
 
+def test_a_generator_that_nobody_reads_is_in_nobodys_way() -> None:
+    source = (each for each in range(3))
+    read = [False]
+
+    def step() -> Any:
+        return next(source) if read[0] else 0
+
+    start = start_of(step)
+    start.begin()
+    assert start.repeatable
+    start.begin()
+    read[0] = True
+    assert step() == 0
+    assert not start.repeatable
+    assert start.close() == ["`step.source` is the generator <genexpr>(), which cannot be rewound"]
+
+
 def test_an_iterator_is_the_users_own_again() -> None:
     source = itertools.count()
     holder = {"ids": source}
@@ -357,6 +374,7 @@ def test_what_cannot_start_again_is_named() -> None:
     verdict = trained_from(torch.randn(16, 4) for _ in range(10_000))
     assert verdict.outcome == "could not judge"
     assert "cannot start again: `step.source` is the generator <genexpr>()" in verdict.reason
+    assert any("left changed: `step.source` is the generator" in note for note in verdict.notes)
     verdict = trained_from(map(lambda x: x, (torch.randn(16, 4) for _ in range(10_000))))
     assert verdict.outcome == "could not judge"
     assert "cannot start again: `step.source` is a `map`" in verdict.reason
