@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from .iterators import moves
 from .values import Undo, refill, refill_dict, refill_set
 
 #: Objects that hold data. A loader of the user's own class is marked as one by `DataPart`.
@@ -34,8 +35,11 @@ class DataPart:
         self.thing = thing
 
 
-def undo_of(part: Any) -> Undo:
-    """Restores what the part's names are bound to, and its containers, without looking into their items."""
+def undo_of(part: Any, now: Callable[[dict[str, Any]], dict[str, Any]]) -> Undo:
+    """Restores what the part's names are bound to, and its containers, without looking into their items.
+
+    `now`: what the names are bound to for the time being, with copies of iterators.
+    """
     names = getattr(part, "__dict__", {})
     before = {name: value for name, value in names.items() if name not in _NOT_STATE}
     contents = [each for value in before.values() if (each := _content_undo(value)) is not None]
@@ -43,7 +47,7 @@ def undo_of(part: Any) -> Undo:
     def undo() -> None:
         for name in [name for name in names if name not in before and name not in _NOT_STATE]:
             del names[name]
-        names.update(before)
+        names.update(now(before))
         for refilled in contents:
             refilled()
 
@@ -51,9 +55,9 @@ def undo_of(part: Any) -> Undo:
 
 
 def held(part: Any) -> Iterator[tuple[str, Any]]:
-    """What is remembered as well: random generators, other parts, small arrays."""
+    """What is remembered as well: random generators, iterators, other parts, small arrays."""
     for name, value in getattr(part, "__dict__", {}).items():
-        if isinstance(value, (*KINDS, *_RANDOM)) or _small(value):
+        if isinstance(value, (*KINDS, *_RANDOM)) or _small(value) or moves(value):
             yield name, value
         elif isinstance(value, (list, tuple)) and value and all(isinstance(each, KINDS) for each in value):
             for each in value:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import random
 import threading
 import types
@@ -152,11 +153,11 @@ class Snapshot:
         if isinstance(thing, set):
             members = set(thing)
             self._undo.append((path, lambda: refill_set(thing, members)))
-            return [*_items(members, path), *self._attributes(thing, path)]
+            return [*self._fixed(members, path), *self._attributes(thing, path)]
         if moves(thing):
             return self._iterator(thing, path)
         if isinstance(thing, (tuple, frozenset)):
-            return _items(thing, path)
+            return self._fixed(thing, path)
         if isinstance(thing, types.FunctionType):
             return self._function(thing, path)
         if isinstance(thing, (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)):
@@ -170,6 +171,12 @@ class Snapshot:
         self._undo.append((path, lambda: refill(thing, list(self._now(items).values()))))
         plain = isinstance(thing, (bytearray, array))
         return [*([] if plain else _items(items.values(), path)), *self._attributes(thing, path)]
+
+    def _fixed(self, items: Iterable[Any], path: Path) -> list[tuple[Path, Any]]:
+        """Items that nothing can be exchanged for: an iterator among them will have been read."""
+        held = _items(items, path)
+        self._one_way += [each for each in held if moves(each[1])]
+        return [each for each in held if not moves(each[1])]
 
     def _iterator(self, thing: Any, path: Path) -> Held:
         if copied(thing, self._unread) is None:
@@ -213,7 +220,7 @@ class Snapshot:
     def _function(self, function: types.FunctionType, path: Path) -> Held:
         here = root(function)
         held = [*self._attribute(function, "__defaults__", here), *_items(function.__defaults__ or (), here)]
-        held += [(here.attribute(name), value) for name, value in (function.__kwdefaults__ or {}).items()]
+        held.append((here, function.__kwdefaults__))
         held += self._attributes(function, here)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             held.extend(self._cell(cell, here.attribute(name)))
@@ -261,7 +268,7 @@ class Snapshot:
         return ((path, content),)
 
     def _data(self, part: Any, path: Path) -> Held:
-        self._undo.append((path, undo_of(part)))
+        self._undo.append((path, undo_of(part, self._now)))
         return [(path.attribute(name), value) for name, value in held_by(part)]
 
     def _object(self, thing: Any, path: Path) -> Held:
@@ -278,6 +285,8 @@ class Snapshot:
             if isinstance(thing, dataloader._BaseDataLoaderIter):
                 return [(path, thing._index_sampler), (path, thing._dataset)]
             return self._attributes(thing, path) if hasattr(thing, "__wrapped__") else ()
+        if isinstance(thing, types.GeneratorType) and inspect.getgeneratorstate(thing) == inspect.GEN_CLOSED:
+            return ()  # it has ended, and will have ended in every run
         if isinstance(thing, _CANNOT_START_AGAIN):
             self._one_way.append((path, thing))
             return ()

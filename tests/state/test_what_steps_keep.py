@@ -8,7 +8,7 @@ import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from pytest_trainhealth import Training
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
-from pytest_trainhealth.programs.start import Start
+from pytest_trainhealth.programs.start import CannotStartAgain, Start
 
 Step = Callable[[], Any]
 _AMOUNT = contextvars.ContextVar("_AMOUNT", default=0)
@@ -122,6 +122,13 @@ def until_it_ends() -> Step:
     return step
 
 
+def in_a_default() -> Step:
+    def step(ids: Any = itertools.count(), *, more: Any = itertools.cycle("abcde")) -> Any:  # noqa: B008
+        return next(ids), next(more)
+
+    return step
+
+
 def in_an_array() -> Step:
     numbers = array.array("i", [0])
 
@@ -209,7 +216,7 @@ def in_a_slot_it_sets_first() -> Step:
 
 MAKERS = [
     in_a_partial, in_a_partial_of_an_iterator, in_a_callable, in_a_bound_method, in_a_class_it_names,
-    in_a_method_of_a_list, in_a_slot_it_sets_first,
+    in_a_method_of_a_list, in_a_slot_it_sets_first, in_a_default,
     in_an_attribute_of_the_function, in_the_default_of_a_dict, until_it_ends, in_an_array, in_the_attribute_of_a_dict,
     in_a_name_it_binds_first, in_a_closure_it_binds_first, in_a_cache, in_a_context_variable,
 ]  # fmt: skip
@@ -263,6 +270,24 @@ def test_every_run_begins_where_the_first_did(make: Callable[[], Step]) -> None:
     assert runs[1:] == runs[:1] * 3
 
 
+class Pair(NamedTuple):
+    ids: Iterator[int]
+    words: str
+
+
+def test_an_iterator_that_nothing_can_be_exchanged_for_is_named() -> None:
+    pair = Pair(itertools.count(), "ids")
+
+    def step() -> Any:
+        return next(pair.ids)
+
+    start = start_of(step)
+    start.begin()
+    assert start.why_not.startswith("cannot start again: `step.pair[0]` is an `itertools.count`")
+    with pytest.raises(CannotStartAgain, match="Hand in a function that builds the training"):
+        start.begin()
+
+
 def test_a_generator_that_nobody_reads_is_in_nobodys_way() -> None:
     source = (each for each in range(3))
     read = [False]
@@ -296,7 +321,7 @@ def test_an_iterator_is_the_users_own_again() -> None:
 
 class Counting(Dataset[torch.Tensor]):
     def __init__(self) -> None:
-        self.read, self.order = 0, list(range(12))
+        self.read, self.order, self.ids = 0, list(range(12)), itertools.count()
 
     def __len__(self) -> int:
         return 12
@@ -304,7 +329,7 @@ class Counting(Dataset[torch.Tensor]):
     def __getitem__(self, index: int) -> torch.Tensor:
         self.read += 1
         self.order.reverse()
-        return torch.full((2,), float(self.read * 100 + self.order[index]))
+        return torch.full((2,), float(next(self.ids) * 1000 + self.read * 100 + self.order[index]))
 
 
 class Epochs(Sampler[int]):
