@@ -12,7 +12,9 @@ from torch.overrides import _get_current_function_mode_stack
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.observe.calls.torch_calls import Call, function_name
+from pytest_trainhealth.observe.run.run import Run
 from pytest_trainhealth.observe.signals.numbers.activations import Activations
+from pytest_trainhealth.observe.signals.wiring.unused_passes import UnusedPasses
 from pytest_trainhealth.observe.source.creation_sites import CreationSites
 from pytest_trainhealth.programs.plan import Look, RunPlan, Treatment
 from pytest_trainhealth.programs.training_program import _Loop, recorded
@@ -113,3 +115,13 @@ def test_the_operations_of_a_model_are_its_own() -> None:
     with recorded(training, plan, CreationSites()) as run:
         _Loop(run, training, plan).once()
     assert run.trace.numbers.operations == {"linear", "relu"}
+
+
+def test_a_step_that_did_not_end_leaves_no_mode_behind() -> None:
+    signal = UnusedPasses(Run())
+    signal._suspicious = True
+    before = len(_get_current_function_mode_stack())
+    for _ in range(3):
+        signal.step_begins(None)
+    signal.run_ends()
+    assert len(_get_current_function_mode_stack()) == before

@@ -51,6 +51,7 @@ class UnusedPasses(Signal):
         self._mode: ExitStack | None = None
 
     def step_begins(self, batch: object) -> None:
+        self.step_ends()  # of a step that did not end: in a watched loop that broke off, for example
         # only a loop that has cleared a pass has to be watched for what it does with the gradients
         if self._suspicious and self._looks:
             self._mode = ExitStack()
