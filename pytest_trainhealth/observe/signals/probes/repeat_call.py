@@ -110,7 +110,7 @@ class Repeater:
         state = _State(module)
         try:
             self._put_back()
-            torch.rand(draws)
+            torch.rand(draws, device="cpu")
             module.train() if train else module.eval()
             # the fast path cuts off padding and computes other numbers than training does
             with torch.set_grad_enabled(gradients), _without_fast_path():
@@ -133,13 +133,13 @@ class Repeater:
 
         The first seed flips the signs, which opens whatever a rectifier keeps closed.
         """
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator("cpu").manual_seed(seed)
         self._weights.others = True
         try:
             for parameter, value in self._weights.values:
                 if parameter.is_floating_point() and value.numel():
                     size = max(_LEAST_WEIGHT, float(value.float().square().mean().sqrt()))
-                    noise = torch.randn(parameter.shape, generator=generator).to(value) * size
+                    noise = torch.randn(parameter.shape, generator=generator, device="cpu").to(value) * size
                     parameter.data.copy_(_A_LITTLE * noise - value if seed == 0 else noise)
             yield
         finally:
