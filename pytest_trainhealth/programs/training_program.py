@@ -201,8 +201,9 @@ def add_places(run: Run, creation_sites: CreationSites) -> None:
             record.rate_place, record.rate_name = named or (None, "")
     for scheduler, noted in run.schedulers:
         noted.made_at = noted.made_at or creation_sites(scheduler)
+    first = creation_sites.first_of(run.optimizers.values())
     for path, module in run.named_modules():
         if path in run.trace.wiring.modules:
             record_of = run.trace.wiring.modules[path]
             record_of.place = creation_sites(module)
-            record_of.after_optimizer = any(creation_sites.after(module, o) for o in run.optimizers.values())
+            record_of.after_optimizer = creation_sites.after(module, first)
