@@ -77,7 +77,7 @@ class TrainingProgram:
 def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
     """A run with its listeners; afterwards hooks are removed and batches restored, whatever happens."""
     run = TrainingRun(look_closely_at=plan.look.closely_at)
-    run.creation_sites = creation_sites
+    run.creation_sites, run.deadline = creation_sites, plan.deadline
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -40,6 +41,8 @@ class Run:
         self.trace = Trace()
         self.step = 0
         self.look_closely_at = look_closely_at
+        #: Of `time.monotonic()`: what takes long is not begun after it.
+        self.deadline = math.inf
         self.models: dict[str, nn.Module] = {}
         #: Plain tensors among them, where the user trains some.
         self.parameters: dict[str, torch.Tensor] = {}

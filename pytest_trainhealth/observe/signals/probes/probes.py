@@ -34,7 +34,7 @@ from .loss_mixing import LossMixing
 from .loss_padding import padding_in_loss
 from .padding import padding
 from .real_positions import find_hidden
-from .repeat_call import Call, Leaf, NotRepeatable, Repeater, repeating
+from .repeat_call import Call, Leaf, NotRepeatable, OutOfTime, Repeater, repeating
 from .sample_axis import samples_first, shuffled
 from .sample_mixing import Axis, mixing
 from .scrambles import scramble
@@ -169,8 +169,15 @@ class Probes(CallSignal):
         self._hooks = []
 
     def _probe(self) -> None:
+        try:
+            self._run.trace.probe = self._probed()
+        except OutOfTime:  # half of the probes prove nothing: the next one may have been the excuse
+            reason = "the time budget was used up while the model was called with other inputs"
+            self._run.trace.probe = ProbeRecord(self._run.step, seen=len(self._calls), reasons=[reason])
+
+    def _probed(self) -> ProbeRecord:
         record = ProbeRecord(self._run.step, seen=len(self._calls))
-        with repeating() as repeat:
+        with repeating(self._run.deadline) as repeat:
             for call, gradients in self._chosen():
                 try:
                     self._look(repeat(call), record, gradients)
@@ -181,7 +188,7 @@ class Probes(CallSignal):
         record.mixing += [] if record.mixing else self._loss_mixing.found
         record.scrambles = self._scrambles
         record.inputs, self._inputs = _merged(self._inputs), []
-        self._run.trace.probe = record
+        return record
 
     def _chosen(self) -> list[tuple[Call, dict[str, Tensor]]]:
         """The first and the last call of each module that can be repeated."""
