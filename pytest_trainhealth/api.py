@@ -12,6 +12,7 @@ from .engine.battery import in_turn, keywords_of
 from .engine.request import Reproducers, Request
 from .engine.shared_results import SharedResults
 from .examine import examine
+from .observe.source.user_frames import hide_our_frames
 from .records.verdict import Report, Verdict
 from .reproducers.reproducer import read
 from .training import Training
@@ -37,13 +38,19 @@ def diagnose(
     def judge(check: str, shared: SharedResults) -> Verdict:
         return examine(subject, Request(check, training, seed, values[check], reproducers=kept), shared)
 
-    return in_turn(training, values, judge)
+    try:
+        return in_turn(training, values, judge)
+    except Exception as error:
+        raise hide_our_frames(error)  # noqa: B904 - it is the same error
 
 
 def replay(file: str | os.PathLike[str], subject: Training | Callable[[], object]) -> Verdict:
     """Take the step in a reproducer again, on a training or, better, the function that makes it. Prints as a chart."""
     saved = replace(read(file), call=0)
-    return examine(subject, Request(saved.check, saved.training, saved.seed, replays=saved))
+    try:
+        return examine(subject, Request(saved.check, saved.training, saved.seed, replays=saved))
+    except Exception as error:
+        raise hide_our_frames(error)  # noqa: B904 - it is the same error
 
 
 def _name_of(subject: Any) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -25,6 +25,7 @@ from .programs.plan import Look, RunPlan, Wrap
 from .programs.program import Program
 from .programs.start import CannotStartAgain, Start
 from .programs.start import NotATraining as NotATraining
+from .programs.subject import described, missing_arguments
 from .programs.training_program import TrainingProgram
 from .programs.watched_program import WatchedProgram, watching
 from .records.comparison import Comparison
@@ -144,7 +145,7 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
 @engine_frame
 def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left: list[str]) -> Iterator[Program]:
     """The subject as something that can be run again. `left` gets the names of what cannot be put back afterwards."""
-    factory = None if isinstance(subject, Training) else subject
+    factory = None if isinstance(subject, Training) else _callable(subject)
     trace, creation_sites = None, None
     returned: object = subject
     if factory is not None:
@@ -163,9 +164,7 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
         left.extend(start.close())
         return
     if returned is not None:
-        raise NotATraining(
-            f"the test returned {type(returned).__name__} {returned!r:.60}: return a Training, or nothing at all"
-        )
+        raise NotATraining(f"the test returned {described(returned)}: return a Training, or nothing at all")
     assert factory is not None
     assert trace is not None
     if not trace.losses and not trace.update_count:
@@ -173,6 +172,14 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
         raise NotATraining(f"{nothing} that {request.check} could watch")
     # with a timer, the first run does not count: the test runs once more, and the timer times that run
     yield WatchedProgram(factory, seed, first_run=trace if plan.wrap.timer is None else None)
+
+
+def _callable(subject: Any) -> Callable[[], object]:
+    if not callable(subject) or isinstance(subject, torch.nn.Module):
+        raise NotATraining(f"a Training is needed, or a function that makes one, not {described(subject)}")
+    if missing := missing_arguments(subject):
+        raise NotATraining(missing)
+    return subject  # type: ignore[no-any-return]
 
 
 def _threads(check: Check, request: Request) -> int:

@@ -32,6 +32,9 @@ def keywords_of(
 
 def in_turn(name: str, wanted: Iterable[str], judge: Callable[[str, SharedResults], Verdict]) -> Report:
     """The verdicts in the order the user gave, though the checks run in the order that explains most."""
+    __tracebackhide__ = True
     wanted, shared = tuple(wanted), SharedResults()
-    verdicts = {check: judge(check, shared) for check in sorted(wanted, key=lambda check: find_check(check).turn)}
+    verdicts = {}
+    for check in sorted(wanted, key=lambda check: find_check(check).turn):
+        verdicts[check] = judge(check, shared)
     return Report(name, tuple(verdicts[check] for check in wanted))

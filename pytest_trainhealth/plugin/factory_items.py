@@ -47,6 +47,10 @@ def load(spec: str, folders: tuple[Path, ...]) -> Factory:
     if not callable(found):
         kind = wording.with_article(type(found).__name__)
         raise WrongSetting(f"{_FLAG}: {spec} is {kind}, where a function that makes a Training is needed")
+    from ..programs.subject import missing_arguments
+
+    if missing := missing_arguments(found):
+        raise WrongSetting(f"{_FLAG}: {missing}")
     return Factory(spec, found)
 
 

@@ -132,6 +132,7 @@ class TrainHealth:
         values = keywords_of(checks, settings, "diagnose")
 
         def judge(check: str, shared: SharedResults) -> Verdict:
+            __tracebackhide__ = True
             request = replace(request_for(self._item, check, values[check]), **own)
             verdict = run_check(self._item.config, request, training, self._benchmark, shared)
             note_verdict(self._item, verdict)

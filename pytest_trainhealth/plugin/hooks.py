@@ -170,6 +170,7 @@ def pytest_fixture_setup(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    __tracebackhide__ = True
     if not item.config.stash[OPTIONS]["enabled"]:
         return (yield)
     if _marked(item):
@@ -181,6 +182,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    __tracebackhide__ = True
     if not _marked(pyfuncitem):
         return (yield)
     from .run_check import intercept_call

@@ -122,6 +122,12 @@ def run_check(
         return examine(subject, with_reproducers(request, config), shared)
     except (NotATraining, WrongSetting) as error:
         raise misused(error) from None
+    except Exception as error:
+        if config.getoption("fulltrace"):
+            raise
+        from ..observe.source.user_frames import hide_our_frames
+
+        raise hide_our_frames(error)  # noqa: B904 - it is the same error
 
 
 def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:

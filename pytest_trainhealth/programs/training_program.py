@@ -77,7 +77,7 @@ class TrainingProgram:
 def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
     """A run with its listeners; afterwards hooks are removed and batches restored, whatever happens."""
     run = TrainingRun(look_closely_at=plan.look.closely_at)
-    run.creation_sites = creation_sites
+    run.creation_sites, run.deadline = creation_sites, plan.deadline
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
@@ -201,8 +201,9 @@ def add_places(run: Run, creation_sites: CreationSites) -> None:
             record.rate_place, record.rate_name = named or (None, "")
     for scheduler, noted in run.schedulers:
         noted.made_at = noted.made_at or creation_sites(scheduler)
+    first = creation_sites.first_of(run.optimizers.values())
     for path, module in run.named_modules():
         if path in run.trace.wiring.modules:
             record_of = run.trace.wiring.modules[path]
             record_of.place = creation_sites(module)
-            record_of.after_optimizer = any(creation_sites.after(module, o) for o in run.optimizers.values())
+            record_of.after_optimizer = creation_sites.after(module, first)

@@ -150,6 +150,7 @@ class _Steps(Listener):
 @contextmanager
 def watching(plan: RunPlan) -> Iterator[Run]:
     run = Run()
+    run.deadline = plan.deadline
     with ExitStack() as stack:
         run.creation_sites = creation_sites = stack.enter_context(record_creation_sites(run.add_optimizer))
         for intervention in plan.treatment.interventions:

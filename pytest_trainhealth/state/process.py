@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,22 +37,55 @@ def remember_random_numbers() -> Callable[[], None]:
     return put_back
 
 
+def _device_context() -> Any:
+    """Stands for the default device; None if nobody has set one. `torch.get_default_device` tells less: it also answers
+    for a `with torch.device(...)` around us, which is no default, and calls no default a CPU."""
+    return getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
+
+
+def remember_default_device() -> Callable[[], None]:
+    context = _device_context()
+
+    def put_back() -> None:
+        if _device_context() is not context:
+            torch.set_default_device(None if context is None else context.device)
+
+    return put_back
+
+
+def remember_autocast() -> Callable[[], None]:
+    """A step may switch it on without a `with`, and leave it on."""
+    kinds = ["cpu"]
+    if torch.accelerator.is_available():
+        kinds.append(str(torch.accelerator.current_accelerator()).partition(":")[0])
+    known = [(kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in kinds]
+    cache = torch.is_autocast_cache_enabled()
+
+    def put_back() -> None:
+        for kind, enabled, dtype in known:
+            torch.set_autocast_enabled(kind, enabled)
+            torch.set_autocast_dtype(kind, dtype)
+        torch.set_autocast_cache_enabled(cache)
+        torch.clear_autocast_cache()
+
+    return put_back
+
+
 @contextmanager
 def undisturbed(threads: int = 0) -> Iterator[None]:
     """Whatever happens inside, even exceptions and Ctrl-C, changes nothing outside. 0 threads: torch's own number."""
-    put_back_random_numbers = remember_random_numbers()
-    thread_count, gradients = torch.get_num_threads(), torch.is_grad_enabled()
-    anomaly, check_nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
-    deterministic, dtype = torch.are_deterministic_algorithms_enabled(), torch.get_default_dtype()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    try:
+    with ExitStack() as stack:  # every callback is called, even if another raises
+        for put_back in (remember_random_numbers(), remember_default_device(), remember_autocast()):
+            stack.callback(put_back)
+        stack.callback(torch.set_num_threads, torch.get_num_threads())
+        stack.callback(torch.set_grad_enabled, torch.is_grad_enabled())
+        anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+        stack.callback(torch.autograd.set_detect_anomaly, *anomaly)
+        warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+        deterministic = torch.are_deterministic_algorithms_enabled()
+        stack.callback(torch.use_deterministic_algorithms, deterministic, warn_only=warn_only)
+        stack.callback(torch.set_default_dtype, torch.get_default_dtype())
+        stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
         if threads:
             torch.set_num_threads(threads)
         yield
-    finally:
-        put_back_random_numbers()
-        torch.set_num_threads(thread_count)
-        torch.set_grad_enabled(gradients)
-        torch.autograd.set_detect_anomaly(anomaly, check_nan)
-        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
-        torch.set_default_dtype(dtype)

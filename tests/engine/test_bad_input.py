@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
+import pytest_trainhealth
 from pytest_trainhealth import Training, Verdict, diagnose
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
+from pytest_trainhealth.observe.signals.wiring import parameters
 from pytest_trainhealth.settings import WrongSetting
 
 X, Y = torch.randn(8, 4), torch.randint(0, 3, (8,))
@@ -190,3 +194,46 @@ def test_unknown_names_list_the_near_ones() -> None:
         diagnose(make(), checks=["overfit_one_batch"])
     with pytest.raises(WrongSetting, match=r"takes no 'step'\. Did you mean steps"):
         diagnose(make(), step=3)
+
+
+@pytest.mark.parametrize(
+    ("subject", "says"),
+    [
+        (42, "a function that makes one, not int 42"),
+        (None, "a function that makes one, not NoneType None"),
+        (nn.Linear(4, 3), "a function that makes one, not Linear Linear\\(in_features=4"),
+        (lambda: nn.Sequential(nn.Linear(4, 3)), r"returned Sequential Sequential\( \(0\): Linear"),
+        (lambda width: make(), r"<lambda>\(\) needs an argument but is called without any.*width=\.\.\."),
+    ],
+)
+def test_what_is_no_training(subject: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        diagnose(subject)
+
+
+def _our_frames(error: BaseException) -> list[str]:
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    return [file for file in files if str(Path(pytest_trainhealth.__file__).parent) in file]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda model, batch: {}["loss"],
+        lambda model: model,
+        lambda model, batch: F.cross_entropy(model(batch[0][:, :2]), batch[1]),
+        lambda model, batch: F.cross_entropy(model(batch[0]), batch[1][:3]),
+    ],
+    ids=["raises", "takes too few arguments", "a layer raises", "an operation raises"],
+)
+def test_an_error_of_the_user_shows_none_of_our_frames(loss: Callable[..., Any]) -> None:
+    with pytest.raises((KeyError, TypeError, RuntimeError, ValueError)) as raised:
+        diagnose(make(loss=loss))
+    assert len(_our_frames(raised.value)) == 1  # `diagnose` itself
+
+
+def test_an_error_of_ours_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "norms", None)
+    with pytest.raises(TypeError, match="not callable") as raised:
+        diagnose(make())
+    assert any(file == parameters.__file__ for file in _our_frames(raised.value))

@@ -22,7 +22,7 @@ class BatchSize(Listener):
         size = batch_size(batch)
         if not size:
             return batch
-        rows = torch.arange(self._size) % size
+        rows = torch.arange(self._size, device="cpu") % size
 
         def some(name: str, tensor: Tensor) -> Tensor:
             return tensor[rows.to(tensor.device)] if tensor.ndim and tensor.shape[0] == size else tensor

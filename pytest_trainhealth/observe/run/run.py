@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,8 @@ class Run:
         self.trace = Trace()
         self.step = 0
         self.look_closely_at = look_closely_at
+        #: Of `time.monotonic()`: what takes long is not begun after it.
+        self.deadline = math.inf
         self.models: dict[str, nn.Module] = {}
         #: Plain tensors among them, where the user trains some.
         self.parameters: dict[str, torch.Tensor] = {}
@@ -63,7 +65,9 @@ class Run:
         #: The step that something is wrapped around; in a watched test the wrapping begins before the step does.
         self.wrapped_step = 0
         self._holders: dict[int, tuple[str, ...]] = {}
-        self._known: set[int] = set()
+        #: The name of each parameter, and the label of each optimizer.
+        self._names: dict[int, str] = {}
+        self._labels: dict[int, str] = {}
         self._listeners: dict[str, list[Callable[..., None]]] = {}
         #: When the outermost `emit()` that is still running began.
         self._emitting_since: float | None = None
@@ -117,9 +121,11 @@ class Run:
     # -- what is trained -----------------------------------------------------------------------------
 
     def add_models(self, models: Mapping[str, nn.Module]) -> None:
+        known = {id(model) for model in self.models.values()}
         for prefix, model in models.items():
-            if any(model is known for known in self.models.values()):
+            if id(model) in known:
                 continue
+            known.add(id(model))
             self.models[prefix] = model
             self._add_registered(prefix, model)
             for name, store, owner, parameter in unregistered(model):
@@ -163,22 +169,22 @@ class Run:
 
     def _add(self, full: str, parameter: torch.Tensor) -> bool:
         """Whether it is new."""
-        if full in self.parameters or id(parameter) in self._known:
+        if full in self.parameters or id(parameter) in self._names:
             return False
-        self._known.add(id(parameter))
+        self._names[id(parameter)] = full
         self.parameters[full] = parameter
         self.trace.wiring.parameters[full] = bare_record(full, parameter)
         return True
 
     def add_optimizer(self, optimizer: Optimizer, label: str | None = None) -> str:
-        for known, each in self.optimizers.items():
-            if each is optimizer:
-                return known
+        if id(optimizer) in self._labels:
+            return self._labels[id(optimizer)]
         kind = type(optimizer).__name__
         label = label or (kind if kind not in self.optimizers else f"{kind}[{len(self.optimizers)}]")
         self.optimizers[label] = optimizer
+        self._labels[id(optimizer)] = label
         self.trace.wiring.optimizers[label] = OptimizerRecord(label, kind)
-        self.rematch()
+        self._match(label, optimizer)  # it alone: there may be one for each parameter
         return label
 
     def named_modules(self) -> Iterator[tuple[str, nn.Module]]:
@@ -192,19 +198,19 @@ class Run:
 
     def rematch(self) -> None:
         """Find out (again) which optimizer holds which parameters, and which tensors that belong to no model."""
-        holders: dict[int, list[str]] = defaultdict(list)
-        ours = {id(p) for p in self.parameters.values()}
+        self._holders = {}
         for label, optimizer in self.optimizers.items():
-            held = [p for group in optimizer.param_groups for p in group["params"]]
-            for parameter in held:
-                holders[id(parameter)].append(label)
-            foreign_tensors = [p for p in held if id(p) not in ours]
-            record = self.trace.wiring.optimizers[label]
-            record.parameters, record.values = len(held), sum(size_of(p) for p in held)
-            record.foreign_tensors, record.foreign_values = (
-                len(foreign_tensors),
-                sum(size_of(p) for p in foreign_tensors),
-            )
-        self._holders = {key: tuple(labels) for key, labels in holders.items()}
+            self._match(label, optimizer)
         for name, parameter in self.parameters.items():
             self.trace.wiring.parameters[name].held_by = self.held_by(parameter)
+
+    def _match(self, label: str, optimizer: Optimizer) -> None:
+        record, held = self.trace.wiring.optimizers[label], [p for g in optimizer.param_groups for p in g["params"]]
+        for parameter in held:
+            self._holders[id(parameter)] = (*self.held_by(parameter), label)
+            name = self._names.get(id(parameter))
+            if name is not None:
+                self.trace.wiring.parameters[name].held_by = self.held_by(parameter)
+        foreign_tensors = [p for p in held if id(p) not in self._names]
+        record.parameters, record.values = len(held), sum(size_of(p) for p in held)
+        record.foreign_tensors, record.foreign_values = len(foreign_tensors), sum(size_of(p) for p in foreign_tensors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -71,6 +71,10 @@ class CreationSites:
         """Whether both are known and `later` was created after `earlier`."""
         both = id(later) in self._made and id(earlier) in self._made
         return both and self._made[id(later)][0] > self._made[id(earlier)][0]
+
+    def first_of(self, things: Iterable[Any]) -> Any:
+        """The one that was created first, of those that are known; None if none is."""
+        return min((t for t in things if id(t) in self._made), key=lambda t: self._made[id(t)][0], default=None)
 
     def maker_of(self, parameter: Tensor) -> str | None:
         """'user', or the package whose code made it. None if nobody saw: made before, or copied."""

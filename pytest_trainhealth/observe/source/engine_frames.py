@@ -22,5 +22,10 @@ def engine_frame(function: _Function) -> _Function:
     return function
 
 
+def is_engine_file(file: str) -> bool:
+    """Whether a function that calls the user's training is written there, beside those that help it."""
+    return any(code.co_filename == file for code in _CODES.values())
+
+
 def is_engine_frame(frame: FrameType) -> bool:
     return id(frame.f_code) in _CODES

@@ -304,7 +304,8 @@ def _same_rows(rows: Tensor, others: Tensor) -> bool:
         return False
     if torch.equal(rows.double(), others.double()):  # in the same order, as in nearly every training
         return True
-    weights = torch.randn(rows.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    generator = torch.Generator("cpu").manual_seed(0)
+    weights = torch.randn(rows.shape[1], generator=generator, dtype=torch.float64, device="cpu").to(rows.device)
     ours, theirs = (torch.sort(each.double() @ weights)[0] for each in (rows, others))
     return torch.allclose(ours, theirs, rtol=_SAME, atol=_SAME)
 

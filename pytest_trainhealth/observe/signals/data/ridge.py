@@ -41,8 +41,9 @@ class Teller:
         self.columns = inputs if inputs.shape[1] <= 2 * _ENDS else torch.cat([inputs[:, :_ENDS], inputs[:, -_ENDS:]], 1)
         rows = _standard(_counted(inputs) if tokens else inputs)
         if rows.shape[1] > _COLUMNS:
-            generator = torch.Generator().manual_seed(0)
-            rows = rows @ (torch.randn(rows.shape[1], _COLUMNS, generator=generator).to(rows) / _COLUMNS**0.5)
+            generator = torch.Generator("cpu").manual_seed(0)
+            mixing = torch.randn(rows.shape[1], _COLUMNS, generator=generator, device="cpu")
+            rows = rows @ (mixing.to(rows) / _COLUMNS**0.5)
         self._rows = rows
         self._smoothers: list[Callable[[Tensor], Tensor]] = []
 
@@ -95,7 +96,8 @@ def _left_out(kernel: Tensor) -> Callable[[Tensor], Tensor]:
     size = len(kernel)
     centred = kernel - kernel.mean(0) - kernel.mean(1, keepdim=True) + kernel.mean()
     ridge = _RIDGE * float(centred.diagonal().mean()) + 1e-9
-    hat = centred @ torch.linalg.inv(centred + ridge * torch.eye(size, dtype=kernel.dtype)) + 1.0 / size
+    unit = torch.eye(size, dtype=kernel.dtype, device=kernel.device)
+    hat = centred @ torch.linalg.inv(centred + ridge * unit) + 1.0 / size
     rest = (1 - hat.diagonal()).clamp(min=1e-6)[:, None]
     return lambda values: values - (values - hat @ values) / rest
 
@@ -113,7 +115,7 @@ def _counted(tokens: Tensor) -> Tensor:
     known, index = torch.unique(tokens, return_inverse=True)
     if len(known) > _MOST_TOKENS:
         return tokens
-    return torch.zeros(len(tokens), len(known), dtype=tokens.dtype).scatter_add_(1, index, torch.ones_like(tokens))
+    return tokens.new_zeros(len(tokens), len(known)).scatter_add_(1, index, torch.ones_like(tokens))
 
 
 def _standard(values: Tensor) -> Tensor:

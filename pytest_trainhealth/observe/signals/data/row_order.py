@@ -31,7 +31,7 @@ def _is_order(tensor: Tensor) -> bool:
     whole = tensor.ndim == 1 and not tensor.is_floating_point() and not tensor.is_complex()
     if not whole or tensor.dtype == torch.bool or tensor.layout != torch.strided:
         return False
-    return torch.equal(tensor.sort()[0], torch.arange(len(tensor)).to(tensor))
+    return torch.equal(tensor.sort()[0], torch.arange(len(tensor), device=tensor.device).to(tensor))
 
 
 def same_rows(output: Any, values: Tensor, rows: int) -> bool:

@@ -63,4 +63,4 @@ def _followed(tokens: Tensor) -> Tensor:
     known, index = torch.unique(tokens, return_inverse=True)
     if len(known) > _COLUMNS:
         return tokens
-    return torch.zeros(len(tokens), len(known), dtype=tokens.dtype).scatter_add_(1, index, torch.ones_like(tokens))
+    return tokens.new_zeros(len(tokens), len(known)).scatter_add_(1, index, torch.ones_like(tokens))

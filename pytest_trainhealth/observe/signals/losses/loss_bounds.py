@@ -77,7 +77,7 @@ def _of_classes(input: Tensor, target: Tensor, kwargs: Mapping[str, Any]) -> Bou
             return Bounds()
         counts = counts * weight.detach().double().to(counts.device)
     shares = (1 - smoothing) * counts / counts.sum() + smoothing / classes
-    hard = torch.zeros(classes, dtype=torch.double)
+    hard = torch.zeros(classes, dtype=torch.double, device="cpu")
     hard[0] = 1.0
     return Bounds(_entropy((1 - smoothing) * hard + smoothing / classes), _entropy(shares))
 

@@ -314,7 +314,7 @@ class LossCalls(CallSignal):
             terms = call.args[0]
             record = LossCall("KL divergence", input=given_by(terms), reduction="none", terms=terms.numel())
             self._add(call, record, None)
-            self._values[-1].result, self._values[-1].factor = terms, torch.tensor(times)
+            self._values[-1].result, self._values[-1].factor = terms, torch.tensor(times, device="cpu")
 
     def _add(self, call: Call, record: LossCall, made: Made | None, target: Tensor | None = None) -> None:
         self._count += 1

@@ -19,7 +19,7 @@ def is_autoregressive(repeater: Repeater, leaf: Leaf) -> bool:
     columns = leaf.tensor.shape[1]
     if leaf.tensor.ndim != 2 or columns > _MOST_COLUMNS:
         return False
-    reached = torch.zeros(columns, columns, dtype=torch.bool)
+    reached = torch.zeros(columns, columns, dtype=torch.bool, device=leaf.tensor.device)
     try:
         for table in _dependences(repeater, leaf):
             reached |= table
@@ -43,7 +43,8 @@ def _dependences(repeater: Repeater, leaf: Leaf) -> list[Tensor]:
         flat = output.reshape(len(output), -1)
         rows = [torch.autograd.grad(flat[:, n].sum(), wanted, retain_graph=True, allow_unused=True)[0]
                 for n in range(flat.shape[1])]  # fmt: skip
-        table = torch.stack([torch.zeros(columns, dtype=torch.bool) if r is None else (r != 0).any(0) for r in rows])
+        none = torch.zeros(columns, dtype=torch.bool, device=wanted.device)
+        table = torch.stack([none if r is None else (r != 0).any(0) for r in rows])
         found.append(_folded(table, columns))
     return found
 

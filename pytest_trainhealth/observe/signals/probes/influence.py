@@ -123,7 +123,7 @@ def _other_values(tensor: Tensor) -> list[Tensor]:
         first = tensor[:1].expand_as(tensor)
         return [first, next(row[None].expand_as(tensor) for row in tensor if not torch.equal(row, tensor[0]))]
     flat = tensor.flatten().roll(1).reshape(tensor.shape)
-    return [flat + torch.rand(tensor.shape) if tensor.is_floating_point() else flat]
+    return [flat + torch.rand(tensor.shape, device="cpu").to(tensor.device) if tensor.is_floating_point() else flat]
 
 
 def _parts(leaf: Leaf) -> tuple[str, int]:

@@ -121,7 +121,9 @@ def _shift(values: Tensor, target: Tensor, time: int) -> tuple[int, Tensor] | No
         shape = (samples, positions, *rest) if time == 1 else (positions, samples, *rest)
         y = target.reshape(shape).movedim(time, 1)
         counts = (
-            (y >= 0) if not rest and not y.is_floating_point() else torch.ones(samples, positions, dtype=torch.bool)
+            (y >= 0)
+            if not rest and not y.is_floating_point()
+            else torch.ones(samples, positions, dtype=torch.bool, device=y.device)
         )
         ahead, here = _share(x, y, counts, 1), _share(x, y, counts, 0)
         if ahead >= _IS and here < _IS_NOT:
@@ -189,7 +191,7 @@ def _seen_from_before(repeater: Repeater, base: dict[str, Tensor], each: _Predic
         change = _changes(repeater, base, each, behind)
         if change is None:
             continue
-        counts = torch.zeros(change.shape, dtype=torch.bool)
+        counts = torch.zeros(change.shape, dtype=torch.bool, device=change.device)
         counts[:, : each.counts.shape[1]] = each.counts
         later, before = float(change[:, behind].max()), change[:, : cut + 1][counts[:, : cut + 1]]
         if later > 0:

@@ -21,7 +21,7 @@ def without_all_but(leaf: Leaf, kept: int) -> tuple[list[Tensor], list[int]]:
     """Two versions of the input with other samples' values at all positions but one, and the positions that change."""
     values = leaf.tensor
     versions = []
-    changed = torch.zeros(values.shape[1], dtype=torch.bool)
+    changed = torch.zeros(values.shape[1], dtype=torch.bool, device="cpu")
     for shift in (1, values.shape[0] // 2):
         other = values.roll(shift, 0)
         other[:, kept] = values[:, kept]

@@ -6,6 +6,7 @@ restored. A probe that raises proves nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +34,7 @@ from .loss_mixing import LossMixing
 from .loss_padding import padding_in_loss
 from .padding import padding
 from .real_positions import find_hidden
-from .repeat_call import Call, Leaf, NotRepeatable, Repeater, repeating
+from .repeat_call import Call, Leaf, NotRepeatable, OutOfTime, Repeater, repeating
 from .sample_axis import samples_first, shuffled
 from .sample_mixing import Axis, mixing
 from .scrambles import scramble
@@ -71,6 +72,8 @@ class Probes(CallSignal):
         self._hooks: list[RemovableHandle] = []
         self._inner: dict[int, set[int]] = {}
         self._calls: list[_Made] = []
+        #: How many of them are of each module, so that not all have to be looked through at the end of each call.
+        self._called: Counter[int] = Counter()
         self._targets: list[Tensor] = []
         #: The loss functions that were given them, and where.
         self._losses: list[tuple[str, Place | None]] = []
@@ -93,6 +96,7 @@ class Probes(CallSignal):
 
     def _forget(self) -> None:
         self._calls, self._targets, self._losses, self._scrambles, self._batch = [], [], [], [], None
+        self._called.clear()
         self._loss_mixing.clear()
 
     def _hook(self) -> None:
@@ -108,9 +112,14 @@ class Probes(CallSignal):
         if inner is None or not self._forward or torch.compiler.is_compiling():
             return
         # modules that ran inside this one were not called by the step itself
-        self._calls = [each for each in self._calls if id(each.module) not in inner]
+        while self._calls and id(self._calls[-1].module) in inner:
+            self._called[id(self._calls.pop().module)] -= 1
+        if any(self._called[part] for part in inner):
+            self._calls = [each for each in self._calls if id(each.module) not in inner]
+            self._called = Counter(id(each.module) for each in self._calls)
         made = {name or "output": t for name, t in tensors(output) if t.requires_grad and t.layout == torch.strided}
         self._calls.append(_Made(module, args, kwargs, torch.is_grad_enabled(), made))
+        self._called[id(module)] += 1
 
     def called(self, call: torch_calls.Call) -> None:
         if call.error is not None:
@@ -160,8 +169,15 @@ class Probes(CallSignal):
         self._hooks = []
 
     def _probe(self) -> None:
+        try:
+            self._run.trace.probe = self._probed()
+        except OutOfTime:  # half of the probes prove nothing: the next one may have been the excuse
+            reason = "the time budget was used up while the model was called with other inputs"
+            self._run.trace.probe = ProbeRecord(self._run.step, seen=len(self._calls), reasons=[reason])
+
+    def _probed(self) -> ProbeRecord:
         record = ProbeRecord(self._run.step, seen=len(self._calls))
-        with repeating() as repeat:
+        with repeating(self._run.deadline) as repeat:
             for call, gradients in self._chosen():
                 try:
                     self._look(repeat(call), record, gradients)
@@ -172,7 +188,7 @@ class Probes(CallSignal):
         record.mixing += [] if record.mixing else self._loss_mixing.found
         record.scrambles = self._scrambles
         record.inputs, self._inputs = _merged(self._inputs), []
-        self._run.trace.probe = record
+        return record
 
     def _chosen(self) -> list[tuple[Call, dict[str, Tensor]]]:
         """The first and the last call of each module that can be repeated."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -31,6 +33,10 @@ _LATER = 1_000_000
 
 class NotRepeatable(Exception):
     """The call raises, or its result is not the same the second time."""
+
+
+class OutOfTime(BaseException):
+    """The time budget is used up. No `Exception`: probes take one for an answer, and this is none."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,8 @@ def _signature(module: nn.Module) -> inspect.Signature:
 class Repeater:
     """Repeats one call, each time with the same random numbers and from the same state."""
 
-    def __init__(self, call: Call, put_back: Callable[[], None]) -> None:
-        self.call, self._put_back = call, put_back
+    def __init__(self, call: Call, put_back: Callable[[], None], deadline: float) -> None:
+        self.call, self._put_back, self._deadline = call, put_back, deadline
         self._weights = _Weights(call.module)
         self.stateful = False
 
@@ -105,12 +111,14 @@ class Repeater:
         self, changes: Values | None = None, *, gradients: bool = False, train: bool = False, draws: int = 0
     ) -> dict[str, Tensor]:
         """`draws`: so many random numbers are used up before, so that the call draws others."""
+        if time.monotonic() > self._deadline:
+            raise OutOfTime
         module = self.call.module
         modes = [(each, each.training) for each in module.modules()]
         state = _State(module)
         try:
             self._put_back()
-            torch.rand(draws)
+            torch.rand(draws, device="cpu")
             module.train() if train else module.eval()
             # the fast path cuts off padding and computes other numbers than training does
             with torch.set_grad_enabled(gradients), _without_fast_path():
@@ -133,13 +141,13 @@ class Repeater:
 
         The first seed flips the signs, which opens whatever a rectifier keeps closed.
         """
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator("cpu").manual_seed(seed)
         self._weights.others = True
         try:
             for parameter, value in self._weights.values:
                 if parameter.is_floating_point() and value.numel():
                     size = max(_LEAST_WEIGHT, float(value.float().square().mean().sqrt()))
-                    noise = torch.randn(parameter.shape, generator=generator).to(value) * size
+                    noise = torch.randn(parameter.shape, generator=generator, device="cpu").to(value) * size
                     parameter.data.copy_(_A_LITTLE * noise - value if seed == 0 else noise)
             yield
         finally:
@@ -214,13 +222,13 @@ class _Weights:
 
 
 @contextmanager
-def repeating() -> Iterator[Callable[[Call], Repeater]]:
+def repeating(deadline: float = math.inf) -> Iterator[Callable[[Call], Repeater]]:
     """Each repetition gets the same random numbers; afterwards their state is restored."""
     put_back = remember_random_numbers()
     used: list[Repeater] = []
 
     def repeat(call: Call) -> Repeater:
-        used.append(Repeater(call, put_back))
+        used.append(Repeater(call, put_back, deadline))
         return used[-1]
 
     try:

@@ -127,7 +127,8 @@ def _comparable(base: Values, new: Values, names: list[str], samples: Samples) -
         kept = [n for n in names if n in new and new[n].shape == base[n].shape and bool(torch.isfinite(new[n]).all())]
         changes = [next(changes_by_sample(base, new, [name], samples)) for name in kept]
         return [(change, base[name], new[name]) for change, name in zip(changes, kept, strict=True)]
-    largest = max((t.abs().max() for t in base.values() if t.is_floating_point() and t.numel()), default=torch.ones(()))
+    one = torch.ones((), device="cpu")
+    largest = max((t.abs().max() for t in base.values() if t.is_floating_point() and t.numel()), default=one)
     return [(c, largest, largest) for c in changes_by_sample(base, new, names, samples)]
 
 

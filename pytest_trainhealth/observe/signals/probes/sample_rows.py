@@ -78,7 +78,7 @@ def row_changes(before: Tensor, after: Tensor) -> Tensor:
 def _change(one: Tensor, two: Tensor) -> Tensor:
     """Another length is as large a change as the values themselves."""
     if one.shape != two.shape or not one.numel():
-        return one.detach().double().abs().max() if one.numel() else torch.zeros((), dtype=torch.double)
+        return (one.detach() if one.numel() else one.new_zeros(1)).double().abs().max()
     return (two.detach().double() - one.detach().double()).abs().max()
 
 

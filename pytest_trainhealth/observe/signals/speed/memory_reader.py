@@ -83,7 +83,7 @@ def _allocated() -> Callable[[], int] | None:
         return int(text.uordblks + text.hblkhd)
 
     before = used()
-    probe = torch.empty(_PROBE, dtype=torch.uint8)
+    probe = torch.empty(_PROBE, dtype=torch.uint8, device="cpu")
     seen = used() - before >= probe.numel() // 2
     return used if seen else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 
@@ -32,9 +33,14 @@ class Parameters(Signal):
         unsized = [name for name in before if run.trace.wiring.parameters[name].norm is None]
         for name, size in zip(unsized, norms([before[name] for name in unsized]), strict=True):
             run.trace.wiring.parameters[name].norm = size
-        changes = [run.parameters[name].detach() - value for name, value in before.items()]
+        changes = [_change(run.parameters[name].detach(), value) for name, value in before.items()]
         for name, change in zip(before, norms(changes), strict=True):
             record = run.trace.wiring.parameters[name]
             record.moved = bool(record.moved) or change != 0
             if change and record.norm:
                 record.updates[run.step] = change / record.norm
+
+
+def _change(after: Tensor, before: Tensor) -> Tensor:
+    """A mask that is kept as a frozen parameter has no differences, only values that are others now."""
+    return after != before if before.dtype == torch.bool else after - before

@@ -8,7 +8,6 @@ values into the Parameter that is there), or the user's own words: a siamese net
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +20,7 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
 from ...source.tying_words import says_siamese, says_tied
+from .likely_ties import by_values, likely_copies, likely_pairs, transposed_key, weight_of
 
 #: Among this many values most have to differ: constants and one-hot rows are equal by design. By judgement: 8 different
 #: values among 16 are not a pattern.
@@ -52,17 +52,19 @@ class WeightTies(Signal):
     def _meet_models(self) -> None:
         for prefix, model in list(self._run.models.items())[self._known :]:
             layers = _candidates(model)
-            for (one_path, one), (other_path, other) in combinations(layers, 2):
+            for first_layer, second_layer in likely_pairs(layers):
+                (one_path, one), (other_path, other) = layers[first_layer], layers[second_layer]
                 how = _relation(one, other)
                 if how:
                     names = [full_path(prefix, path, "weight") for path in (one_path, other_path)]
-                    self._add(names[0], names[1], how, (_weight(one), _weight(other)), model)
+                    self._add(names[0], names[1], how, (weight_of(one), weight_of(other)), model)
+            transposed = by_values(layers)
             for path, bare in _bare(model):
-                for layer_path, layer in layers:
-                    if isinstance(layer, nn.Linear) and _is_transposed(_weight(layer).detach(), bare.detach()):
+                for layer_path, layer in (layers[number] for number in transposed.get(transposed_key(bare), ())):
+                    if isinstance(layer, nn.Linear) and _is_transposed(weight_of(layer).detach(), bare.detach()):
                         first = full_path(prefix, layer_path, "weight")
                         second = full_path(prefix, path)
-                        self._add(first, second, "transposed", (_weight(layer), bare), model)
+                        self._add(first, second, "transposed", (weight_of(layer), bare), model)
             for first, second, both in _copied_towers(model):
                 pair = TiedPair(full_path(prefix, first), full_path(prefix, second), "values", "siamese")
                 self._pairs.append((pair, *both))
@@ -82,14 +84,15 @@ def _copied_towers(model: nn.Module) -> Iterator[tuple[str, str, tuple[Tensor, T
         if package_of(type(holder)) != "user":
             continue
         towers = [(name, part) for name, part in holder.named_children() if any(map(_can_learn, part.modules()))]
-        for (one_name, one), (other_name, other) in combinations(towers, 2):
+        for (one_name, one), (other_name, other) in likely_copies(towers):
             ours, theirs = dict(one.named_parameters()), dict(other.named_parameters())
             name = next((n for n, p in ours.items() if p.ndim > 1), None)
             if name is None or type(one) is not type(other) or not _are_copies(ours, theirs, name):
                 continue
-            if says_siamese(type(holder)):
-                names = [full_path(path, tower, name) for tower in (one_name, other_name)]
-                yield names[0], names[1], (ours[name], theirs[name])
+            if not says_siamese(type(holder)):
+                break
+            names = [full_path(path, tower, name) for tower in (one_name, other_name)]
+            yield names[0], names[1], (ours[name], theirs[name])
 
 
 def _are_copies(ours: dict[str, nn.Parameter], theirs: dict[str, nn.Parameter], name: str) -> bool:
@@ -114,16 +117,10 @@ def _can_learn(module: nn.Module) -> bool:
     return weight is not None and not is_lazy(weight) and weight.requires_grad and weight.numel() > 1
 
 
-def _weight(module: nn.Module) -> Tensor:
-    weight = module._parameters["weight"]
-    assert weight is not None
-    return weight
-
-
 def _relation(one: nn.Module, other: nn.Module) -> str:
     """What the two have in common: "memory", "values", "transposed" values, or nothing."""
-    first, second = _weight(one).detach(), _weight(other).detach()
-    if _weight(one) is _weight(other) or first.device != second.device or first.dtype != second.dtype:
+    first, second = weight_of(one).detach(), weight_of(other).detach()
+    if weight_of(one) is weight_of(other) or first.device != second.device or first.dtype != second.dtype:
         return ""
     if first.data_ptr() == second.data_ptr() and first.numel() == second.numel():
         return "memory"
