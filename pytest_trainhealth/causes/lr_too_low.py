@@ -49,8 +49,8 @@ _USUAL_UPDATE = 1e-3
 #: No factor is tried that would change the weights by more in one step: that would be too high. By judgement: the same
 #: 0.05 as in lr-too-high.
 _LARGE_UPDATE = 0.05
-#: Of a weight in one step, at ten times the rate: more is a leap whatever the loss does, and updates of a tenth of it are
-#: twenty times as large as usual. A healthy Pegasus at 0.046 an update does better with ten times the rate, too.
+#: Of a weight in one step, at ten times the rate: more is a leap whatever the loss does, and updates of a tenth of it
+#: are twenty times as large as usual. A healthy Pegasus at 0.046 an update does better with ten times the rate, too.
 _LEAP = 0.2
 #: Where there is none at all. The default of Adam in torch, 1e-3.
 _USUAL_RATE = 1e-3
