@@ -142,6 +142,8 @@ def test_twice_ctrl_c(project: Project, read_json: ReadJson, options: tuple[str,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        # a job in the background of a shell ignores Ctrl-C, and so would its children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not (project.path / "ready").exists() and time.monotonic() < deadline:
