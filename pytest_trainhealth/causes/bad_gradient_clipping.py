@@ -35,7 +35,7 @@ from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
-from ..records.wiring import GradientPath
+from ..records.wiring import ClipCalls, GradientPath
 from . import Suspicion
 from ._groups import WIRING
 
@@ -116,23 +116,13 @@ def _in_vain(trace: Trace) -> Suspicion | None:
     call = wiring.clipped_in_vain(trace)
     if call is None:
         return None
-    limit = wording.short(call.limit)
-    cure = Cure("clip_gradients", f"clipped at {limit} before the step", {"max_norm": call.limit})
-    return Suspicion(
-        statement="clipping has no effect: it finds no gradient",
-        evidence=(
-            Evidence(
-                f"the parameters that are clipped at {limit} have no gradient then, at {call.looks} of "
-                f"{wording.plural(call.looks, 'step')} examined",
-                float(call.looks),
-                call.place,
-            ),
-        ),
+    return _at_another_time(
+        call,
+        "clipping has no effect: it finds no gradient",
+        _seen(call, call.looks, "the parameters that are clipped at {limit} have no gradient then"),
         why="it comes before backward(), or is given other parameters than those that are trained",
-        places=(call.place,),
-        fix=Fix("clip between backward() and step(), the parameters that the optimizer holds:", _ORDER),
+        fix="clip between backward() and step(), the parameters that the optimizer holds:",
         not_this="a lower limit: there is nothing to clip",
-        cures=(cure,) if call.by_norm else (),
     )
 
 
@@ -140,22 +130,34 @@ def _after_use(trace: Trace) -> Suspicion | None:
     call = wiring.clipped_after_use(trace)
     if call is None:
         return None
-    limit = wording.short(call.limit)
-    cure = Cure("clip_gradients", f"clipped at {limit} before the step", {"max_norm": call.limit})
-    return Suspicion(
-        statement="gradients are clipped after the optimizer has stepped with them",
-        evidence=(
-            Evidence(
-                f"what is clipped at {limit} has been used and is cleared next, at {call.late} of "
-                f"{wording.plural(call.looks, 'step')} examined",
-                float(call.late),
-                call.place,
-            ),
-        ),
+    return _at_another_time(
+        call,
+        "gradients are clipped after the optimizer has stepped with them",
+        _seen(call, call.late, "what is clipped at {limit} has been used and is cleared next"),
         why="clipping comes too late: no update ever sees what it does",
-        places=(call.place,),
-        fix=Fix("clip between backward() and step():", _ORDER),
+        fix="clip between backward() and step():",
         not_this="a lower limit: it changes nothing either",
+    )
+
+
+def _seen(call: ClipCalls, times: int, what: str) -> Evidence:
+    said = what.format(limit=wording.short(call.limit))
+    return Evidence(f"{said}, at {times} of {wording.plural(call.looks, 'step')} examined", float(times), call.place)
+
+
+def _at_another_time(
+    call: ClipCalls, statement: str, evidence: Evidence, *, why: str, fix: str, not_this: str
+) -> Suspicion:
+    """The cure is the same limit, in its place."""
+    label = f"clipped at {wording.short(call.limit)} before the step"
+    cure = Cure("clip_gradients", label, {"max_norm": call.limit})
+    return Suspicion(
+        statement=statement,
+        evidence=(evidence,),
+        why=why,
+        places=(call.place,),
+        fix=Fix(fix, _ORDER),
+        not_this=not_this,
         cures=(cure,) if call.by_norm else (),
     )
 

@@ -17,10 +17,13 @@ from torch.nn.modules.dropout import _DropoutNd
 from ....records.probes import LastingDropout
 from ....tensors.function_modes import FunctionMode
 from ...calls.torch_calls import function_name
+from ...source.authorship import is_library_file
 from ...source.places import user_place
 from .repeat_call import Call
 
 _DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"}
+#: Between the call and whoever makes it: the function itself, which hands its arguments to the mode by name.
+_ON_THE_WAY = {"torch.nn.functional", "torch.overrides"}
 #: `training` is the third argument of all of them, after 2. Once called it has its default: only the source tells.
 _TRAINING_AT = 2
 
@@ -37,20 +40,20 @@ class DropoutsInEval(FunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = function_name(func)
-        if name in _DROPOUTS and kwargs.get("p", args[1] if len(args) > 1 else 0.5):
+        if name in _DROPOUTS and kwargs.get("p") and kwargs.get("training"):
             self._note(name)
         return func(*args, **kwargs)
 
     def _note(self, name: str) -> None:
         frame: FrameType | None = sys._getframe(2)
-        layer = None
-        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "torch":
-            inner = frame.f_locals.get("self")
-            layer = inner if layer is None and isinstance(inner, _DropoutNd) else layer
+        while frame is not None and frame.f_globals.get("__name__") in _ON_THE_WAY:
             frame = frame.f_back
-        if layer is not None and (id(layer) in self._known or not layer.training):
+        layer = None if frame is None else frame.f_locals.get("self")
+        if not isinstance(layer, _DropoutNd):
+            layer = None
+        elif id(layer) in self._known:
             return
-        if layer is None and (frame is None or _is_told(frame)):
+        if layer is None and (frame is None or is_library_file(frame.f_code.co_filename) or _is_told(frame)):
             return
         written = f"F.{name}()" if layer is None else f"nn.{type(layer).__name__}"
         if not any(each.written == written for each in self.found):

@@ -17,6 +17,7 @@ class Network(nn.Module):
     def __init__(self, drop: Callable[[nn.Module, Tensor], Tensor]) -> None:
         super().__init__()
         self.first, self.second, self.layer, self.drop = nn.Linear(8, 32), nn.Linear(32, 3), nn.Dropout(0.3), drop
+        self.attention = nn.MultiheadAttention(32, 2, dropout=0.3, batch_first=True)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.second(self.drop(self, torch.relu(self.first(x))))
@@ -64,8 +65,21 @@ def test_it_stays_on(drop: Callable[[nn.Module, Tensor], Tensor], fix: str) -> N
         lambda self, h: F.dropout(h, 0.0),
         lambda self, h: self.layer(h),
         lambda self, h: nn.Dropout(0.3).train(self.training)(h),
+        lambda self, h: F.dropout(h, 0.3, training=False),
+        lambda self, h: self.attention(h[:, None], h[:, None], h[:, None])[0][:, 0],
     ],
-    ids=["named", "third", "asked for", "unpacked", "in training only", "drops nothing", "a layer", "a new layer, set"],
+    ids=[
+        "named",
+        "third",
+        "asked for",
+        "unpacked",
+        "in training only",
+        "drops nothing",
+        "a layer",
+        "a new layer, set",
+        "told no",
+        "in attention",
+    ],
 )
 def test_it_is_switched_off_or_meant(drop: Callable[[nn.Module, Tensor], Tensor]) -> None:
     assert verdict_of(drop).outcome == "passed"
