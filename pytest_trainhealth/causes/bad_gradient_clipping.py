@@ -141,8 +141,8 @@ def _after_use(trace: Trace) -> Suspicion | None:
 
 
 def _seen(call: ClipCalls, times: int, what: str) -> Evidence:
-    said = what.format(limit=wording.short(call.limit))
-    return Evidence(f"{said}, at {times} of {wording.plural(call.looks, 'step')} examined", float(times), call.place)
+    text = what.format(limit=wording.short(call.limit))
+    return Evidence(f"{text}, at {times} of {wording.plural(call.looks, 'step')} examined", float(times), call.place)
 
 
 def _at_another_time(
