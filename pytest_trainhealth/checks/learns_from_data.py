@@ -19,8 +19,8 @@ When it fails
 
 When it cannot judge
     Nothing is learnt, and a plain recipe learns nothing either: random labels on random inputs, as in a smoke test,
-    cannot be learnt from one batch to the next. The learning rate is still warming up. Adversaries, whose losses need
-    not fall.
+    cannot be learnt from one batch to the next. The learning rate is still warming up. Of adversaries, whose losses
+    need not fall in the course of their game, one does not lower its own loss even while the others hold still.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from ..analysis import (
     loss_curve,
     loss_symptoms,
     misalignment,
+    players,
     reference_points,
     silent_faults,
     wiring,
@@ -127,7 +128,7 @@ def _steps(settings: Mapping[str, Any]) -> int:
 
 def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     losses, updates, steps = trace.losses, min(trace.update_count, len(trace.losses)), _steps(settings)
-    if not updates and len(losses) >= _WITHOUT_UPDATE:
+    if (not updates and len(losses) >= _WITHOUT_UPDATE) or players.wins_alone(trace):
         return True
     if updates >= 2 * steps:
         return True
@@ -162,7 +163,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         )
     if not trace.update_count and not any(p.moved for p in trace.trainable):
         return _no_update(trace, first, last)
-    early = _no_plain_course(trace, known)
+    early = _no_plain_course(trace, controls, known)
     if early is not None:
         return early
     if chance.worse_than_chance(trace, last):
@@ -189,13 +190,15 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     return replace(shown, rates=True) if isinstance(shown, FailIfConfirmed) and odd_one is not None else shown
 
 
-def _no_plain_course(trace: Trace, known: Mapping[str, float | None]) -> Passed | CouldNotJudge | None:
+def _no_plain_course(
+    trace: Trace, controls: Mapping[str, Trace], known: Mapping[str, float | None]
+) -> Passed | CouldNotJudge | NeedsControl | None:
     """Adversaries and warm-ups: their losses need not fall here, but one that has fallen half of its way has learnt."""
     half_way = course.way_left(trace) <= course.HALF_WAY
     if wiring.adversarial(trace):
         if half_way and points(trace).known:
             return Passed(figures=known)
-        return CouldNotJudge(wiring.why_it_need_not_fall(trace), known)
+        return players.judged_alone(trace, controls, known)
     if learning_rates.warming_up(trace) and not learning_rates.runs_away(trace) and not half_way:
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     return None

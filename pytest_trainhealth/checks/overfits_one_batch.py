@@ -20,7 +20,10 @@ When it fails
 When it cannot judge
     The loss stays well above its floor, a plain recipe does no better, and nothing shows why: the model may be too
     small for its batch on purpose. All targets of the batch are equal. The learning rate is still warming up.
-    Adversaries, whose losses need not fall.
+
+How it judges adversaries
+    Their losses need not fall in the course of their game. So each player gets a run in which the others hold still,
+    and its own loss has to fall there; where one's does not, this check could not judge.
 
 How it judges losses whose floor is not known
     An ELBO or a contrastive loss has one, and a likelihood may be negative. There the same run with zeroed inputs is
@@ -49,6 +52,7 @@ from ..analysis import (
     loss_symptoms,
     memorising,
     outweighed,
+    players,
     reference_points,
     wiring,
     without_a_floor,
@@ -113,7 +117,7 @@ def _steps(settings: Mapping[str, Any]) -> int:
 
 def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     losses, steps = trace.losses, _steps(settings)
-    if _kept(trace, settings.get("ratio", _RATIO)):
+    if _kept(trace, settings.get("ratio", _RATIO)) or players.wins_alone(trace):
         return True
     updates = min(trace.update_count, len(losses))
     if not updates:
@@ -164,7 +168,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if learning_rates.warming_up(trace):
         return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
     if wiring.adversarial(trace):
-        return CouldNotJudge(wiring.why_it_need_not_fall(trace), known)
+        return players.judged_alone(trace, controls, known)
     few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
     return _beside_the_plain_recipe(trace, controls, ratio, known) if few is None else CouldNotJudge(few, known)
 

@@ -41,5 +41,7 @@ class Applied:
     smaller_steps_from: int | None = None
     #: Steps on batches that were never learnt from.
     held_out: list[int] = field(default_factory=list)
+    #: Of the only optimizer that learns, the loss of each of its turns.
+    player_losses: list[float] = field(default_factory=list)
     #: Cures that reported that they had nothing to do.
     without_effect: list[str] = field(default_factory=list)

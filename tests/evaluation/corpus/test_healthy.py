@@ -19,14 +19,11 @@ _BY_KIND = {
 }
 PROGRAMS = {name: programs()[name] for kind, names in _BY_KIND.items() for name in names[:: _EVERY.get(kind, 3)]}
 
-#: Adversaries, whose losses need not fall; models that cannot memorise their batch, and nothing shows whether they are
+#: Models that cannot memorise their batch, and nothing shows whether they are
 #: meant to (the first of several bits has nothing to be predicted from; patches are masked anew at each step; the
 #: labels of a queue are all equal; codes are drawn at random, and a plain recipe gets further). The checks say so. Any
 #: other program they have to judge.
 NOT_JUDGED = {
-    *((name, check) for name in ("gan_two_optimizers", "gan_hinge_spectral_norm", "wgan_weight_clipping",
-                                 "wgan_gradient_penalty")
-      for check in ("overfits_one_batch", "learns_from_data")),
     ("made_next_bits", "overfits_one_batch"),
     ("gumbel_softmax_autoencoder", "overfits_one_batch"),
     ("masked_autoencoder", "overfits_one_batch"),
