@@ -132,8 +132,11 @@ def _of_node(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         yield "goes on", ast.Pass()
 
 
-def _text(node: ast.AST) -> bool:
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+def _of_text(node: ast.BinOp) -> bool:
+    return any(
+        isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str))
+        for side in (node.left, node.right)
+    )
 
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:

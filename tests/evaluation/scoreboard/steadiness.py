@@ -69,7 +69,6 @@ def verdicts_of(now: Round, folder: Path) -> dict[str, str]:
     """What each check said about each program in one run of pytest."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
-    # No budget ends a run here: what is asked is whether the same work gives the same verdict.
     options = ["--trainhealth", "--trainhealth-json", str(report), "--trainhealth-seed", "0", "-q", *now.options]
     command = [
         sys.executable,
@@ -84,7 +83,9 @@ def verdicts_of(now: Round, folder: Path) -> dict[str, str]:
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])}
     with busy(cores()) if now.loaded else nullcontext():
-        finished = subprocess.run(command, env=environment | now.environment, capture_output=True, text=True)
+        finished = subprocess.run(
+            [*pytest, *options, str(folder)], env=environment | now.environment, capture_output=True, text=True
+        )
     if not report.exists():
         raise SystemExit(finished.stdout + finished.stderr)
     return {
