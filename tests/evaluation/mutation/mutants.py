@@ -114,9 +114,7 @@ def _of_node(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "condition left out", rest[0] if len(rest) == 1 else _with(node, values=rest)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "not", node.operand
-    elif (
-        isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and not _text(node.left) and not _text(node.right)
-    ):
+    elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and not _of_text(node):
         yield "arithmetic", _with(node, op=_ARITHMETIC[type(node.op)]())
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield "boolean", ast.Constant(not node.value)

@@ -70,17 +70,7 @@ def verdicts_of(now: Round, folder: Path) -> dict[str, str]:
     report = folder / "report.json"
     report.unlink(missing_ok=True)
     options = ["--trainhealth", "--trainhealth-json", str(report), "--trainhealth-seed", "0", "-q", *now.options]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(folder),
-        *options,
-        str(folder),
-    ]
+    pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])}
     with busy(cores()) if now.loaded else nullcontext():
         finished = subprocess.run(
