@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 from tests.evaluation.mutation.mutants import Mutant, mutants_of
@@ -20,6 +21,8 @@ _TESTS = ["tests/analysis", "tests/checks", "tests/causes", "tests/engine", "tes
 def main() -> None:
     options = _options()
     reach = _reach(options)
+    for name in ("torch", "numpy", "pytest", "hypothesis"):
+        import_module(name)  # once, for all trials
     rows = []
     for room in options.rooms:
         sample = _sample(room, options)
@@ -49,7 +52,7 @@ def _options() -> argparse.Namespace:
 
 def _reach(options: argparse.Namespace) -> dict:
     """Measured in a process of its own: this one has to stay without the package (see ``trial``)."""
-    target = Path(options.reach or tempfile.mkdtemp()) if options.reach else Path(tempfile.mkdtemp()) / "reach.json"
+    target = Path(options.reach) if options.reach else Path(tempfile.mkdtemp()) / "reach.json"
     if not target.exists():
         sources = ",".join(str(_PACKAGE / room) for room in options.rooms)
         command = [sys.executable, "-m", "tests.evaluation.mutation.reach", sources, ",".join(_TESTS), str(target)]

@@ -68,3 +68,17 @@ def test_a_change_that_a_test_notices_is_killed_and_another_survives(program):
         [sys.executable, "-c", script, str(program), tests], capture_output=True, text=True, check=True
     )
     assert done.stdout.split("\n")[:2] == ["bound True", "comparison False"]
+
+
+def test_a_changed_module_of_the_package_is_what_its_tests_meet():
+    # pytest rewrites the assertions of plugins, and so reads their files itself unless told otherwise.
+    script = (
+        "from pathlib import Path\n"
+        "from tests.evaluation.mutation.mutants import mutants_of\n"
+        "from tests.evaluation.mutation.trial import survives\n"
+        "path = Path('pytest_trainhealth/checks/gradients_flow.py')\n"
+        "first = next(m for m in mutants_of(path) if m.before == 'broken is not None' and m.kind == 'comparison')\n"
+        "print(survives(first, ['tests/checks/test_gradients_flow.py'], 2.0))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
