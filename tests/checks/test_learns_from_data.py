@@ -385,7 +385,7 @@ def test_units_at_their_ends_get_the_whole_time() -> None:
 
 @pytest.mark.parametrize(("factor", "outcome"), [(0.98, Passed), (1.0, NeedsControl)])
 def test_several_optimizers_may_follow_losses_that_all_fall(factor: float, outcome: type) -> None:
-    """An actor and a critic, an encoder and a decoder: what has come half of its way down has learnt. Else each is asked alone."""
+    """An actor and a critic: what has come half of its way down has learnt. Else each is asked alone."""
     trace = classified([CHANCE * factor**step for step in range(80)])
     trace.backwards = [2] * 80
     for label in ("actor", "critic"):
