@@ -48,11 +48,9 @@ def array_undo(array: np.ndarray[Any, Any]) -> Undo:
 
 def _overlaps_itself(tensor: Tensor) -> bool:
     """Expanded tensors cannot be written to; the tensor that owns their values is remembered instead."""
-    return any(stride == 0 and size > 1 for stride, size in zip(_strides(tensor), tensor.shape, strict=False))
-
-
-def _strides(tensor: Tensor) -> tuple[int, ...]:
-    return tensor.stride() if tensor.layout == torch.strided else ()
+    if tensor.layout != torch.strided or tensor.is_contiguous():  # nearly all
+        return False
+    return any(stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True))
 
 
 def _same(tensor: Tensor, value: Tensor) -> bool:

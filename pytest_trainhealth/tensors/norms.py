@@ -7,7 +7,10 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
+from .function_modes import unseen
 
+
+@unseen
 def norms(tensors: Sequence[Tensor]) -> list[float]:
     """The 2-norm of each tensor. One fused call if torch has one; sparse and other unusual tensors one by one."""
     if not tensors:
@@ -30,6 +33,7 @@ def _norm(tensor: Tensor) -> float:
     return float(torch.linalg.vector_norm(tensor))
 
 
+@unseen
 def root_mean_square(tensors: Iterable[Tensor]) -> float:
     """Over all values of all tensors; 0 if there are none."""
     kept = list(tensors)

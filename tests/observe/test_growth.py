@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from pytest_trainhealth.observe.run.run import Run
 from pytest_trainhealth.observe.signals.probes.probes import Probes
+from pytest_trainhealth.observe.signals.wiring.clipping import Clipping
 from pytest_trainhealth.observe.signals.wiring.weight_ties import WeightTies
 from pytest_trainhealth.observe.source.creation_sites import CreationSites
 from pytest_trainhealth.programs.training_program import add_places
@@ -76,6 +77,26 @@ def probes(number: int) -> Callable[[], object]:
     return lambda: [signal._ran(part, (), {}, torch.ones(())) for part in model.children()]
 
 
+def clipping_by_hand(number: int) -> Callable[[], object]:
+    """Each gradient is written into, and each write is looked at."""
+    run, model = Run(), Layers(number)
+    run.add_models({"": model})
+    run.add_optimizer(torch.optim.SGD(model.parameters(), 0.1))
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    signal = Clipping(run)
+
+    def step() -> None:
+        signal.step_begins(None)
+        signal.backward_ends()
+        for parameter in model.parameters():
+            assert parameter.grad is not None
+            parameter.grad.clamp_(-1, 1)
+        signal.step_ends()
+
+    return step
+
+
 def snapshot(number: int) -> Callable[[], object]:
     model = Layers(number)
     return lambda: Snapshot([model]).restore()
@@ -98,7 +119,9 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize(
-    "make", [add_models, add_one_model, add_optimizers, places, weight_ties, probes, snapshot], ids=lambda m: m.__name__
+    "make",
+    [add_models, add_one_model, add_optimizers, places, weight_ties, probes, clipping_by_hand, snapshot],
+    ids=lambda m: m.__name__,
 )
 def test_grows_like_the_model(make: Callable[[int], Callable[[], object]]) -> None:
     calls_of(make(SIZES[0]))  # what is cached by then

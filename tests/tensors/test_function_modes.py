@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from torch.overrides import _get_current_function_mode_stack
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
-from pytest_trainhealth.tensors.function_modes import FunctionMode, Lifted
+from pytest_trainhealth.tensors.function_modes import FunctionMode, Lifted, unseen
 
 
 class _Mode(FunctionMode):
@@ -66,3 +66,24 @@ def test_nothing_is_seen_while_it_is_lifted(lifted: bool) -> None:
             Lifted(mode).lift()
         torch.ones(2).add(1)
     assert bool(seen) is not lifted
+
+
+def test_what_only_measures_is_seen_by_none_of_ours() -> None:
+    class Others(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    theirs, first, second = Others(), _Mode(), _Mode()
+
+    @unseen
+    def measure(fails: bool) -> list[Any]:
+        if fails:
+            raise ValueError("no figure")
+        return list(_get_current_function_mode_stack())
+
+    with first, theirs, second:
+        assert measure(False) == [theirs]
+        with pytest.raises(ValueError, match="no figure"):
+            measure(True)
+        assert _get_current_function_mode_stack() == [first, theirs, second]
+    assert measure(False) == []

@@ -16,6 +16,7 @@ from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
 from ....records.numbers import NonFinite
+from ....tensors.function_modes import unseen
 from ....tensors.module_paths import full_path
 from ....tensors.norms import norms
 from ...run.events import Listener
@@ -52,6 +53,7 @@ class Finiteness(Listener):
             return NonFinite(self._run.step, "the gradient", self._of_gradients())
         return self.of_state(moments=closely) if self._run.sampled or closely else None
 
+    @unseen
     def of_state(self, *, moments: bool = True) -> NonFinite | None:
         """Parameters first, then values computed from them. Moments are twice as many, and can wait until the end."""
         self._note_buffers()

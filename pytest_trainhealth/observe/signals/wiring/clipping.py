@@ -15,10 +15,11 @@ from torch.optim import Optimizer
 
 from ....records.verdict import Place
 from ....records.wiring import ClipCalls, GradientPath
-from ....tensors.function_modes import FunctionMode
+from ....tensors.function_modes import FunctionMode, unseen
 from ....tensors.norms import norms
 from ...calls.functions import UNSCALE
 from ...calls.grad_reads import reader, reads_grad
+from ...calls.gradient_owners import GradientOwners, sets_grad
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
@@ -30,7 +31,9 @@ class Clipping(Signal):
     def __init__(self, run: Run) -> None:
         self._run = run
         self._open: ExitStack | None = None
-        self._watching = False
+        #: Between a backward pass and an update, and after the update: who writes into gradients then?
+        self.watching = False
+        self._owners: GradientOwners | None = None
         self._after_backward: dict[int, float] = {}
         self._scale: dict[int, float] = {}
         #: The line that last wrote into gradients since backward(), and whether a loss scaler unscaled them after that.
@@ -61,11 +64,11 @@ class Clipping(Signal):
         if self._open is not None:
             self._open.close()
             self._open = None
-        self._watching = False
+        self.watching = False
 
     def backward_begins(self, roots: object) -> None:
         self._look_again()
-        self._watching = False
+        self.watching = False
         self._used.clear()
         self._late.clear()
 
@@ -75,10 +78,11 @@ class Clipping(Signal):
         held = [p for o in self._run.optimizers.values() for p in _held(o)]
         self._after_backward = dict(zip(map(id, held), norms(_grads(held)), strict=True))
         self._scale.clear()
-        self._place, self._scaled, self._watching = None, False, True
+        self._owners = None
+        self._place, self._scaled, self.watching = None, False, True
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
-        self._watching = False
+        self.watching = False
         held = [p for p in _held(optimizer) if id(p) in self._after_backward]
         if self._open is None or has_closure or not held:
             return
@@ -91,7 +95,7 @@ class Clipping(Signal):
             self._paths.append((path, optimizer))
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
-        self._place, self._watching = None, self._open is not None
+        self._place, self.watching, self._owners = None, self._open is not None, None
         if self._open is not None:
             self._used.update(map(id, _held(optimizer)))
 
@@ -120,11 +124,14 @@ class Clipping(Signal):
         if grad is not None:
             self._late[place] = self._late.get(place, True) and id(parameter) in self._used
 
+    def exchanged(self, parameter: Tensor, grad: object) -> None:
+        if self._owners is not None:
+            self._owners.exchanged(parameter, grad)
+
     def seen(self, name: str, written: list[Tensor], args: tuple[Any, ...]) -> None:
-        if not self._watching:
-            return
-        grads = {p.grad.data_ptr(): id(p) for o in self._run.optimizers.values() for p in _held(o)}  # type: ignore[union-attr]
-        ours = [grads[t.data_ptr()] for t in written if t.data_ptr() in grads]
+        if self._owners is None:
+            self._owners = GradientOwners(p for o in self._run.optimizers.values() for p in _held(o))
+        ours = self._owners.of(written)
         if not ours:
             return
         if name == UNSCALE:
@@ -143,16 +150,22 @@ class _Mode(FunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        name = getattr(func, "__name__", "")
         if reads_grad(func):
             limits = _limits()
             if limits is not None:
                 self._signal.clips(args[0], result, limits)
-        if args and name.endswith("_") and not name.endswith("__"):
+        elif sets_grad(func):
+            self._signal.exchanged(*args[:2])
+        elif self._signal.watching and args and _writes(func):
             first = args[0]
             written = [first] if isinstance(first, Tensor) else first if isinstance(first, (list, tuple)) else []
-            self._signal.seen(name, [t for t in written if isinstance(t, Tensor)], args)
+            self._signal.seen(func.__name__, [t for t in written if isinstance(t, Tensor)], args)
         return result
+
+
+def _writes(func: Any) -> bool:
+    name: str = getattr(func, "__name__", "")
+    return name.endswith("_") and not name.endswith("__")
 
 
 def _limits() -> dict[str, Any] | None:
@@ -165,6 +178,7 @@ def _limits() -> dict[str, Any] | None:
     return None
 
 
+@unseen
 def _held(optimizer: Optimizer) -> list[Tensor]:
     found = {id(p): p for group in optimizer.param_groups for p in group["params"] if _is_dense(p.grad)}
     return list(found.values())  # each once
@@ -174,5 +188,6 @@ def _is_dense(grad: Tensor | None) -> bool:
     return grad is not None and not grad.is_sparse
 
 
+@unseen
 def _grads(parameters: list[Tensor]) -> list[Tensor]:
     return [p.grad for p in parameters if p.grad is not None]

@@ -7,6 +7,7 @@ import math
 from torch.optim import Optimizer
 
 from ....records.wiring import ParameterRecord
+from ....tensors.function_modes import unseen
 from ....tensors.norms import norms, root_mean_square
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -86,6 +87,7 @@ class Gradients(Signal):
         left = self._run.trace.wiring.parameters if self._looks else self._awaited
         self._measure([n for n in left if n not in self._measured])
 
+    @unseen
     def _measure(self, names: list[str]) -> dict[str, float]:
         run = self._run
         reached: list[str] = []

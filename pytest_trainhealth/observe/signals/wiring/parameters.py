@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 
+from ....tensors.function_modes import unseen
 from ....tensors.norms import norms
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -18,6 +19,7 @@ class Parameters(Signal):
         self._run = run
         self._before: dict[str, Tensor] = {}
 
+    @unseen
     def step_begins(self, batch: object) -> None:
         run = self._run
         if not run.sampled and run.trace.update_count:
@@ -25,6 +27,7 @@ class Parameters(Signal):
         # every step counts until the first update: a loop that accumulates gradients may take many steps to get there
         self._before = {name: p.detach().clone() for name, p in run.parameters.items() if not is_lazy(p)}
 
+    @unseen
     def step_ends(self) -> None:
         if not self._before:
             return

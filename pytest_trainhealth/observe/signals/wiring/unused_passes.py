@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 
 from ....records.verdict import Place
 from ....records.wiring import UnusedPasses as Unused
-from ....tensors.function_modes import FunctionMode
+from ....tensors.function_modes import FunctionMode, unseen
 from ...calls.grad_reads import reader, reads_grad
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -163,14 +163,17 @@ def _parameters(optimizer: Optimizer) -> list[Tensor]:
     return [p for group in optimizer.param_groups for p in group["params"]]
 
 
+@unseen
 def _versions(optimizer: Optimizer) -> tuple[Any, ...]:
     return tuple(None if p.grad is None else (id(p.grad), p.grad._version) for p in _parameters(optimizer))
 
 
+@unseen
 def _is_empty(optimizer: Optimizer) -> bool:
     return all(p.grad is None or (not p.grad.is_sparse and not p.grad.any()) for p in _parameters(optimizer))
 
 
+@unseen
 def _has_hooks(optimizer: Optimizer) -> bool:
     """Somebody is given the gradients as they come."""
     return any(p._backward_hooks or p._post_accumulate_grad_hooks for p in _parameters(optimizer))
