@@ -5,22 +5,21 @@ Samples may be too many to remember, and are remembered batch by batch when they
 
 from __future__ import annotations
 
-import random
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from .iterators import moves
+from .paths import Path
+from .random_states import SOURCES
 from .values import Undo, refill, refill_dict, refill_set
 
 #: Objects that hold data. A loader of the user's own class is marked as one by `DataPart`.
 KINDS = (DataLoader, Dataset, Sampler)
-_RANDOM = (torch.Generator, random.Random, np.random.Generator, np.random.RandomState)
 #: Bytes, 1 MB: an array up to this size may be an order of samples that is shuffled in place, and is remembered. By
 #: judgement: the order of 100,000 samples fits, and no data set of any size does.
 _ORDER = 2**20
@@ -31,8 +30,8 @@ _NOT_STATE = ("_iterator",)
 class DataPart:
     """Marks an object as data, whatever its class."""
 
-    def __init__(self, thing: Any) -> None:
-        self.thing = thing
+    def __init__(self, thing: Any, path: Path | None = None) -> None:
+        self.thing, self.path = thing, path
 
 
 def undo_of(part: Any, now: Callable[[dict[str, Any]], dict[str, Any]]) -> Undo:
@@ -57,7 +56,7 @@ def undo_of(part: Any, now: Callable[[dict[str, Any]], dict[str, Any]]) -> Undo:
 def held(part: Any) -> Iterator[tuple[str, Any]]:
     """What is remembered as well: random generators, iterators, other parts, small arrays."""
     for name, value in getattr(part, "__dict__", {}).items():
-        if isinstance(value, (*KINDS, *_RANDOM)) or _small(value) or moves(value):
+        if isinstance(value, (*KINDS, *SOURCES)) or _small(value) or moves(value):
             yield name, value
         elif isinstance(value, (list, tuple)) and value and all(isinstance(each, KINDS) for each in value):
             for each in value:

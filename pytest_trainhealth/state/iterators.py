@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import io
+import re
 import types
 import warnings
 from typing import Any
@@ -21,6 +23,8 @@ from .values import Undo
 Copies = dict[int, tuple[Any, Any]]
 
 _GENERATORS = (types.GeneratorType, types.AsyncGeneratorType, types.CoroutineType)
+#: What `re.finditer` reads from.
+_SCANNER = type(re.compile("").scanner(""))  # type: ignore[attr-defined]
 _METHODS = (types.MethodWrapperType, types.BuiltinMethodType)
 
 
@@ -34,9 +38,8 @@ def moves(value: Any) -> bool:
         return moves(value.__self__)
     if type(value) is tuple:
         return any(moves(each) for each in value)
-    kind = type(value)
-    in_c = kind.__module__ in ("builtins", "itertools", "collections", "_collections")
-    return in_c and hasattr(kind, "__next__") and not isinstance(value, _GENERATORS)
+    in_c = type(getattr(type(value), "__next__", None)) is types.WrapperDescriptorType or type(value) is _SCANNER
+    return in_c and not isinstance(value, (*_GENERATORS, io.IOBase))
 
 
 def copied(value: Any, copies: Copies) -> Any | None:
@@ -55,12 +58,11 @@ def inside(value: Any) -> list[Any]:
         return [value.__self__]
     if type(value) is tuple:
         return list(value)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            parts = value.__reduce__()
-    except TypeError:
+    if not _tells(value):
         return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        parts = value.__reduce__()
     return [*parts[1], *(parts[2] if len(parts) > 2 and isinstance(parts[2], tuple) else ())]
 
 
@@ -79,14 +81,22 @@ def _made_again(value: Any, copies: Copies) -> Any:
         return getattr(_copy(value.__self__, copies), value.__name__)
     if type(value) is tuple:
         return tuple(_copy(each, copies) for each in value)
-    try:
-        make, arguments, *state = value.__reduce__()
-    except TypeError:  # from Python 3.14 on, itertools do not tell
+    if not _tells(value):
         return _from_text(value)
+    make, arguments, *state = value.__reduce__()
     made = make(*(_copy(each, copies) for each in arguments))
     if state and state[0] is not None:
         made.__setstate__(_state(state[0], copies))
     return made
+
+
+def _tells(value: Any) -> bool:
+    """Whether it says how to make it again: from Python 3.14 on, itertools do not, and iterators of files never did.
+
+    What `object` says for them is wrong: a copy without anything in it.
+    """
+    theirs: Any = type(value).__reduce__
+    return theirs is not object.__reduce__ and type(value) is not types.BuiltinMethodType
 
 
 def _state(state: Any, copies: Copies) -> Any:

@@ -6,7 +6,7 @@ import copy
 import dis
 import sys
 import types
-from typing import Any
+from typing import Any, TypeGuard
 
 _STANDARD_LIBRARY = copy.__file__.rsplit("copy.py", 1)[0]
 #: Never the user's, wherever they are installed.
@@ -15,12 +15,19 @@ _LIBRARIES = ("torch", "numpy", __name__.partition(".")[0])
 
 def written_by_user(code: types.FunctionType | type) -> bool:
     """Globals and classes of a library are not the training's state (and far too many)."""
-    name = code.__module__ or ""
+    return _is_users(code.__module__ or "", code.__code__.co_filename if isinstance(code, types.FunctionType) else "")
+
+
+def module_of_user(value: Any) -> TypeGuard[types.ModuleType]:
+    """Also tells what is no module at all."""
+    return isinstance(value, types.ModuleType) and _is_users(value.__name__, "")
+
+
+def _is_users(name: str, source: str) -> bool:
+    """`source`: the file, if the module does not tell."""
     if name.partition(".")[0] in _LIBRARIES or name == "builtins":
         return False
-    file = getattr(sys.modules.get(name), "__file__", None) or ""
-    if not file and isinstance(code, types.FunctionType):
-        file = code.__code__.co_filename
+    file = getattr(sys.modules.get(name), "__file__", None) or source
     return not any(folder in file for folder in ("site-packages", "dist-packages")) and not file.startswith(
         _STANDARD_LIBRARY
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -72,6 +73,9 @@ def refill(container: Any, items: list[Any]) -> None:
     if isinstance(container, array):
         container[:] = array(container.typecode, items)
         return
+    if isinstance(container, bytearray) and len(container) == len(items):
+        container[:] = bytes(items)  # even while others look at it through a view
+        return
     kind: Any = next(kind for kind in (list, deque, bytearray) if isinstance(container, kind))
     kind.clear(container)
     kind.extend(container, items)
@@ -96,6 +100,15 @@ def rebind(namespace: dict[str, Any], values: dict[str, Any], unbound: Iterable[
     for name, value in values.items():
         if namespace.get(name) is not value:
             namespace[name] = value
+
+
+def rebind_module(module: types.ModuleType, values: dict[str, Any]) -> None:
+    """Modules that were imported meanwhile stay: nothing would import them a second time."""
+    names = vars(module)
+    for name in [name for name in names if name not in values and not name.startswith("__")]:
+        if not isinstance(names[name], types.ModuleType):
+            del names[name]
+    rebind(names, values, ())
 
 
 def rebind_class(kind: type, names: dict[str, Any], values: dict[str, Any]) -> None:
@@ -123,13 +136,6 @@ def context_undo(variable: ContextVar[Any]) -> Undo:
             raise RuntimeError("a context variable without a default cannot be unset")
 
     return undo
-
-
-def cache_undo(cached: Any) -> Undo | None:
-    """A cache that was empty is emptied. One that was not keeps what it has: its function returns the same anyway."""
-    if cached.cache_info().currsize:
-        return None
-    return lambda: cached.cache_clear() if any(cached.cache_info()[:2]) else None
 
 
 def set_slot(thing: Any, slot: str, value: Any) -> None:

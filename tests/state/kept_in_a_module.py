@@ -1,0 +1,3 @@
+"""A module whose names a step counts in."""
+
+calls = 0
