@@ -9,7 +9,7 @@ from typing import Any
 
 from .notes import Held, Notes, items_of
 from .paths import Path, root
-from .user_code import class_state, module_of_user, names_bound, names_used, written_by_user
+from .user_code import class_state, module_of_user, names_bound, names_used, special_methods, written_by_user
 from .values import rebind, rebind_class, rebind_module
 
 
@@ -18,8 +18,8 @@ def function(notes: Notes, thing: types.FunctionType, path: Path) -> Held:
     held = [*notes.attribute(thing, "__defaults__", here), *items_of(thing.__defaults__ or (), here)]
     held.append((here, thing.__kwdefaults__))
     held += notes.attributes(thing, here)
-    for name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
-        held.extend(_cell(notes, cell, here.attribute(name)))
+    for name, place in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
+        held.extend(cell(notes, place, here.attribute(name)))
     if written_by_user(thing):
         held += _globals(notes, thing, here)
     wrapped = getattr(thing, "__wrapped__", None)
@@ -62,7 +62,7 @@ def module_names(notes: Notes, thing: types.ModuleType) -> Held:
 def user_class(notes: Notes, kind: type) -> Held:
     here, values = root(kind), class_state(kind)
     notes.note(here, lambda: rebind_class(kind, class_state(kind), notes.now(values)))
-    held = [(here.attribute(name), value) for name, value in values.items()]
+    held = [(here.attribute(name), value) for name, value in {**values, **special_methods(kind)}.items()]
     return [*held, *((here, base) for base in kind.__bases__)]
 
 
@@ -86,15 +86,15 @@ def method(thing: Any, path: Path) -> Held:
     return [(path, owner), *([(path, thing.__func__)] if isinstance(thing, types.MethodType) else [])]
 
 
-def _cell(notes: Notes, cell: types.CellType, path: Path) -> Held:
+def cell(notes: Notes, place: types.CellType, path: Path) -> Held:
     try:
-        content = cell.cell_contents
+        content = place.cell_contents
     except ValueError:  # a name that is not bound yet
-        notes.note(path, lambda: _unbind(cell))
+        notes.note(path, lambda: _unbind(place))
         return ()
 
     def undo() -> None:
-        cell.cell_contents = notes.now_of(content)
+        place.cell_contents = notes.now_of(content)
 
     notes.note(path, undo)
     return ((path, content),)

@@ -20,6 +20,7 @@ class Notes:
         self.undo: list[tuple[Path, Undo]] = []
         self.one_way: list[tuple[Path, Any]] = []
         self._seen: dict[int, Any] = {}  # keeps everything alive, so that no id is used twice
+        self._contents: dict[int, Any] = {}
         self._unread: Copies = {}
         self._iterators: list[Any] = []
         self._lent: dict[int, Any] = {}
@@ -29,6 +30,13 @@ class Notes:
         if id(thing) in self._seen:
             return False
         self._seen[id(thing)] = thing
+        return True
+
+    def meet_content(self, container: Any) -> bool:
+        """Whether nothing has been noted about it so far: it may be met in full, or only what is in it."""
+        if id(container) in self._seen or id(container) in self._contents:
+            return False
+        self._contents[id(container)] = container
         return True
 
     def note(self, path: Path, undo: Undo) -> None:

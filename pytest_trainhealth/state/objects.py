@@ -12,9 +12,9 @@ from typing import Any
 
 from torch.utils.data import dataloader
 
+from . import data_parts
 from .caches import is_cache, results
-from .data_parts import KINDS, DataPart, undo_of
-from .data_parts import held as held_by
+from .data_parts import KINDS, DataPart
 from .iterators import moves
 from .notes import Held, Notes, items_of
 from .own_ways import CLOSED_BOXES, own_undo
@@ -51,7 +51,7 @@ def remember(notes: Notes, thing: Any, path: Path) -> Held:
     undo = own_undo(thing)
     if undo is not None:
         notes.note(path, undo)
-        return _beside(notes, thing, path)
+        return _held_by_itself(notes, thing, path)
     if isinstance(thing, CLOSED_BOXES):
         return ()
     if isinstance(thing, types.GeneratorType) and inspect.getgeneratorstate(thing) == inspect.GEN_CLOSED:
@@ -64,7 +64,7 @@ def remember(notes: Notes, thing: Any, path: Path) -> Held:
     return () if package in _FOREIGN else _inside(notes, thing, path)
 
 
-def _beside(notes: Notes, thing: Any, path: Path) -> Held:
+def _held_by_itself(notes: Notes, thing: Any, path: Path) -> Held:
     """What an object holds that sets itself back."""
     if isinstance(thing, dataloader._BaseDataLoaderIter):
         return [(path, thing._index_sampler), (path, thing._dataset)]
@@ -95,5 +95,4 @@ def _data(notes: Notes, thing: Any, path: Path) -> Held:
         thing, path = thing.thing, thing.path or root(thing.thing)
         if moves(thing) or not notes.meet(thing):
             return ()
-    notes.note(path, undo_of(thing, notes.now))
-    return [(path.attribute(name), value) for name, value in held_by(thing)]
+    return data_parts.remember(notes, thing, path)

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from . import code_state, containers, objects
+from .data_parts import DataPart
 from .iterators import inside, is_unread, moves, named
 from .notes import Held, Notes
 from .paths import Path, root
@@ -48,10 +49,13 @@ class Snapshot:
     def __init__(self, roots: Iterable[Any]) -> None:
         self._notes = Notes()
         todo: deque[tuple[Path, Any]] = deque((root(each), each) for each in roots)
+        parts: deque[tuple[Path, Any]] = deque()  # later: less is remembered about what only the data hold
         with _uncollected():
-            while todo:
-                path, thing = todo.popleft()
-                if not isinstance(thing, _LEAVES) and self._notes.meet(thing):
+            while todo or parts:
+                path, thing = (todo or parts).popleft()
+                if isinstance(thing, DataPart) and todo:
+                    parts.append((path, thing))
+                elif not isinstance(thing, _LEAVES) and self._notes.meet(thing):
                     todo.extend(_remember(self._notes, thing, path))
 
     @property

@@ -46,6 +46,12 @@ def names_bound(code: types.CodeType) -> set[str]:
     return own.union(*(names_bound(c) for c in inner))
 
 
+def special_methods(kind: type) -> dict[str, types.FunctionType]:
+    """`__call__`, `__getitem__` and the like: nobody rebinds them, but they keep count as other functions do."""
+    functions = {name: value for name, value in vars(kind).items() if isinstance(value, types.FunctionType)}
+    return {name: value for name, value in functions.items() if name.startswith("__")}
+
+
 def class_state(kind: type) -> dict[str, Any]:
     """What a class holds by name, without what Python itself keeps there."""
     return {name: value for name, value in vars(kind).items() if not name.startswith(("__", "_abc_"))}

@@ -139,6 +139,13 @@ def counts_in_the_module(module: Any) -> Any:
     return module.calls, kept_in_a_module.again  # type: ignore[attr-defined]
 
 
+class Calls:
+    def __call__(self) -> int:
+        global _calls
+        _calls += 1
+        return _calls
+
+
 def of_a_thread() -> Any:
     here = threading.local()
     here.count = 5
@@ -207,6 +214,7 @@ PUT_BACK: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "context variable": (lambda: _VARIABLE, lambda v: (v.set(v.get() + 1), v.get())[1]),
     "another module": (lambda: kept_in_a_module, counts_in_the_module),
     "count that a tuple holds": (lambda: (itertools.count(),), lambda t: next(t[0])),
+    "global of a __call__": (Calls, lambda calls: calls()),
     "tee": (lambda: list(itertools.tee(itertools.count())), lambda both: next(both[0])),
     "islice": (lambda: [itertools.islice("abcdefgh", 1, None)], lambda box: next(box[0])),
     "groupby": (lambda: [itertools.groupby("aabbccdd")], lambda box: next(box[0])[0]),
@@ -237,7 +245,7 @@ NAMED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], str]] = {
     ),
 }  # fmt: skip
 
-_HOLDER, _NUMBERS = None, itertools.count()
+_HOLDER, _NUMBERS, _calls = None, itertools.count(), 0
 _VARIABLE = contextvars.ContextVar("_VARIABLE", default=0)
 _UNSET: contextvars.ContextVar[int] = contextvars.ContextVar("_UNSET")
 

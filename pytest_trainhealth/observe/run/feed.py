@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, default_collate
 
 from ...tensors.batches import fresh_containers, tensors, to_device
 from ...training import Training, is_one_batch
@@ -37,6 +37,9 @@ class Feed:
         self._own = self._single or isinstance(self._data, list)
         self._unharmed = BatchGuard()
         self._views = WrittenViews()
+        self._fresh = isinstance(self._data, DataLoader) and (
+            self._data.num_workers > 0 or self._data.collate_fn is default_collate
+        )
         self._ready: set[int] = set()
         self._first: Any = None
         self._iterator: Iterator[Any] | None = None
@@ -64,7 +67,7 @@ class Feed:
                 return batch
             batch = fresh_containers(batch)
         else:
-            self._views.watch(batch)
+            self._views.watch(batch, self._fresh)
         if self._device is None:
             return batch
         began = time.perf_counter()

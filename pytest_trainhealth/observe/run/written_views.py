@@ -1,7 +1,7 @@
-"""A loader that cuts its batches out of one tensor hands out the data themselves, and a step may write into them.
+"""A loader that cuts its batches out of one tensor, or keeps them, hands out data that a step may write into.
 
 Within a run that stays as it is: the next epoch of the user's own training would find it as well. At the end of the run
-the data get their old values back. Only views are watched, because other batches are copies already.
+the data get their old values back. Batches that were put together from samples are copies already.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ class WrittenViews:
         self._handed_out: list[tuple[Tensor, int, Tensor]] = []
         self._written: dict[_Region, tuple[Tensor, Tensor]] = {}
 
-    def watch(self, batch: Any) -> None:
-        """The values are copied now: a version counter shows that there was a write, when the old values are gone."""
+    def watch(self, batch: Any, fresh: bool) -> None:
+        """The values are copied now: a version counter shows that there was a write, when the old values are gone.
+
+        `fresh`: whoever made the batch put it together from samples, so that only views of it may be data.
+        """
         self._handed_out = [
             (tensor, tensor._version, tensor.detach().clone())
             for _, tensor in tensors(batch)
-            if _is_view(tensor) and _region(tensor) not in self._written
+            if (_is_view(tensor) if fresh else _is_plain(tensor)) and _region(tensor) not in self._written
         ]
 
     def note(self) -> None:
@@ -45,8 +48,12 @@ class WrittenViews:
         self._written.clear()
 
 
+def _is_plain(tensor: Tensor) -> bool:
+    return tensor.layout == torch.strided and not tensor.is_inference()
+
+
 def _is_view(tensor: Tensor) -> bool:
-    return tensor.layout == torch.strided and not tensor.is_inference() and tensor._is_view()
+    return _is_plain(tensor) and tensor._is_view()
 
 
 def _region(tensor: Tensor) -> _Region:
