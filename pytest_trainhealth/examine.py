@@ -67,10 +67,9 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     began, check, saved = time.perf_counter(), find_check(request.check), request.replaying
     seed = request.seed if saved is None else saved.seed
     capture = _capture(request)
-    with undisturbed(_threads(check, request)):
+    with undisturbed(_threads(check, request)) as left:
         plan = _plan(check, request, capture)
         comparison = _comparison(subject, request, plan)
-        left: list[str] = []
         with _program(subject, request, plan, seed, left) as program:
             if saved is not None:
                 from .reproducers.replay import replayed

@@ -93,6 +93,7 @@ def compare(locator: TestLocator, terms: Terms) -> Comparison:
             found = pairs.found()
             outcome = decide(found, tolerance)
             grown = _grown(current, other) if outcome == "slower" else ()
+            notes += _left_changed(current, other)
             notes += _dynamics(current, other, revision, deadline, median(pairs.current))
     except (CannotCompare, TooFewPairs) as why:
         return Comparison(revision, "could not compare", tolerance, str(why))
@@ -135,10 +136,28 @@ def _grown(current: Revision, other: Revision) -> tuple[OperatorTime, ...]:
         return ()
 
 
+def _left_changed(*revisions: Revision) -> list[str]:
+    """What kept timed steps from starting over at the start; the same at both revisions is told once."""
+    try:
+        found = {each.name: each.ask("left")["names"] for each in revisions}
+    except CannotCompare:  # the times are valid without it
+        return []
+    where: dict[str, list[str]] = {}
+    for revision, names in found.items():
+        for name in names:
+            where.setdefault(name, []).append(revision)
+    return [
+        f"timed steps did not start over where they had begun {' and '.join(at)}: {name}" for name, at in where.items()
+    ]
+
+
 def _dynamics(current: Revision, other: Revision, revision: str, deadline: float, step: float) -> list[str]:
     """Notes on whether the training itself differs: in its first losses, and in how soon it memorises one batch."""
     try:
-        losses = [each.ask("losses", _FIRST_LOSSES)["losses"] for each in (current, current, other)]
+        answers = [each.ask("losses", _FIRST_LOSSES) for each in (current, current, other)]
+        if reasons := [answer["why_not"] for answer in answers if "why_not" in answer]:
+            return [f"losses not compared: {reasons[0]}"]
+        losses = [answer["losses"] for answer in answers]
         notes = of_losses(losses[0], losses[1], losses[2], revision)
         affordable = int(_SHARE * (deadline - time.monotonic()) / (2 * max(step, 1e-6)))
         if affordable >= _MEMORISING:

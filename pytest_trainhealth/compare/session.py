@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ class Served:
         self._program = TrainingProgram(start)
         self._timed: LongRun | None = None
         self._cores = Cores()
+        self._left: dict[str, None] = {}
 
     @property
     def device(self) -> str:
@@ -54,6 +56,7 @@ class Served:
             "losses": self._losses,
             "memorise": self._memorise,
             "profile": self._profile,
+            "left": self._left_changed,
         }
         with loader_workers.at_work():
             return questions[request["ask"]](int(request.get("count", 0)))
@@ -62,6 +65,7 @@ class Served:
         loader_workers.wake()
         if self._timed is not None:
             self._timed.close()
+            self._left.update(self._timed.left)
             self._timed = None
 
     def _begin(self, pace: Pace) -> Message:
@@ -98,7 +102,7 @@ class Served:
     def _losses(self, count: int) -> Message:
         self.close()
         if not self._start.repeatable:
-            return {"losses": []}
+            return {"losses": [], "why_not": self._start.why_not}
         plan = RunPlan(max_steps=count, one_batch=False, device=self._device)
         return {"losses": self._program.record(plan).losses}
 
@@ -125,6 +129,11 @@ class Served:
         largest = sorted(own, key=lambda name: -own[name])[:_MOST_OPERATORS]
         return {"operators": {name: own[name] for name in largest}}
 
+    def _left_changed(self, _: int) -> Message:
+        """What was not as at the start when timed steps started over."""
+        self.close()
+        return {"names": list(self._left)}
+
     def _ready(self, ahead: int = 1) -> LongRun:
         """The timed run, with at least `ahead` steps to go before it starts over."""
         if self._timed is None:
@@ -149,7 +158,8 @@ def served(subject: Any, *, seed: int, threads: int, device: str | None, promise
             yield serving
         finally:
             serving.close()
-            start.close()
+            for name in start.close():  # the process ends now: nobody asks any more, but its output is kept
+                print(f"left changed: {name}", file=sys.stderr)
 
 
 def _synchronise(training: Training) -> None:

@@ -40,6 +40,8 @@ class LongRun:
         self._ahead = _queue(self.training.data)
         #: Seconds that the latest step waited for its batch.
         self.waited = 0.0
+        #: What kept the run from starting over where it had begun, by name.
+        self.left: dict[str, None] = {}
         self._begin()
 
     @property
@@ -85,7 +87,7 @@ class LongRun:
 
     def _begin_again(self) -> None:
         self.close()
-        self._start.restore()
+        self.left.update(dict.fromkeys((*self._start.restore(), *self._start.one_way)))
         self._put_back_random_numbers()
         self._begin()
 

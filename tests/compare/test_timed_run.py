@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
+from pytest_trainhealth.compare import compare as comparison
 from pytest_trainhealth.compare import timed_run
 from pytest_trainhealth.compare.session import Served
 from pytest_trainhealth.compare.timed_run import WARM_UP, LongRun
@@ -172,3 +174,42 @@ def test_batches_go_where_the_check_would_move_them() -> None:
         seen.clear()
         served.answer({"ask": what, "count": 2, "untimed": 1})
         assert set(seen) == {"meta"}
+
+
+def test_what_keeps_it_from_starting_over_is_named() -> None:
+    log, views = bytearray(), SimpleQueue[memoryview]()
+    numbers = (n for n in range(1000))
+
+    def step(batch: torch.Tensor) -> float:
+        if not log:
+            log.extend(b"begun")
+            views.put(memoryview(log))  # its size is fixed from now on
+        return float(next(numbers))
+
+    served = Served(Start(training([torch.zeros(8, 4)], step), seed=0))
+    served.answer({"ask": "steps", "count": 25, "untimed": 1})
+    assert served.answer({"ask": "left"})["names"] == [
+        "`step.log` (BufferError: Existing exports of data: object cannot be re-sized)",
+        "`step.numbers` is the generator <genexpr>(), which cannot be rewound",
+    ]
+    why = served.answer({"ask": "losses", "count": 3})["why_not"]
+    assert why.startswith("cannot start again: `step.numbers` is the generator")
+
+
+def test_what_one_or_both_revisions_could_not_put_back() -> None:
+    class Answers:
+        def __init__(self, name: str, *names: str) -> None:
+            self.name, self._names = name, names
+
+        def ask(self, what: str) -> dict[str, Any]:
+            assert what == "left"
+            return {"names": list(self._names)}
+
+    here, there = (
+        Answers("here", "`log` (BufferError)", "`it` is a generator"),
+        Answers("at main", "`log` (BufferError)"),
+    )
+    assert comparison._left_changed(here, there) == [  # type: ignore[arg-type]
+        "timed steps did not start over where they had begun here and at main: `log` (BufferError)",
+        "timed steps did not start over where they had begun here: `it` is a generator",
+    ]

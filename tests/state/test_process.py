@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.state.process import undisturbed
+from pytest_trainhealth.engine.request import Request
+from pytest_trainhealth.examine import examine
+from pytest_trainhealth.state.process import remember_random_numbers, undisturbed
 
 
 def state() -> dict[str, Any]:
@@ -79,3 +83,51 @@ def test_what_was_on_before_stays_on() -> None:
         torch.set_default_device(None)
         torch.set_autocast_enabled("cpu", False)
     assert state() == before
+
+
+def refuses(*_: Any) -> None:
+    raise ValueError("no such state")
+
+
+def test_every_undo_is_tried_and_what_failed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, numbers = state(), (random.getstate(), torch.get_rng_state().tolist())
+    monkeypatch.setattr(np.random, "set_state", refuses)
+    monkeypatch.setattr(torch, "set_default_dtype", refuses)
+    with undisturbed() as left:
+        switch_on()
+        random.random()
+        torch.rand(1)
+    assert state() == before
+    assert (random.getstate(), torch.get_rng_state().tolist()) == numbers
+    assert left == [
+        "`torch.set_default_dtype` (ValueError: no such state)",
+        "`random numbers of numpy` (ValueError: no such state)",
+    ]
+
+
+def test_what_failed_is_told_with_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np.random, "set_state", refuses)
+    with pytest.raises(RuntimeError, match="out of cheese") as caught, undisturbed():
+        raise RuntimeError("out of cheese")
+    assert caught.value.__notes__ == ["left changed: `random numbers of numpy` (ValueError: no such state)"]
+
+
+def test_the_verdict_has_a_note_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = nn.Linear(4, 2)
+    monkeypatch.setattr(torch, "set_default_dtype", refuses)
+
+    def loss(model: nn.Module, batch: Tensor) -> Tensor:
+        return model(batch).square().mean()  # type: ignore[no-any-return]
+
+    training = Training(model, torch.optim.SGD(model.parameters(), 0.1), loss=loss, data=torch.ones(8, 4))
+    verdict = examine(training, Request("trains_without_nan", "it", 0, {"steps": 2, "sweep": False}))
+    assert "left changed: `torch.set_default_dtype` (ValueError: no such state)" in verdict.notes
+
+
+def test_random_numbers_of_one_kind_do_not_wait_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "setstate", refuses)
+    put_back, before = remember_random_numbers(), torch.get_rng_state()
+    torch.rand(1)
+    with pytest.raises(RuntimeError, match="not put back: `random numbers of Python`"):
+        put_back()
+    assert torch.equal(torch.get_rng_state(), before)
