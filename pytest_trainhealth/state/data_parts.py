@@ -34,6 +34,8 @@ _ORDER = 2**20
 #: Items: a container up to this size may hold transforms or sources, a larger one holds samples. By judgement: nobody
 #: writes down 64 transforms.
 _FEW = 64
+#: Parts that are looked at, the nearest first. By judgement: who has more objects that lead to each other has samples.
+_MOST_PARTS = 1000
 #: The workers of a loader, which the feed starts and ends.
 _NOT_STATE = ("_iterator",)
 
@@ -46,6 +48,8 @@ class DataPart:
 
 
 def remember(notes: Notes, part: Any, path: Path) -> Held:
+    if notes.count_part() > _MOST_PARTS:
+        return ()
     if isinstance(part, types.FunctionType):
         return _function(notes, part, path)
     if isinstance(part, types.MethodType):
@@ -56,7 +60,8 @@ def remember(notes: Notes, part: Any, path: Path) -> Held:
     if isinstance(part, type):
         values = class_state(part)
         notes.note(path, lambda: rebind_class(part, class_state(part), notes.now(values)))
-        return _values(notes, {**values, **special_methods(part)}, path)
+        bases = [each for base in part.__bases__ for each in _follow("", base, path)]
+        return [*_values(notes, {**values, **special_methods(part)}, path), *bases]
     return _object(notes, part, path)
 
 

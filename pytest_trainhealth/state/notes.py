@@ -20,6 +20,7 @@ class Notes:
         self.undo: list[tuple[Path, Undo]] = []
         self.one_way: list[tuple[Path, Any]] = []
         self._seen: dict[int, Any] = {}  # keeps everything alive, so that no id is used twice
+        self._parts = 0
         self._contents: dict[int, Any] = {}
         self._unread: Copies = {}
         self._iterators: list[Any] = []
@@ -38,6 +39,11 @@ class Notes:
             return False
         self._contents[id(container)] = container
         return True
+
+    def count_part(self) -> int:
+        """How many parts of the data have been met by now."""
+        self._parts += 1
+        return self._parts
 
     def note(self, path: Path, undo: Undo) -> None:
         self.undo.append((path, undo))

@@ -1,7 +1,7 @@
 """Files and streams: where they are read, and what is in those that are kept in memory.
 
-What is only written, such as a log, stays written: no run depends on it. A file that is written and read as well is
-named once it has been written to.
+What is only written or appended, such as a log, stays written: no run depends on it. A file that is written and read as
+well is named once it has been written to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def stream_undo(stream: io.IOBase) -> Undo | None:
         return None
     if isinstance(stream, (io.StringIO, io.BytesIO)):
         return _in_memory(stream)
-    if not stream.readable() or not stream.seekable():
+    if not stream.readable() or not stream.seekable() or "a" in str(getattr(stream, "mode", "")):
         return None
     try:
         position = stream.tell()

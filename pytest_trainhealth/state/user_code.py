@@ -28,6 +28,8 @@ def _is_users(name: str, source: str) -> bool:
     if name.partition(".")[0] in _LIBRARIES or name == "builtins":
         return False
     file = getattr(sys.modules.get(name), "__file__", None) or source
+    if not file and name.partition(".")[0] in sys.stdlib_module_names:  # written in C, such as `sys` and `time`
+        return False
     return not any(folder in file for folder in ("site-packages", "dist-packages")) and not file.startswith(
         _STANDARD_LIBRARY
     )

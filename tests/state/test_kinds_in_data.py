@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +21,9 @@ from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.observe.run.feed import Feed
 from pytest_trainhealth.programs.start import Start
+from pytest_trainhealth.state.data_parts import DataPart
+from pytest_trainhealth.state.snapshot import Snapshot
+from pytest_trainhealth.state.user_code import module_of_user
 
 _READ = 0
 
@@ -71,6 +76,12 @@ class InAGlobal(Samples):
 class InItsClass(Samples):
     def __getitem__(self, index: int) -> torch.Tensor:
         type(self).read += 1
+        return torch.full((2,), float(self.read))
+
+
+class InABase(Samples):
+    def __getitem__(self, index: int) -> torch.Tensor:
+        Samples.read += 1
         return torch.full((2,), float(self.read))
 
 
@@ -148,6 +159,7 @@ PUT_BACK: dict[str, Callable[[], Any]] = {
     "list of transforms": lambda: DataLoader(Composed(transforms=[Augment(), closure()]), 2),
     "global": lambda: DataLoader(InAGlobal(), 2),
     "class": lambda: DataLoader(InItsClass(), 2),
+    "base of its class": lambda: DataLoader(InABase(), 2),
     "collate_fn": lambda: DataLoader(Samples(), 2, collate_fn=functools.partial(collate, {"calls": 0})),
     "count": lambda: DataLoader(Reads(source=itertools.count()), 2),
     "stream": lambda: DataLoader(Streams(), 2),
@@ -232,3 +244,23 @@ def test_what_a_step_writes_into_what_a_loader_keeps(kind: str, loader: Callable
     training = Training(model, torch.optim.SGD(model.parameters(), 1e-3), loss=loss, data=loader(stored))
     examine(training, Request("trains_without_nan", "stored", 1, {"steps": 3, "sweep": False}))
     assert all(float(each.sum()) == 6.0 for each in stored.kept)
+
+
+class Node:
+    """Samples that lead to each other."""
+
+    def __init__(self) -> None:
+        self.neighbours: list[Node] = []
+
+
+def test_samples_are_not_followed_one_by_one() -> None:
+    nodes = [Node() for _ in range(20_000)]
+    for before, after in itertools.pairwise(nodes):
+        before.neighbours.append(after)
+    snapshot = Snapshot([DataPart(Samples(first=nodes[0]))])
+    assert len(snapshot._notes.undo) < 5_000
+
+
+def test_modules_of_python_itself_are_not_the_users() -> None:
+    assert not any(module_of_user(module) for module in (sys, time, itertools, tempfile, np, torch))
+    assert module_of_user(sys.modules[__name__])

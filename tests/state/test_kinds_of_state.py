@@ -24,6 +24,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -295,3 +296,14 @@ def test_is_named(kind: str) -> None:
     assert start.why_not.startswith("cannot start again: `")
     assert start.why_not.endswith("Hand in a function that builds the training")
     assert any(words in name for name in start.close())
+
+
+def test_a_log_stays_written(tmp_path: Path) -> None:
+    with open(tmp_path / "log", "a+") as log:
+        start = start_of(lambda: log.write("line\n"))
+        for _ in range(2):
+            loss: Any = start.begin().loss
+            loss(None, None)
+            assert start.repeatable
+        assert start.close() == []
+    assert (tmp_path / "log").read_text() == "line\n" * 2
