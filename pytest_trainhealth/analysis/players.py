@@ -62,7 +62,8 @@ def wins_alone(control: Trace) -> bool:
     first, last = losses[:quarter], sorted(losses[-quarter:])
     lower = sum(bisect_left(last, loss) for loss in first) / quarter**2
     deviation = sqrt((2 * quarter + 1) / 12) / quarter
-    return lower >= _BY_CHANCE + _DEVIATIONS * deviation or last[int(_BUT_A_TENTH * (quarter - 1))] < min(losses[:_FIRST])
+    at_once = last[int(_BUT_A_TENTH * (quarter - 1))] < min(losses[:_FIRST])
+    return at_once or lower >= _BY_CHANCE + _DEVIATIONS * deviation
 
 
 def _runs_alone(trace: Trace) -> list[Cure]:
