@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 _RECORDS = {"settings", "wording", "records"}
 _READERS = {*_RECORDS, "analysis"}
-_TORCH = {"tensors", "state", "training"}
+_TORCH = {"tensors", "state", "training", "budget"}
 _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "observe.microscope"}
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": set(),
     "wording": set(),
     "records": {"wording"},
+    "budget": {"wording"},
     "analysis": _RECORDS,
     "checks": _READERS,
     "causes": _READERS,

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose, examine
+from pytest_trainhealth.budget.budget import Budget
 from pytest_trainhealth.causes import Suspicion
 from pytest_trainhealth.causes import cause as find_cause
 from pytest_trainhealth.checks import check as find_check
@@ -99,7 +100,7 @@ class FakeExamination:
     """Heals when exactly the cures of one set are there."""
 
     def __init__(self, heals: set[str]) -> None:
-        self.heals, self.steps_spent = heals, 0
+        self.heals, self.steps_spent, self.budget = heals, 0, Budget()
         self.program = self
         self.repeatable = True
 
