@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from .. import wording
-from . import clock
+from . import monotonic
 from .one_time import FirstTimes
 
 #: Seconds of one-time costs that do not count. By judgement: importing a large framework and compiling a model take up
@@ -23,17 +23,17 @@ class Budget:
     def __init__(self, seconds: float = math.inf) -> None:
         self.seconds = seconds
         self._first_times = FirstTimes()
-        self._began = self._lap_began = clock.now()
+        self._began = self._lap_began = monotonic.now()
         #: Seconds of one-time costs: all of them, and those that do not count.
         self._one_time = self._free = 0.0
 
     @property
     def left(self) -> float:
-        return self.seconds - (clock.now() - self._began - self._free)
+        return self.seconds - (monotonic.now() - self._began - self._free)
 
     def over(self) -> bool:
         """Ends the current lap, begins the next one, and says whether the budget is used up."""
-        now = clock.now()
+        now = monotonic.now()
         if self._first_times.any_since():
             self._set_free(now - self._lap_began)
         self._lap_began = now
@@ -45,7 +45,7 @@ class Budget:
         What was imported or compiled meanwhile begins a new lap: it is on its way, as long as there is time for that.
         """
         if self._first_times.any_since() and self._one_time < MOST_FREE:
-            now = clock.now()
+            now = monotonic.now()
             self._set_free(now - self._lap_began)
             self._lap_began = now
         return self.until_hanging <= 0
@@ -53,7 +53,7 @@ class Budget:
     @property
     def until_hanging(self) -> float:
         """Seconds until the current lap hangs."""
-        return self.hanging_after - (clock.now() - self._lap_began)
+        return self.hanging_after - (monotonic.now() - self._lap_began)
 
     @property
     def hanging_after(self) -> float:

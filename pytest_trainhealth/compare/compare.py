@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ..budget import clock
+from ..budget import monotonic
 from ..engine.request import Request
 from ..programs.plan import RunPlan
 from ..records.comparison import Comparison, OperatorTime
@@ -65,7 +65,7 @@ def with_revision(subject: object, request: Request, plan: RunPlan) -> Compariso
     terms = Terms(
         revision,
         tolerance=values.get("tolerance", setting("tolerance").default),
-        deadline=clock.now() + _SHARE_OF_BUDGET * plan.budget.left,
+        deadline=monotonic.now() + _SHARE_OF_BUDGET * plan.budget.left,
         check=request.check,
         seed=request.seed,
         threads=torch.get_num_threads(),
@@ -139,7 +139,7 @@ def _dynamics(current: Revision, other: Revision, revision: str, deadline: float
     try:
         losses = [each.ask("losses", _FIRST_LOSSES)["losses"] for each in (current, current, other)]
         notes = of_losses(losses[0], losses[1], losses[2], revision)
-        affordable = int(_SHARE * (deadline - clock.now()) / (2 * max(step, 1e-6)))
+        affordable = int(_SHARE * (deadline - monotonic.now()) / (2 * max(step, 1e-6)))
         if affordable >= _MEMORISING:
             taken = [each.ask("memorise", _MEMORISING)["steps"] for each in (current, other)]
             notes += of_memorising(taken[0], taken[1], revision)

@@ -146,7 +146,9 @@ class _Loop:
         run.step += 1
         self.over = bool(trace.nonfinite or plan.stop_when(trace) or run.step >= plan.max_steps)
         if late and not self.over:
-            trace.cut_short = plan.budget.used_up(f"{run.step} of at most {wording.plural(plan.max_steps, 'step')} taken")
+            trace.cut_short = plan.budget.used_up(
+                f"{run.step} of at most {wording.plural(plan.max_steps, 'step')} taken"
+            )
             self.over = True
         return waited + trace.speed.computes[-1]
 

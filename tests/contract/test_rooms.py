@@ -141,6 +141,11 @@ def test_no_heavy_import(file: Path) -> None:
     assert not {name.partition(".")[0] for name in imported(file)} & HEAVY
 
 
+def test_budgets_go_by_one_clock() -> None:
+    asked = {name for name, file in MODULES.items() if "time.monotonic(" in file.read_text()}
+    assert asked == {"budget.monotonic"}
+
+
 def test_the_hall_is_empty() -> None:
     assert sorted(name for name in MODULES if "." not in name and MODULES[name].name != "__init__.py") == [
         *("api", "examine", "settings", "training", "wording")

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 from ... import wording
-from ...budget import clock
+from ...budget import monotonic
 from ...budget.budget import Budget
 from ...records.verdict import Place
 from ..source.authorship import is_library_file, is_ours
@@ -100,21 +100,21 @@ class _Alarm:
 
     def take_over(self, remaining: float, interval: float) -> None:
         if remaining:
-            self._their_time, self._their_interval = clock.now() + remaining, interval
+            self._their_time, self._their_interval = monotonic.now() + remaining, interval
         self._set(self._budget.until_hanging)
 
     def theirs(self) -> tuple[float, float]:
         """What is left of the timer that was there before."""
         if math.isinf(self._their_time):
             return 0.0, 0.0
-        return max(self._their_time - clock.now(), _AT_ONCE), self._their_interval
+        return max(self._their_time - monotonic.now(), _AT_ONCE), self._their_interval
 
     def _set(self, seconds: float) -> None:
-        signal.setitimer(signal.ITIMER_REAL, max(min(seconds, self._their_time - clock.now()), _AT_ONCE))
+        signal.setitimer(signal.ITIMER_REAL, max(min(seconds, self._their_time - monotonic.now()), _AT_ONCE))
 
     def rings(self, number: int, frame: FrameType | None) -> None:
-        if clock.now() >= self._their_time:
-            self._their_time = clock.now() + self._their_interval if self._their_interval else math.inf
+        if monotonic.now() >= self._their_time:
+            self._their_time = monotonic.now() + self._their_interval if self._their_interval else math.inf
             self._set(max(self._budget.until_hanging, _SOON))
             self._call_theirs(number, frame)
         elif not self._budget.hangs():

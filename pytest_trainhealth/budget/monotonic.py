@@ -9,5 +9,5 @@ import time
 
 
 def now() -> float:
-    """Seconds, of a clock that never goes back. Call it as `clock.now()`, so that it can be exchanged."""
+    """Seconds, of a clock that never goes back. Call it as `monotonic.now()`, so that it can be exchanged."""
     return time.monotonic()
