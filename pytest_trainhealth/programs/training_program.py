@@ -73,7 +73,7 @@ class TrainingProgram:
             try:
                 (_plain_loop if plan.wrap.timer is None else plan.wrap.timer.drive)(loop.once, plan.max_steps)
             except DidNotComeBack as hung:
-                hung.what = f"step {run.step}"
+                hung.what = f"the batch for step {run.step}" if loop.waiting else f"step {run.step}"
                 run.trace.cut_short = str(hung)
             loop.finish()
         return run.trace
@@ -116,6 +116,8 @@ class _Loop:
         self._stepper = run.stepper = Stepper(training)
         run.take_step = self._stepper.take
         self.over = False
+        #: For a batch.
+        self.waiting = False
 
     def once(self) -> float | None:
         """Takes a step and returns its seconds. None when there is nothing left to do."""
@@ -123,7 +125,9 @@ class _Loop:
             return None
         run, plan, trace = self._run, self._plan, self._run.trace
         began = time.perf_counter()
+        self.waiting = True
         batch = run.feed.take() if plan.wrap.resume_from is None else plan.wrap.resume_from(run)
+        self.waiting = False
         moved: float = run.feed.moving
         waited = time.perf_counter() - began - moved
         trace.speed.waits.append(waited)

@@ -142,6 +142,7 @@ def test_so_is_data_that_never_comes() -> None:
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     data = DataLoader(Waiting(), batch_size=4)
     verdict = judged(Training(model, optimizer, criterion=F.cross_entropy, data=data))
+    assert verdict.reason.startswith("the batch for step 0 did not come back within 1 s: it was at ")
     assert verdict.reason.endswith(" `queue.Queue[int]().get()`")
 
 

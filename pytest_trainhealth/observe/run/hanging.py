@@ -24,7 +24,7 @@ from ...budget.budget import Budget
 from ...records.verdict import Place
 from ..source.authorship import is_library_file, is_ours
 from ..source.engine_frames import is_engine_frame
-from ..source.places import place_of, user_place
+from ..source.places import user_place
 
 #: Seconds until the next try, where our own code was at work: it must not be left half done. By judgement: it takes
 #: milliseconds at a time.
@@ -79,7 +79,7 @@ def _telling(budget: Budget) -> Iterator[None]:
         while not over.wait(max(budget.until_hanging, _SOON)):
             frame = sys._current_frames().get(watched)
             if budget.until_hanging <= 0 and frame is not None and sys.__stderr__ is not None:
-                hangs = DidNotComeBack(budget.hanging_after, _place(frame))
+                hangs = DidNotComeBack(budget.hanging_after, user_place(frame))
                 sys.__stderr__.write(f"\ntrainhealth: {hangs}, and cannot be interrupted here\n")
                 return
 
@@ -124,7 +124,7 @@ class _Alarm:
         else:
             seconds = self._budget.hanging_after
             self._set(seconds)  # once more, if somebody catches it and goes on
-            raise DidNotComeBack(seconds, _place(frame))
+            raise DidNotComeBack(seconds, user_place(frame))
 
     def _call_theirs(self, number: int, frame: FrameType | None) -> None:
         if callable(self._handler):
@@ -132,13 +132,6 @@ class _Alarm:
         elif self._handler == signal.SIG_DFL:  # it ends the process, as it would have done without us
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
-
-
-def _place(frame: FrameType | None) -> Place | None:
-    """Where the user's code is; without any, where the library is that waits: for a loader's workers, say."""
-    if frame is None:
-        return None
-    return user_place(frame) or place_of(frame.f_code.co_filename, frame.f_lineno)
 
 
 def _is_interruptible(frame: FrameType | None) -> bool:
