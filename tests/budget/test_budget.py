@@ -6,8 +6,10 @@ import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import torch
 
 from pytest_trainhealth.budget.budget import MOST_FREE, Budget
+from pytest_trainhealth.budget.one_time import FirstTimes
 
 from .slow_machine import Clock
 
@@ -82,3 +84,14 @@ def test_who_imports_is_on_the_way(clock: Clock, monkeypatch: pytest.MonkeyPatch
     assert budget.left == 5.0
     clock.passes(6.0)
     assert budget.hangs()
+
+
+def test_torch_tells_when_it_compiles() -> None:
+    """By a figure that is not documented: should torch drop it, compiling counts."""
+    model, inputs = torch.compile(torch.nn.Linear(4, 2), backend="eager"), torch.randn(3, 4)
+    model(inputs)  # imports what it takes to compile
+    first_times = FirstTimes()
+    model(inputs)
+    assert not first_times.any_since()
+    torch.compile(lambda x: x.sin() + 1, backend="eager")(inputs)
+    assert first_times.any_since()
