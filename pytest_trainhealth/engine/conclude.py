@@ -88,9 +88,11 @@ def conclude(
 def _settled(examination: Examination, doubted: FailIfConfirmed, found: Diagnosis) -> Passed | CouldNotJudge | Symptom:
     """The symptom, where a cause is confirmed and other random numbers show it too. No pass while the doubt stands."""
     if not any(finding.confirmed for finding in found.findings):
-        if found.unfinished and isinstance(doubted.otherwise, Passed):
-            return CouldNotJudge(f"{doubted.symptom.summary}; {found.unfinished}", doubted.otherwise.figures)
-        return doubted.otherwise
+        otherwise = doubted.otherwise
+        if not found.unfinished:
+            return otherwise
+        known = doubted.symptom.summary if isinstance(otherwise, Passed) else otherwise.reason
+        return CouldNotJudge(f"{known}; {found.unfinished}", otherwise.figures)
     again = confirm_with_other_seed(examination, doubted.symptom)
     if isinstance(again, CouldNotJudge) and examination.budget.over():
         return again
