@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .analysis.timing import operations
+from .budget.budget import Budget
 from .checks import Check
 from .checks import check as find_check
 from .engine.conclude import Conclusion, FollowedUp, FollowUp, conclude
 from .engine.examination import Examination
 from .engine.request import Request
 from .engine.shared_results import SharedResults
+from .observe.run.hanging import DidNotComeBack, interrupting
 from .observe.source.engine_frames import engine_frame
 from .programs.plan import Look, RunPlan, Wrap
 from .programs.program import Program
@@ -64,35 +66,47 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
 
     `shared`: what earlier checks of the same training have found; this check adds what it finds.
     """
-    began, check, saved = time.perf_counter(), find_check(request.check), request.replaying
-    seed = request.seed if saved is None else saved.seed
-    capture = _capture(request)
+    began, check = time.perf_counter(), find_check(request.check)
     with undisturbed(_threads(check, request)) as left:
-        plan = _plan(check, request, capture)
-        comparison = _comparison(subject, request, plan)
-        with _program(subject, request, plan, seed, left) as program:
-            if saved is not None:
-                from .reproducers.replay import replayed
+        plan = _plan(check, request, _capture(request))
+        try:
+            with interrupting(plan.budget):
+                verdict = _examined(subject, request, SharedResults() if shared is None else shared, plan, left)
+        except DidNotComeBack as hung:
+            verdict = Verdict(check.name, request.name, "could not judge", str(hung))
+            left += getattr(hung, "__notes__", ())
+    remarks = (plan.budget.remark,) if plan.budget.remark else ()
+    seed = request.seed if request.replaying is None else request.replaying.seed
+    return replace(verdict, notes=(*verdict.notes, *remarks, *left), seed=seed, seconds=time.perf_counter() - began)
 
-                verdict = replayed(saved, program, plan)
-                return replace(verdict, seed=seed, seconds=time.perf_counter() - began)
-            shared = SharedResults() if shared is None else shared
-            examination = Examination(program, check, request.values, plan)
-            made = program.first_run or shared.reusable_run(check, request.values)
-            try:
-                conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=comparison,
-                                      follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
-            except CannotStartAgain as error:
-                undecided = Verdict(check.name, request.name, "could not judge", str(error))
-                conclusion = Conclusion(undecided, plan)
-            shared.add(program, check, examination.untreated)
-            verdict = replace(_with_speed(conclusion.verdict, examination), seed=seed)
-            if capture is not None and verdict.failed:
-                from .reproducers.attach import attach_reproducer
 
-                verdict = attach_reproducer(verdict, capture, program, conclusion.plan, subject, request)
-    notes = (*verdict.notes, *(f"left changed: {name}" for name in left))
-    return replace(verdict, notes=notes, seconds=time.perf_counter() - began)
+def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:
+    """`left` gets what could not be put back afterwards."""
+    check, saved = find_check(request.check), request.replaying
+    seed = request.seed if saved is None else saved.seed
+    comparison = _comparison(subject, request, plan)
+    with _program(subject, request, plan, seed, left) as program:
+        if saved is not None:
+            from .reproducers.replay import replayed
+
+            return replayed(saved, program, plan)
+        examination = Examination(program, check, request.values, plan)
+        made = program.first_run or shared.reusable_run(check, request.values)
+        try:
+            conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=comparison,
+                                  follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
+        except CannotStartAgain as error:
+            undecided = Verdict(check.name, request.name, "could not judge", str(error))
+            conclusion = Conclusion(undecided, plan)
+        shared.add(program, check, examination.untreated)
+        verdict = replace(_with_speed(conclusion.verdict, examination), seed=seed)
+        if request.reproducers is not None and verdict.failed:
+            from .reproducers.attach import attach_reproducer
+            from .reproducers.reproducer import StepCapture
+
+            assert isinstance(plan.wrap.capture, StepCapture)
+            verdict = attach_reproducer(verdict, plan.wrap.capture, program, conclusion.plan, subject, request)
+    return verdict
 
 
 def _capture(request: Request) -> StepCapture | None:
@@ -119,7 +133,7 @@ def _with_speed(verdict: Verdict, examination: Examination) -> Verdict:
     if not check.times_steps or trace is None:
         return verdict
     program, plan = examination.program, examination.plan
-    trace = replace(trace, speed=replace(trace.speed, flops=program.count_flops(plan)))
+    trace = replace(trace, speed=replace(trace.speed, flops=None if plan.budget.over() else program.count_flops(plan)))
     if plan.wrap.timer is not None:
         plan.wrap.timer.finished(trace, watched=program.start is None)
     return replace(verdict, figures={**verdict.figures, **operations(trace)})
@@ -134,7 +148,7 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
         wrap=Wrap(timer=request.timer, capture=capture),
         one_batch=check.one_batch,
         stop_when=lambda trace: check.stop_when(trace, values),
-        deadline=time.monotonic() + values.get("budget", setting("budget").default),
+        budget=Budget(values.get("budget", setting("budget").default)),
         purpose=f"{check.name} on {request.name}",
         device=_device(values.get("device")),
     )
@@ -143,14 +157,18 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
 @contextmanager
 @engine_frame
 def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left: list[str]) -> Iterator[Program]:
-    """The subject as something that can be run again. `left` gets the names of what cannot be put back afterwards."""
+    """The subject as something that can be run again. `left` gets what cannot be put back afterwards."""
     factory = None if isinstance(subject, Training) else _callable(subject)
     trace, creation_sites = None, None
     returned: object = subject
     if factory is not None:
         seed_everything(seed)
         with watching(plan) as run:
-            returned = factory()
+            try:
+                returned = factory()
+            except DidNotComeBack as hung:
+                hung.what = f"step {run.step}" if run.models else request.name
+                raise
         trace, creation_sites = run.trace, run.creation_sites
     if isinstance(returned, Training):
         start = Start(returned, seed=seed, factory=factory, creation_sites=creation_sites, device=plan.device)
@@ -160,7 +178,7 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
             for name in start.close():
                 error.add_note(f"left changed: {name}")
             raise
-        left.extend(start.close())
+        left += [f"left changed: {name}" for name in start.close()]
         return
     if returned is not None:
         raise NotATraining(f"the test returned {described(returned)}: return a Training, or nothing at all")

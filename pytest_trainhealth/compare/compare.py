@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..budget import monotonic
 from ..engine.request import Request
 from ..programs.plan import RunPlan
 from ..records.comparison import Comparison, OperatorTime
@@ -62,11 +62,10 @@ def with_revision(subject: object, request: Request, plan: RunPlan) -> Compariso
     values, revision = request.values, request.values["against"]
     if not str(revision).strip():
         raise WrongSetting("against: the revision is empty: is a variable not set?")
-    now = time.monotonic()
     terms = Terms(
         revision,
         tolerance=values.get("tolerance", setting("tolerance").default),
-        deadline=now + _SHARE_OF_BUDGET * (plan.deadline - now),
+        deadline=monotonic.now() + _SHARE_OF_BUDGET * plan.budget.left,
         check=request.check,
         seed=request.seed,
         threads=torch.get_num_threads(),
@@ -159,7 +158,7 @@ def _dynamics(current: Revision, other: Revision, revision: str, deadline: float
             return [f"losses not compared: {reasons[0]}"]
         losses = [answer["losses"] for answer in answers]
         notes = of_losses(losses[0], losses[1], losses[2], revision)
-        affordable = int(_SHARE * (deadline - time.monotonic()) / (2 * max(step, 1e-6)))
+        affordable = int(_SHARE * (deadline - monotonic.now()) / (2 * max(step, 1e-6)))
         if affordable >= _MEMORISING:
             taken = [each.ask("memorise", _MEMORISING)["steps"] for each in (current, other)]
             notes += of_memorising(taken[0], taken[1], revision)

@@ -13,11 +13,11 @@ process that has just slept, so that with the same code the ratio of A B and tha
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from ..budget import monotonic
 from .decision import WHILE_LOOKING, Interval, interval, settled
 from .git import OutOfTime
 from .step_sync import Paced, Taken, Untimed, together
@@ -95,10 +95,10 @@ def paired(current: Paced, other: Paced, tolerance: float, deadline: float = mat
     """Collects pairs until the interval settles the question, or there are 200, or the time is used up."""
     pace = together(current, other)
     warm = [each.steps(pace.untimed, pace.timed(WARM_UP)) for each in (current, other)]
-    steps = pace.timed(_steps_a_round([median(taken.seconds) for taken in warm], deadline - time.monotonic()))
+    steps = pace.timed(_steps_a_round([median(taken.seconds) for taken in warm], deadline - monotonic.now()))
     untimed, apart = Untimed(pace, steps), any(taken.broke_off for taken in warm)
     pairs, lasted = Pairs(steps_a_round=steps), 0.0
-    while len(pairs.current) < MOST and (began := time.monotonic()) + lasted < deadline:
+    while len(pairs.current) < MOST and (began := monotonic.now()) + lasted < deadline:
         first, second = untimed.of_a_turn()
         try:
             if apart:
@@ -111,7 +111,7 @@ def paired(current: Paced, other: Paced, tolerance: float, deadline: float = mat
         if apart:  # the two no longer take the same steps
             continue
         pairs.add(*rounds)
-        lasted = time.monotonic() - began
+        lasted = monotonic.now() - began
         count = len(pairs.current)
         looks = count >= FIRST_LOOK and (count - FIRST_LOOK) % BETWEEN_LOOKS == 0
         if looks and settled(interval(pairs.ratios, WHILE_LOOKING), tolerance):

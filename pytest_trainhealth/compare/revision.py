@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest_trainhealth
 
+from ..budget import monotonic
 from .error_lines import last_line, with_hint
 from .git import CannotCompare, OutOfTime
 from .protocol import Client, Ended, Message, Silence
@@ -88,11 +88,11 @@ class Revision:
             raise OutOfTime(f"the process {self.name} {complaint}: the time budget was used up")
         with suppress(Ended):
             self._client.send(ask=what, count=count, **more)
-        return self._answer(self._deadline - time.monotonic(), complaint)
+        return self._answer(self._deadline - monotonic.now(), complaint)
 
     def _answer(self, seconds: float, complaint: str) -> Message:
         try:
-            answer = self._client.answer(min(seconds, self._deadline - time.monotonic()))
+            answer = self._client.answer(min(seconds, self._deadline - monotonic.now()))
         except Silence:
             self._late = True
             raise OutOfTime(f"the process {self.name} {complaint}: the time budget was used up") from None

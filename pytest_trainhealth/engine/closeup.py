@@ -36,7 +36,9 @@ def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
     """All that can be seen of the failed run, `trace`. Returns `trace` itself if the program cannot run again."""
     if not examination.program.repeatable:
         return trace
-    return _LOOK_AT[row_of(symptom).closeup](examination, symptom, trace)
+    closer = _LOOK_AT[row_of(symptom).closeup](examination, symptom, trace)
+    # without a single step, what the failed run itself has recorded is all there is
+    return closer if closer.steps or not closer.cut_short else replace(trace, cut_short=closer.cut_short)
 
 
 def _everything(examination: Examination, _: Symptom, trace: Trace) -> Trace:
@@ -72,7 +74,8 @@ def _nonfinite(examination: Examination, _: Symptom, trace: Trace) -> Trace:
     again = examination.record(replace(plan, max_steps=step + 1).looking(look).around(step, microscope))
     culprit = again.numbers.culprit
     culprit = None if culprit is None else replace(culprit, step=step)
-    return replace(closer, numbers=replace(closer.numbers, culprit=culprit))
+    cut_short = closer.cut_short or again.cut_short
+    return replace(closer, cut_short=cut_short, numbers=replace(closer.numbers, culprit=culprit))
 
 
 def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
@@ -80,7 +83,8 @@ def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
     from ..observe.signals.speed.slow_calls import STEPS  # only runs that use a signal import it
 
     plan = replace(examination.rerun.until(STEPS), catch_errors=True)
-    seen = examination.record(plan.looking(Look(_LOOKS, from_forward=True))).speed
+    look = examination.record(plan.looking(Look(_LOOKS, from_forward=True)))
+    seen = look.speed
     speed = replace(
         trace.speed,
         load=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
@@ -93,7 +97,7 @@ def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
         loop=seen.loop,
         joined=_joined(examination, trace) if too_few_samples(symptom) else trace.speed.joined,
     )
-    return replace(trace, speed=speed)
+    return replace(trace, cut_short=look.cut_short, speed=speed)
 
 
 _LOOK_AT: dict[str, Callable[[Examination, Symptom, Trace], Trace]] = {

@@ -67,11 +67,10 @@ def conclude(
         judgement = confirm_with_other_seed(examination, judgement)
     symptom, found = None, Diagnosis()
     if isinstance(judgement, FailIfConfirmed):
-        doubted, judgement = judgement, judgement.otherwise
+        doubted = judgement
         found = find_causes(examination, doubted.symptom, trace, known, only_if_confirmed=True, rates=doubted.rates)
-        proven = any(finding.confirmed for finding in found.findings)
-        if proven and not isinstance(confirm_with_other_seed(examination, doubted.symptom), Passed):
-            symptom = doubted.symptom
+        judgement = _settled(examination, doubted, found)
+        symptom = judgement if isinstance(judgement, Symptom) else None
     if symptom is None and isinstance(judgement, Passed) and comparison is not None:
         judgement, trace = judge_comparison(comparison, judgement), replace(trace, comparison=comparison)
     if symptom is None and isinstance(judgement, Symptom):
@@ -84,6 +83,20 @@ def conclude(
         return Conclusion(_failed(examination, name, symptom, found, trace, notes), examination.plan)
     assert isinstance(judgement, Passed | CouldNotJudge)
     return Conclusion(_not_failed(examination, name, judgement, trace, notes), examination.plan)
+
+
+def _settled(examination: Examination, doubted: FailIfConfirmed, found: Diagnosis) -> Passed | CouldNotJudge | Symptom:
+    """The symptom, where a cause is confirmed and other random numbers show it too. No pass while the doubt stands."""
+    if not any(finding.confirmed for finding in found.findings):
+        otherwise = doubted.otherwise
+        if not found.unfinished:
+            return otherwise
+        known = doubted.symptom.summary if isinstance(otherwise, Passed) else otherwise.reason
+        return CouldNotJudge(f"{known}; {found.unfinished}", otherwise.figures)
+    again = confirm_with_other_seed(examination, doubted.symptom)
+    if isinstance(again, CouldNotJudge) and examination.budget.over():
+        return again
+    return doubted.otherwise if isinstance(again, Passed) else doubted.symptom
 
 
 def _not_failed(
@@ -116,7 +129,9 @@ def _no_longer_slow(examination: Examination, symptom: Symptom) -> CouldNotJudge
     """The machine may have been busy for a while. Some time has passed by now, and the training must still be slow."""
     if not row_of(symptom).comes_and_goes or not examination.program.repeatable:
         return None
-    _, again = examination.run_and_judge(examination.rerun)
+    later, again = examination.run_and_judge(examination.rerun)
+    if later.cut_short and isinstance(again, CouldNotJudge):
+        return CouldNotJudge(f"{symptom.summary}; no later run could confirm it: {again.reason}", again.figures)
     if not isinstance(again, Passed):
         return None
     return CouldNotJudge(f"the speed varies: {symptom.summary}; a later run passed", again.figures)

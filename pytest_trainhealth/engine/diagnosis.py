@@ -40,9 +40,6 @@ class Diagnosis:
     unfinished: str = ""
 
 
-_OUT_OF_TIME = "the time budget was used up before all causes were tried"
-
-
 def find_causes(
     examination: Examination,
     symptom: Symptom,
@@ -92,8 +89,9 @@ def find_causes(
     reruns = () if findings else tuple(runs.done.values())
     sure = tuple(each for each in tried if each.finding.certainty != "possible")
     operators = tuple(closer.speed.operators)
-    unfinished = closer.cut_short or (_OUT_OF_TIME if runs.out_of_time else "")
-    ruled_out = [] if closer.cut_short else ruled_out  # what was not seen speaks for nobody
+    unfinished = runs.left_undone or closer.cut_short
+    if closer.cut_short:  # what was not seen speaks for nobody, and what was seen is part of the evidence at most
+        ruled_out, findings = [], [f if f.confirmed else replace(f, certainty="possible") for f in findings]
     return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(runs.untried), sure, operators, unfinished)
 
 

@@ -7,13 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .. import wording
+from ..analysis.run_failures import broke_down
 from ..analysis.timing import fast_step
+from ..budget.budget import Budget
 from ..checks import Check
+from ..observe.run.hanging import DidNotComeBack
 from ..observe.source.engine_frames import engine_frame
 from ..programs.plan import RunPlan
 from ..programs.program import Program
 from ..records.intervention import Cure
-from ..records.judgement import UNTREATED, FailedRun, Judgement, NeedsControl, Passed
+from ..records.judgement import UNTREATED, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
 from ..records.symptoms import row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -53,9 +57,20 @@ class Examination:
         """The plan of every run but the first: these are not timed."""
         return self.plan.untimed()
 
+    @property
+    def budget(self) -> Budget:
+        return self.plan.budget
+
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
-        trace = self.program.record(plan)
+        """The one way to a run: none begins once the time is used up. Its trace then has no steps, and says why."""
+        if self.budget.over():
+            return Trace(cut_short=self.budget.used_up(f"0 of at most {wording.plural(plan.max_steps, 'step')} taken"))
+        try:
+            trace = self.program.record(plan)
+        except DidNotComeBack as hung:  # before the first step
+            hung.what = "what builds the training"
+            return Trace(cut_short=str(hung))
         self.steps_spent += trace.steps
         return trace
 
@@ -65,15 +80,29 @@ class Examination:
         self.untreated = before or trace
         cures = plan.treatment.cures
         controls: dict[str, Trace] = {} if before is None or not cures else {UNTREATED: before}
-        judgement = self.check.judge(trace, self.values, controls)
+        judgement = self._judged(trace, controls)
         while isinstance(judgement, NeedsControl):
             wanted = judgement.control
             if not judgement.once or wanted.label not in self._controls:
                 as_long = plan.untimed() if judgement.may_stop else plan.untimed().until(trace.steps)
-                self._controls[wanted.label] = self.record(as_long.curing(*cures, wanted))
+                control = self.record(as_long.curing(*cures, wanted))
+                if control.cut_short:  # a comparison with half of a run shows nothing
+                    reason = f"{control.cut_short} ({wanted.label})"
+                    return replace(trace, cut_short=reason), CouldNotJudge(reason)
+                self._controls[wanted.label] = control
             controls[wanted.label] = self._controls[wanted.label]
-            judgement = self.check.judge(trace, self.values, controls)
+            judgement = self._judged(trace, controls)
         return trace, judgement
+
+    def _judged(self, trace: Trace, controls: Mapping[str, Trace]) -> Judgement:
+        """A run that was cut short can keep a promise or break down, but what it has not come to shows nothing."""
+        if trace.cut_short and not trace.steps:
+            return CouldNotJudge(trace.cut_short)
+        judgement = self.check.judge(trace, self.values, controls)
+        if not trace.cut_short or isinstance(judgement, Passed) or broke_down(trace) is not None:
+            return judgement
+        figures = judgement.figures if isinstance(judgement, CouldNotJudge) else {}
+        return CouldNotJudge(trace.cut_short, figures)
 
     def run_with(self, *cures: Cure) -> tuple[Trace, bool]:
         """The trace of a re-run with these cures, and whether that run is healthy."""
@@ -82,12 +111,14 @@ class Examination:
 
     def try_cures(self, cures: Sequence[Cure], symptom: Symptom) -> Attempt:
         trace, healthy = self.run_with(*cures)
+        if trace.cut_short and not healthy:
+            return Attempt("", healthy=False, confirms=False, cut_short=True)
         failed_run = FailedRun(self.untreated or trace, symptom)
         confirms = healthy or _all(self.check.clearly_better, [trace], [failed_run])
         if confirms and row_of(symptom).comes_and_goes:
             return self._once_more(cures, trace, healthy, failed_run)
         distance = (trace.steps, trace.losses[-1] if trace.losses else math.inf)
-        return Attempt(self._result(trace, failed_run), healthy, confirms, bool(trace.cut_short), distance)
+        return Attempt(self._result(trace, failed_run), healthy, confirms, distance=distance)
 
     def _once_more(self, cures: Sequence[Cure], trace: Trace, healthy: bool, failed_run: FailedRun) -> Attempt:
         """The machine may have been busy before and quiet since. So the training runs once more without the cure,
@@ -95,6 +126,8 @@ class Examination:
         with every untreated one."""
         untreated, judgement = self.run_and_judge(self.rerun)
         again, healthy_again = self.run_with(*cures)
+        if untreated.cut_short or again.cut_short:
+            return Attempt("", healthy=False, confirms=False, cut_short=True)
         cured, before = [trace, again], [failed_run, replace(failed_run, trace=untreated)]
         both = healthy and healthy_again and not isinstance(judgement, Passed)
         healthy = both and _all(self.check.is_faster, cured, before)

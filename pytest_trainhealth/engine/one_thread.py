@@ -40,7 +40,8 @@ def with_one_thread(verdict: Verdict, examination: Examination) -> Verdict:
     alone = Examination(examination.program, examination.check, values, one_thread)
     found = conclude(alone, verdict.training, []).verdict
     if not _waits(found) or not _is_confirmed(found) or alone.untreated is None:
-        return verdict
+        unsettled = verdict.passed and found.outcome == "could not judge" and examination.budget.over()
+        return replace(verdict, outcome="could not judge", reason=found.reason) if unsettled else verdict
     assert found.symptom is not None
     note = (
         f"{first.speed.threads} threads hide it: with them a step computes for {_computing(first)} ms, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from .. import wording
 from ..records.intervention import Cure
 from ..records.verdict import Rerun, Symptom
 from .examination import Examination
@@ -32,7 +33,11 @@ class Reruns:
     untried: list[str] = field(default_factory=list)
     #: Whether the time budget ended: what is untried then was not ruled out.
     out_of_time: bool = False
+    #: The cures that were not tried for lack of time, each by itself.
+    late: list[str] = field(default_factory=list)
     _distances: dict[str, tuple[int, float]] = field(default_factory=dict)
+    #: How many cures were tried each by itself.
+    _alone: int = 0
 
     def __call__(self, *cures: Cure) -> Rerun | None:
         """The re-run with these cures. None if it cannot be tried."""
@@ -41,23 +46,36 @@ class Reruns:
         if label in self.done:
             return self.done[label]
         over = self.examination.steps_spent - self.spent_before > budget
-        if not self.examination.program.repeatable or over or self.out_of_time:
+        if not self.examination.program.repeatable or over:
             self._not_tried(label)
             return None
-        attempt = self.examination.try_cures(cures, self.symptom)
-        if attempt.cut_short and not attempt.healthy:
+        self.out_of_time = self.out_of_time or self.examination.budget.over()
+        attempt = None if self.out_of_time else self.examination.try_cures(cures, self.symptom)
+        if attempt is None or attempt.cut_short:
             self.out_of_time = True
             self._not_tried(label)
+            self.late += [label] if len(cures) == 1 and label not in self.late else []
             return None
         self.done[label] = Rerun(
             label, attempt.result, attempt.healthy, confirms=attempt.confirms and not attempt.healthy
         )
         self._distances[label] = attempt.distance
+        self._alone += len(cures) == 1
         return self.done[label]
 
     def _not_tried(self, label: str) -> None:
         if label not in self.untried:
             self.untried.append(label)
+
+    @property
+    def left_undone(self) -> str:
+        """What the time did not suffice for; empty if it did."""
+        if not self.out_of_time:
+            return ""
+        if not self.late:
+            return self.examination.budget.used_up("cures not tried together")
+        alone = self._alone + len(self.late)
+        return self.examination.budget.used_up(f"{len(self.late)} of {wording.plural(alone, 'cure')} not tried")
 
     def best(self, reruns: Sequence[Rerun]) -> Rerun:
         """Of several that heal: the one that keeps the promise soonest, or ends lowest."""
@@ -73,4 +91,6 @@ class Reruns:
             fewer = [each for each in needed if each is not member]
             if len(fewer) > 1 and (tried := self(*(cure for _, cure in fewer))) is not None and tried.healthy:
                 needed, rerun = fewer, tried
+        if self.out_of_time:  # perhaps fewer would do: that these are to blame was not shown
+            return None
         return {name for name, _ in needed}, rerun

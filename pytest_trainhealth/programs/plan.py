@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
+from ..budget.budget import Budget
 from ..observe.run.run import Run
 from ..records.intervention import Condition, Cure
 from ..records.trace import Trace
@@ -88,7 +88,7 @@ class RunPlan:
     one_batch: bool = True
     stop_when: Callable[[Trace], bool] = never
     seed_offset: int = 0
-    deadline: float = math.inf
+    budget: Budget = field(default_factory=Budget)
     #: For the message if the user's code raises.
     purpose: str = ""
     device: torch.device | None = None

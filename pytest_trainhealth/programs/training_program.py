@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from .. import wording
 from ..interventions import install
 from ..observe.run.feed import Feed
+from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
 from ..observe.run.outside_parameters import outside_parameters
@@ -68,7 +70,11 @@ class TrainingProgram:
         training = self.start.begin(plan.seed_offset)
         with recorded(training, plan, self.start.creation_sites) as run:
             loop = _Loop(run, training, plan)
-            (_plain_loop if plan.wrap.timer is None else plan.wrap.timer.drive)(loop.once, plan.max_steps)
+            try:
+                (_plain_loop if plan.wrap.timer is None else plan.wrap.timer.drive)(loop.once, plan.max_steps)
+            except DidNotComeBack as hung:
+                hung.what = f"the batch for step {run.step}" if loop.waiting else f"step {run.step}"
+                run.trace.cut_short = str(hung)
             loop.finish()
         return run.trace
 
@@ -77,7 +83,7 @@ class TrainingProgram:
 def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
     """A run with its listeners; afterwards hooks are removed and batches restored, whatever happens."""
     run = TrainingRun(look_closely_at=plan.look.closely_at)
-    run.creation_sites, run.deadline = creation_sites, plan.deadline
+    run.creation_sites, run.budget = creation_sites, plan.budget
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
@@ -110,6 +116,8 @@ class _Loop:
         self._stepper = run.stepper = Stepper(training)
         run.take_step = self._stepper.take
         self.over = False
+        #: For a batch.
+        self.waiting = False
 
     def once(self) -> float | None:
         """Takes a step and returns its seconds. None when there is nothing left to do."""
@@ -117,7 +125,9 @@ class _Loop:
             return None
         run, plan, trace = self._run, self._plan, self._run.trace
         began = time.perf_counter()
+        self.waiting = True
         batch = run.feed.take() if plan.wrap.resume_from is None else plan.wrap.resume_from(run)
+        self.waiting = False
         moved: float = run.feed.moving
         waited = time.perf_counter() - began - moved
         trace.speed.waits.append(waited)
@@ -136,10 +146,14 @@ class _Loop:
             return None
         trace.speed.computes.append(moved + took)
         trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.look.every_step)
-        if time.monotonic() > plan.deadline:
-            trace.cut_short = f"the time budget was used up at step {run.step}"
-        self.over = bool(trace.nonfinite or plan.stop_when(trace) or trace.cut_short or run.step + 1 >= plan.max_steps)
+        late = plan.budget.over()
         run.step += 1
+        self.over = bool(trace.nonfinite or plan.stop_when(trace) or run.step >= plan.max_steps)
+        if late and not self.over:
+            trace.cut_short = plan.budget.used_up(
+                f"{run.step} of at most {wording.plural(plan.max_steps, 'step')} taken"
+            )
+            self.over = True
         return waited + trace.speed.computes[-1]
 
     def finish(self) -> None:

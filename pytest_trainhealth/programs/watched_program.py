@@ -19,6 +19,7 @@ from torch.utils.hooks import RemovableHandle
 
 from ..interventions import install
 from ..observe.run.events import Listener
+from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
 from ..observe.run.loader_clock import Clock
@@ -144,13 +145,14 @@ class _Steps(Listener):
         if run.trace.nonfinite is None and math.isfinite(self._loss):
             run.trace.nonfinite = run.finiteness.after_step(self._loss, closely=self._plan.look.every_step)
         run.step += 1
+        self._plan.budget.over()  # a lap; the loop is not ours to end
         self._look_for_forward_passes()
 
 
 @contextmanager
 def watching(plan: RunPlan) -> Iterator[Run]:
     run = Run()
-    run.deadline = plan.deadline
+    run.budget = plan.budget
     with ExitStack() as stack:
         run.creation_sites = creation_sites = stack.enter_context(record_creation_sites(run.add_optimizer))
         for intervention in plan.treatment.interventions:
@@ -202,6 +204,9 @@ class WatchedProgram:
                     self._body()
                 else:
                     plan.wrap.timer.drive(self._body, 1)
+            except DidNotComeBack as hung:
+                hung.what = f"step {run.step}"
+                run.trace.cut_short = str(hung)
             except Exception as error:
                 if not plan.treatment.cures and not plan.catch_errors:
                     raise

@@ -41,6 +41,8 @@ def attach_reproducer(
 
 
 def _attached(failure: _Failure, capture: StepCapture) -> Verdict:
+    if failure.plan.budget.over():
+        raise NotKept(failure.plan.budget.used_up("it could not be tried"))
     if capture.trace is None:
         raise NotKept("the step could not be reached a second time")
     if capture.trouble:

@@ -51,6 +51,8 @@ def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
         trace = program.record(replay_plan(saved, plan))
     except DoesNotFit as error:
         raise DoesNotFit(f"{saved.file} does not fit: {error}") from None
+    if trace.cut_short:
+        return Verdict(saved.check, saved.training, "could not judge", trace.cut_short)
     if saved.state is not None and not trace.losses:
         raise DoesNotFit(f"{saved.file} does not fit: the loss of its batch depends on no trainable parameter now")
     old = Verdict.from_json(saved.verdict)

@@ -51,14 +51,23 @@ def _swept(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp
         return _failed(examination, sweep, found)
     notes = tuple(f"not tried: {what} ({error})" for what, error in sweep.refused.items())
     least = values.get("min_margin")
+    if sweep.cut_short:
+        return replace(outcome, judgement=_not_swept(sweep, passed), notes=notes)
     if least is None and not values.get("margin"):
         return replace(outcome, notes=notes)
     measured = margins(sweep)
+    if sweep.cut_short:
+        return replace(outcome, judgement=_not_swept(sweep, passed), notes=notes)
     short = next((m for m in measured if m.beyond is not None and least is not None and m.factor < least), None)
     if short is not None and short.beyond is not None:
         return _failed(examination, sweep, short.beyond, f"a margin of {least:g} was requested")
     known = replace(passed, figures={**passed.figures, **_figures(measured)})
     return replace(outcome, judgement=known, notes=(*notes, "stays finite with " + ", ".join(map(str, measured))))
+
+
+def _not_swept(sweep: Sweep, passed: Passed) -> CouldNotJudge:
+    """The promise holds for the sweep, too: half of one keeps half of it."""
+    return CouldNotJudge(f"finite by itself; under other circumstances {sweep.cut_short}", passed.figures)
 
 
 def _searched(examination: Examination, outcome: FollowedUp, trace: Trace) -> FollowedUp:
@@ -84,7 +93,7 @@ def _moved(found: Found) -> str:
 
 def _searched_in_vain(searched: Searched) -> str:
     if searched.out_of_time:
-        return f"searched only partly: the time budget was used up after {wording.plural(searched.attempts, 'attempt')}"
+        return f"searched only partly: {searched.out_of_time}"
     if not searched.aimed_at:
         return "nothing to search for: none of your operations with a danger zone depends on inputs that may be changed"
     operations = wording.plural(searched.aimed_at, "operation")

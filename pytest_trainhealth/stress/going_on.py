@@ -12,7 +12,7 @@ from ..analysis.approaching import closing_in, still_closing_in
 from ..analysis.run_failures import broke_down
 from ..engine.conclude import FollowedUp
 from ..engine.examination import Examination
-from ..records.judgement import Passed
+from ..records.judgement import CouldNotJudge, Passed
 from ..records.numbers import NearDanger
 from ..records.trace import Trace
 
@@ -39,8 +39,9 @@ def go_on(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
     if symptom is not None:
         plan = replace(examination.plan.until(longer.steps), cured_steps=2 * longer.steps)
         return FollowedUp(symptom, longer, plan, (f"more than {trace.steps} steps, because {_approach(near[0])}",))
-    went_on = f"finite for {longer.steps} steps, too" if not longer.cut_short else longer.cut_short
-    return replace(outcome, notes=(f"{_approach(near[0])}: {went_on}",))
+    if longer.cut_short:
+        return replace(outcome, judgement=CouldNotJudge(f"{_approach(near[0])}; {longer.cut_short}", passed.figures))
+    return replace(outcome, notes=(f"{_approach(near[0])}: finite for {longer.steps} steps, too",))
 
 
 def _approach(near: NearDanger) -> str:

@@ -7,7 +7,6 @@ the requested circumstances and shrinks what it finds; it draws the same ones ea
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -41,12 +40,15 @@ class Sweep:
     #: Circumstances under which the user's code raises, with the error.
     refused: dict[str, str] = field(default_factory=dict)
     traces: dict[Circumstances, Trace] = field(default_factory=dict)
+    #: Why a run did not come to its end: what it would have shown is not known.
+    cut_short: str = ""
 
     def run(self, circumstances: Circumstances, steps: int) -> Trace:
         if circumstances not in self.traces:
             self.runs += 1
             trace = self.examination.record(under(self.examination.plan, circumstances, steps))
             self.traces[circumstances] = trace
+            self.cut_short = self.cut_short or trace.cut_short
             if trace.crash is not None:
                 self.refused.setdefault(circumstances.describe(), f"{trace.crash.kind}: {trace.crash.message}")
         return self.traces[circumstances]
@@ -95,14 +97,10 @@ class Sweep:
 
     def _within_budget(self, steps: int) -> Callable[[Circumstances], bool]:
         def fails(circumstances: Circumstances) -> bool:
-            spent = self.runs >= _MOST_RUNS or self._late
+            spent = self.runs >= _MOST_RUNS or bool(self.cut_short)
             return (not spent or circumstances in self.traces) and self.fails(circumstances, steps)
 
         return fails
-
-    @property
-    def _late(self) -> bool:
-        return time.monotonic() > self.examination.plan.deadline
 
 
 @contextmanager

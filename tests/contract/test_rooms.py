@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 _RECORDS = {"settings", "wording", "records"}
 _READERS = {*_RECORDS, "analysis"}
-_TORCH = {"tensors", "state", "training"}
+_TORCH = {"tensors", "state", "training", "budget"}
 _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "observe.microscope"}
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": set(),
     "wording": set(),
     "records": {"wording"},
+    "budget": {"wording"},
     "analysis": _RECORDS,
     "checks": _READERS,
     "causes": _READERS,
@@ -138,6 +139,11 @@ def test_no_heavy_import(file: Path) -> None:
     if module(file) in PLUGIN_WITH_TORCH:
         return
     assert not {name.partition(".")[0] for name in imported(file)} & HEAVY
+
+
+def test_budgets_go_by_one_clock() -> None:
+    asked = {name for name, file in MODULES.items() if "time.monotonic(" in file.read_text()}
+    assert asked == {"budget.monotonic"}
 
 
 def test_the_hall_is_empty() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,15 +10,20 @@ import torch
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose, examine
+from pytest_trainhealth.budget.budget import Budget
 from pytest_trainhealth.causes import Suspicion
 from pytest_trainhealth.causes import cause as find_cause
 from pytest_trainhealth.checks import check as find_check
-from pytest_trainhealth.engine.examination import Attempt
+from pytest_trainhealth.engine import conclude
+from pytest_trainhealth.engine.diagnosis import Diagnosis
+from pytest_trainhealth.engine.examination import Attempt, Examination
 from pytest_trainhealth.engine.findings import try_cures_of
 from pytest_trainhealth.engine.reruns import Reruns
+from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
-from pytest_trainhealth.records.judgement import CouldNotJudge, FailIfConfirmed, Passed
+from pytest_trainhealth.records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, NeedsControl, Passed
+from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Rerun, Symptom
 
 
@@ -99,7 +104,7 @@ class FakeExamination:
     """Heals when exactly the cures of one set are there."""
 
     def __init__(self, heals: set[str]) -> None:
-        self.heals, self.steps_spent = heals, 0
+        self.heals, self.steps_spent, self.budget = heals, 0, Budget()
         self.program = self
         self.repeatable = True
 
@@ -167,6 +172,93 @@ def test_a_run_that_two_checks_can_judge_is_recorded_once(monkeypatch: pytest.Mo
     report = diagnose(factory, ("trains_without_nan", "learns_from_data"), sweep=False)
     assert [v.outcome for v in report.verdicts] == ["passed", "passed"]
     assert len(recorded) == 1
+
+
+def test_what_was_left_undone_is_counted() -> None:
+    examination = FakeExamination(set("xyz"))
+    runs = Reruns(examination, 1000, STUCK)
+    for label, cure in cures(*"abcd"):
+        examination.budget = Budget() if label in "ab" else Budget(-1.0)
+        runs(cure)
+    runs(*(cure for _, cure in cures("a", "b")))
+    assert list(runs.done) == ["a", "b"]
+    assert runs.untried == ["c", "d", "a, b"]
+    assert runs.left_undone == "budget of -1 s used up: 2 of 4 cures not tried"
+
+
+def test_cures_that_heal_together_name_nobody_if_the_time_ends_before_each_was_left_out() -> None:
+    examination = FakeExamination({"a"})
+    original = examination.try_cures
+
+    def last_one(cures: Sequence[Cure], symptom: Symptom) -> Attempt:
+        examination.budget = Budget(-1.0)
+        return original(cures, symptom)
+
+    examination.try_cures = last_one  # type: ignore[method-assign]
+    runs = Reruns(examination, 100, STUCK)
+    assert runs.smallest_healing_set(cures("a", "b", "c")) is None
+    assert runs.left_undone == "budget of -1 s used up: cures not tried together"
+
+
+def test_a_doubt_that_the_time_did_not_settle_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    doubting = replace(
+        find_check("trains_without_nan"),
+        judge=lambda *_: FailIfConfirmed(Symptom("odd", "plateau", 1.0, 0.1), Passed()),
+    )
+    monkeypatch.setattr(examine, "find_check", lambda _: doubting)
+    unfinished = Diagnosis(unfinished="budget of 5 s used up: 3 of 7 cures not tried")
+    monkeypatch.setattr(conclude, "find_causes", lambda *_, **__: unfinished)
+    model = network()
+    training = Training(
+        model, torch.optim.Adam(model.parameters(), 1e-2), criterion=nn.CrossEntropyLoss(), data=digits()
+    )
+    (verdict,) = diagnose(training, "trains_without_nan").verdicts
+    assert (verdict.outcome, verdict.reason) == (
+        "could not judge",
+        "odd; budget of 5 s used up: 3 of 7 cures not tried",
+    )
+
+
+class CutShort:
+    """A program whose runs are cut short after so many steps, each."""
+
+    start, first_run, repeatable, why_not, remarks = None, None, True, "", ()
+
+    def __init__(self, *steps: int, cut: Sequence[int] = ()) -> None:
+        self._steps, self._cut = list(steps), cut
+
+    def record(self, plan: RunPlan) -> Trace:
+        trace = Trace.of([2.0] * self._steps.pop(0))
+        trace.cut_short = "cut" if trace.steps in self._cut else ""
+        return trace
+
+
+def examined(program: CutShort, judge: Callable[..., Judgement]) -> tuple[Trace, Judgement]:
+    check, plan = replace(find_check("gradients_flow"), judge=judge), RunPlan(max_steps=8)
+    return Examination(program, check, {}, plan).run_and_judge(plan)  # type: ignore[arg-type]
+
+
+def test_what_a_run_that_was_cut_short_has_not_come_to_shows_nothing() -> None:
+    assert examined(CutShort(8), lambda *_: STUCK)[1] == STUCK
+    assert examined(CutShort(3, cut=[3]), lambda *_: STUCK)[1] == CouldNotJudge("cut")
+    assert examined(CutShort(3, cut=[3]), lambda *_: Passed())[1] == Passed()
+
+
+def test_half_of_a_control_shows_nothing() -> None:
+    def judge(trace: Trace, values: object, controls: Mapping[str, Trace]) -> Judgement:
+        return STUCK if "plain" in controls else NeedsControl(Cure("learning_rate", "plain", {}))
+
+    assert examined(CutShort(8, 8), judge)[1] == STUCK
+    trace, judgement = examined(CutShort(8, 5, cut=[5]), judge)
+    assert judgement == CouldNotJudge("cut (plain)")
+    assert trace.cut_short
+
+
+def test_no_run_begins_once_the_budget_is_used_up() -> None:
+    plan = RunPlan(max_steps=8, budget=Budget(-1.0))
+    examination = Examination(CutShort(), find_check("gradients_flow"), {}, plan)  # type: ignore[arg-type]
+    trace, judgement = examination.run_and_judge(plan)
+    assert (trace.steps, judgement) == (0, CouldNotJudge("budget of -1 s used up: 0 of at most 8 steps taken"))
 
 
 def test_what_the_time_budget_cut_short_was_not_tried() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_trainhealth import Verdict
 from pytest_trainhealth.analysis.timing import LEAST_WARM_UP
+from pytest_trainhealth.budget.budget import Budget
 from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.engine.conclude import conclude
 from pytest_trainhealth.engine.examination import Examination
@@ -47,7 +47,7 @@ class Steps:
 
 
 def judged(program: Steps, **values: Any) -> Verdict:
-    plan = RunPlan(max_steps=STEPS, deadline=time.monotonic() + 60)
+    plan = RunPlan(max_steps=STEPS, budget=Budget(60))
     examination = Examination(program, find_check("keeps_throughput"), {"steps": 20, **values}, plan)
     return with_one_thread(conclude(examination, "it", []).verdict, examination)
 

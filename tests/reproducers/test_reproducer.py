@@ -16,6 +16,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, Verdict, diagnose, replay
+from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.programs.training_program import TrainingProgram
+from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.reproducers import step_state
 from pytest_trainhealth.reproducers.reproducer import file_name
 
@@ -116,6 +119,19 @@ def test_three_lines_of_python(tmp_path: Path) -> None:
     assert again.symptom == written.symptom
     assert str(again).startswith("unstable-operation: log before the model (test_reproducer.py:")
     assert f"  replay    pytest_trainhealth.replay({written.reproducer!r}, factory)" in str(again).splitlines()
+
+
+def test_a_replay_that_is_cut_short_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = failure(training, tmp_path)
+    original = TrainingProgram.record
+
+    def cut(self: TrainingProgram, plan: RunPlan) -> Trace:
+        original(self, plan)
+        return Trace(cut_short="cut")
+
+    monkeypatch.setattr(TrainingProgram, "record", cut)
+    again = replay(written.reproducer, training)
+    assert (again.outcome, again.reason) == ("could not judge", "cut")
 
 
 def test_a_training_rather_than_a_factory_is_left_as_it_was(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from pytest_trainhealth.settings import WrongSetting, read_keywords
 from pytest_trainhealth.stress import precisions
 from pytest_trainhealth.stress.circumstances import Circumstances, RequestedSweep
 
+from ..budget.slow_machine import Clock
+
 
 class Net(nn.Module):
     def __init__(self, before: Callable[[Tensor], Tensor], after: Callable[[Tensor], Tensor]) -> None:
@@ -180,3 +182,12 @@ def test_wrong_keywords_say_what_is_possible(wrong: dict[str, Any], said: str) -
 def test_powers_of_ten_on_the_way() -> None:
     assert RequestedSweep(scales=(1e-3, 1e3)).choices()["scale"][:3] in ([1.0, 10.0, 0.1], [1.0, 0.1, 10.0])
     assert Circumstances(scale=0.01, batch_size=2).describe() == "batches of 2, inputs / 100"
+
+
+@pytest.mark.parametrize("budget", [53, 73])
+def test_half_of_a_sweep_keeps_no_promise(monkeypatch: pytest.MonkeyPatch, budget: float) -> None:
+    """The run itself takes 50 s, what is plausible 6 more, and what the marker requests the rest."""
+    Clock(monkeypatch).steps_take(1.0)
+    verdict = judged(training(), budget=budget, scales=[1.0, 2.0, 4.0])
+    assert verdict.outcome == "could not judge"
+    assert verdict.reason.startswith(f"finite by itself; under other circumstances budget of {budget} s used up: ")

@@ -144,6 +144,7 @@ class Feed:
             self.close()
         return self._first
 
+    @engine_frame
     def _one(self) -> Any:
         if self._single:
             return self._data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from ...budget.budget import Budget
 from ...records.trace import Trace
 from ...records.wiring import OptimizerRecord, SchedulerRecord
 from ...tensors.module_paths import full_path
@@ -41,8 +41,8 @@ class Run:
         self.trace = Trace()
         self.step = 0
         self.look_closely_at = look_closely_at
-        #: Of `time.monotonic()`: what takes long is not begun after it.
-        self.deadline = math.inf
+        #: What takes long is not begun when it is used up.
+        self.budget = Budget()
         self.models: dict[str, nn.Module] = {}
         #: Plain tensors among them, where the user trains some.
         self.parameters: dict[str, torch.Tensor] = {}

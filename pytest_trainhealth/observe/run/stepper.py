@@ -95,6 +95,7 @@ class Stepper:
         self._scheduler_steps.step_taken(first[0])
         return first[0]
 
+    @engine_frame
     def _backward(self, batch: Any) -> float:
         loss, value = self._loss(batch)
         scaled = loss if self.scaler is None else self.scaler.scale(loss)

@@ -39,6 +39,11 @@ def is_library_file(file: str) -> bool:
     return path.startswith((PACKAGE_ROOT, *_LIBRARIES)) or "site-packages" in path or "dist-packages" in path
 
 
+@cache
+def is_ours(file: str) -> bool:
+    return not file.startswith("<") and str(Path(file).resolve()).startswith(PACKAGE_ROOT)
+
+
 def package_of(kind: type) -> str:
     """'user', or the name of the installed package that the class comes from."""
     module = sys.modules.get(kind.__module__)

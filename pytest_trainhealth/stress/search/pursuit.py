@@ -5,12 +5,12 @@ All samples of a batch move at once, each in its own direction, and each keeps o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
+from ...budget.budget import Budget
 from .data_bounds import DataBounds
 from .trial_step import Aim, AimedStep, Attempt, fit
 
@@ -33,8 +33,8 @@ _BEYOND = 1.05
 class Hunt:
     """Moves the batch towards one operation after another, as long as there are attempts left."""
 
-    def __init__(self, step: AimedStep, bounds: Mapping[str, DataBounds], deadline: float) -> None:
-        self._step, self._bounds, self._deadline = step, bounds, deadline
+    def __init__(self, step: AimedStep, bounds: Mapping[str, DataBounds], budget: Budget) -> None:
+        self._step, self._bounds, self._budget = step, bounds, budget
         self.operations = self.attempts = 0
 
     def towards(self, aim: Aim) -> tuple[Mapping[str, Tensor], int] | None:
@@ -99,7 +99,7 @@ class Hunt:
         return (hit.values, moves) if tried is not None and not tried.finite else None
 
     def _attempt(self, values: Mapping[str, Tensor], aim: Aim | None = None) -> Attempt | None:
-        if self.attempts == _ATTEMPTS or time.monotonic() > self._deadline:
+        if self.attempts == _ATTEMPTS or self._budget.over():
             return None
         self.attempts += 1
         return self._step.attempt(values, aim)

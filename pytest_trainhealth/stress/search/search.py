@@ -7,13 +7,13 @@ replayed from the start, without gradients at the inputs, and only a find that b
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from ... import wording
 from ...observe.calls.danger_zones import spoken
 from ...observe.run.feed import Feed
 from ...programs.plan import Look, RunPlan, never
@@ -46,8 +46,8 @@ class Searched:
     #: How many operations.
     aimed_at: int = 0
     attempts: int = 0
-    #: The time budget was used up.
-    out_of_time: bool = False
+    #: The time budget was used up (the sentence for it).
+    out_of_time: str = ""
 
 
 def search(program: Program, start: Start, plan: RunPlan, steps: int, batches: int = 4) -> Searched:
@@ -60,7 +60,8 @@ def search(program: Program, start: Start, plan: RunPlan, steps: int, batches: i
     for before in sorted({0, steps - 1}):
         hit = _hunt(start, plan, before, seen, searched)
         searched.find = None if hit is None else _replayed(program, plan, hit)
-        searched.out_of_time = searched.find is None and time.monotonic() > plan.deadline
+        if searched.find is None and plan.budget.over():
+            searched.out_of_time = plan.budget.used_up(f"{wording.plural(searched.attempts, 'attempt')} made")
         if searched.find is not None or searched.out_of_time:
             break
     return searched
@@ -85,7 +86,7 @@ def _hunt(start: Start, plan: RunPlan, before: int, seen: list[dict[str, Tensor]
         for name, field in step.fields.items():
             others = [each[name].to(field.device) for each in seen if name in each]
             bounds[name] = DataBounds(field, others, by_sample=step.by_sample(field))
-        hunt = Hunt(step, {name: each for name, each in bounds.items() if each.movable}, plan.deadline)
+        hunt = Hunt(step, {name: each for name, each in bounds.items() if each.movable}, plan.budget)
         hits = ((aim, hunt.towards(aim)) for aim in step.aims)
         aim, hit = next(((aim, hit) for aim, hit in hits if hit is not None), (None, None))
     searched.aimed_at = max(searched.aimed_at, hunt.operations)

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training, diagnose, replay
+from pytest_trainhealth.budget.budget import Budget
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.interventions.inputs import found_inputs
@@ -364,8 +365,8 @@ def test_the_training_is_left_as_it_was() -> None:
     assert not any(x.requires_grad for x, _ in subject.data)
 
 
-def test_no_attempt_after_the_deadline() -> None:
-    outcome = searched(FRAGILE["log"][0], deadline=0.0)
+def test_no_attempt_once_the_budget_is_used_up() -> None:
+    outcome = searched(FRAGILE["log"][0], budget=Budget(-1.0))
     assert outcome.find is None
     assert outcome.searched.attempts == 0
     assert outcome.searched.out_of_time

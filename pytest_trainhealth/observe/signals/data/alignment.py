@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -36,8 +35,6 @@ _STEPS = 24
 _MOST_COLUMNS = 16
 #: By how many samples targets are shifted. By judgement: a wrong index is off by 1 or 2, seldom by more than 4.
 _LAGS = (1, -1, 2, -2, 3, -3, 4, -4)
-#: Seconds for reading samples in the order of the dataset. By judgement: a fraction of the time of the check.
-_READING = 1.0
 #: In the order used, targets are predicted no better than by chance (three standard deviations; a tenth of the
 #: variance). In the other order, more than half of what there is beyond chance is predicted. Random labels reach 3.1
 #: deviations, whatever the order (2,000 draws).
@@ -229,12 +226,12 @@ class Alignments(CallSignal):
         collate: Any = getattr(data, "collate_fn", None)
         if not isinstance(data, DataLoader) or not hasattr(dataset, "__len__") or collate is None:
             return None
-        put_back, began, samples = remember_random_numbers(), time.monotonic(), []
+        put_back, samples = remember_random_numbers(), []
         try:
             for index in islice(range(len(dataset)), _SAMPLES):
                 samples.append(dataset[index])
-                if time.monotonic() - began > _READING:
-                    break
+                if self._run.budget.over():  # fewer samples would be another measurement, not a faster one
+                    return None
             fields = {name: _rows(t) for name, t in tensors(collate(samples)) if _fits(t, len(samples))}
         except Exception:  # the user's dataset may not allow reading in order
             return None

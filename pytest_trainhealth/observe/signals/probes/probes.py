@@ -172,12 +172,12 @@ class Probes(CallSignal):
         try:
             self._run.trace.probe = self._probed()
         except OutOfTime:  # half of the probes prove nothing: the next one may have been the excuse
-            reason = "the time budget was used up while the model was called with other inputs"
+            reason = self._run.budget.used_up("the model was not called with all the other inputs")
             self._run.trace.probe = ProbeRecord(self._run.step, seen=len(self._calls), reasons=[reason])
 
     def _probed(self) -> ProbeRecord:
         record = ProbeRecord(self._run.step, seen=len(self._calls))
-        with repeating(self._run.deadline) as repeat:
+        with repeating(self._run.budget) as repeat:
             for call, gradients in self._chosen():
                 try:
                     self._look(repeat(call), record, gradients)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from ....budget.budget import Budget
 from ....state.process import remember_random_numbers
 from ....tensors.batches import map_tensors, tensors
 from ...source.authorship import made_by
@@ -102,8 +101,8 @@ def _signature(module: nn.Module) -> inspect.Signature:
 class Repeater:
     """Repeats one call, each time with the same random numbers and from the same state."""
 
-    def __init__(self, call: Call, put_back: Callable[[], None], deadline: float) -> None:
-        self.call, self._put_back, self._deadline = call, put_back, deadline
+    def __init__(self, call: Call, put_back: Callable[[], None], budget: Budget) -> None:
+        self.call, self._put_back, self._budget = call, put_back, budget
         self._weights = _Weights(call.module)
         self.stateful = False
 
@@ -111,7 +110,7 @@ class Repeater:
         self, changes: Values | None = None, *, gradients: bool = False, train: bool = False, draws: int = 0
     ) -> dict[str, Tensor]:
         """`draws`: so many random numbers are used up before, so that the call draws others."""
-        if time.monotonic() > self._deadline:
+        if self._budget.over():
             raise OutOfTime
         module = self.call.module
         modes = [(each, each.training) for each in module.modules()]
@@ -222,13 +221,13 @@ class _Weights:
 
 
 @contextmanager
-def repeating(deadline: float = math.inf) -> Iterator[Callable[[Call], Repeater]]:
+def repeating(budget: Budget | None = None) -> Iterator[Callable[[Call], Repeater]]:
     """Each repetition gets the same random numbers; afterwards their state is restored."""
     put_back = remember_random_numbers()
     used: list[Repeater] = []
 
     def repeat(call: Call) -> Repeater:
-        used.append(Repeater(call, put_back, deadline))
+        used.append(Repeater(call, put_back, budget or Budget()))
         return used[-1]
 
     try:

@@ -1,0 +1,1 @@
+"""The time that a check may take: one clock, what counts, and when it is used up."""
