@@ -15,7 +15,8 @@ import pytest
 
 from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, WrongSetting, keywords
 from .options import INI_TYPES, read
-from .stash import CHECK, FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, UNMARKED, VERDICTS
+from .unmarked import misspelt, refuse_training
 
 if TYPE_CHECKING:
     from .fixture import TrainHealth
@@ -124,6 +125,8 @@ def pytest_make_collect_report(
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs last, so that the check's name comes after the ids of the user's own parameters."""
+    if metafunc.config.stash[OPTIONS]["enabled"] and (wrong := misspelt(metafunc.definition)):
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {wrong}")
     if not _marked(metafunc.definition):
         return
     from .items import parametrize
@@ -171,13 +174,16 @@ def pytest_fixture_setup(
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     __tracebackhide__ = True
-    if not item.config.stash[OPTIONS]["enabled"]:
-        return (yield)
     if _marked(item):
-        from .items import refuse_unsplit
+        if item.config.stash[OPTIONS]["enabled"]:
+            from .items import refuse_unsplit
 
-        refuse_unsplit(item)
-    return (yield)
+            refuse_unsplit(item)
+        return (yield)
+    if not isinstance(item, pytest.Function) or item.config.getoption("trace"):  # a debugger would stop in our code
+        return (yield)
+    with refuse_training(item):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -245,7 +251,8 @@ def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
 
 
 def _judged(item: pytest.Item) -> bool:
-    return bool(_marked(item)) or "trainhealth" in getattr(item, "fixturenames", ()) or CHECK in item.stash
+    asked = bool(_marked(item)) or "trainhealth" in getattr(item, "fixturenames", ()) or CHECK in item.stash
+    return asked or UNMARKED in item.stash
 
 
 def _marked(node: pytest.Item) -> set[str]:
