@@ -16,7 +16,7 @@ import pytest
 from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, WrongSetting, keywords
 from .options import INI_TYPES, read
 from .stash import CHECK, FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, UNMARKED, VERDICTS
-from .unmarked import misspelt, refuse_training
+from .unmarked import is_lost, misspelt, refuse_training
 
 if TYPE_CHECKING:
     from .fixture import TrainHealth
@@ -149,6 +149,16 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    if not session.config.stash[OPTIONS]["enabled"] or hasattr(session.config, "workerinput"):
+        return (yield)
+    from .terminated import like_ctrl_c
+
+    with like_ctrl_c():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     item.config.stash[SEEDS_FIXTURES] = _judged(item) and item.config.stash[OPTIONS]["enabled"]
     try:
@@ -174,13 +184,11 @@ def pytest_fixture_setup(
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     __tracebackhide__ = True
-    if _marked(item):
-        if item.config.stash[OPTIONS]["enabled"]:
-            from .items import refuse_unsplit
+    if _marked(item) and item.config.stash[OPTIONS]["enabled"]:
+        from .items import refuse_unsplit
 
-            refuse_unsplit(item)
-        return (yield)
-    if not isinstance(item, pytest.Function) or item.config.getoption("trace"):  # a debugger would stop in our code
+        refuse_unsplit(item)
+    if not isinstance(item, pytest.Function) or not is_lost(item):
         return (yield)
     with refuse_training(item):
         return (yield)
@@ -210,6 +218,22 @@ def pytest_runtest_makereport(
 
         attach_to_report(report, item, call.excinfo.value if call.excinfo else None, unenforced)
     return report
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Around the files of pytest and of other plugins, inside of what shows failures and summary.
+
+    A JUnit file on a full disk raises, and would take all of those with it.
+    """
+    try:
+        return (yield)
+    except OSError as error:
+        results = session.config.stash.get(RESULTS, None)
+        if results is None or not session.config.stash[OPTIONS]["enabled"]:
+            raise
+        results.note_failed_plugin(session, error)
+        return None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

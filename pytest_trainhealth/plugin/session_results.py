@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,6 +129,17 @@ class SessionResults:
             self.troubles.append(f"--trainhealth: {plural(len(self._awaited), 'selected test')} without an outcome")
         if self._outlets:
             self.troubles += self._write(complete=complete, last=True)
+        self._not_green(session)
+
+    def note_failed_plugin(self, session: pytest.Session, error: OSError) -> None:
+        """Another plugin could not write its report when the run ended; or pytest could not, its JUnit file say."""
+        modules = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
+        not_theirs = ("pluggy", __name__.partition(".")[0])
+        whose = next((name for name in modules if name.partition(".")[0] not in not_theirs), "a plugin")
+        self.troubles.append(f"{whose} did not finish: {' '.join(f'{type(error).__name__}: {error}'.split())}")
+        self._not_green(session)
+
+    def _not_green(self, session: pytest.Session) -> None:
         if self.troubles and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

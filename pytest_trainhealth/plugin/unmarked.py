@@ -23,6 +23,18 @@ from .stash import UNMARKED, VERDICTS
 _ALIKE = 0.85
 
 
+_COROUTINE = (
+    "a coroutine is watched while it trains, and cannot hand in a Training: return it from a test that is no coroutine"
+)
+
+
+def is_lost(item: pytest.Item) -> bool:
+    """Whether what the test returns reaches nobody who judges it: no marker, or a coroutine, which has no result."""
+    if not isinstance(item, pytest.Function) or item.config.getoption("trace"):  # a debugger would stop in our code
+        return False
+    return not _marked(item) or inspect.iscoroutinefunction(item.obj)
+
+
 @contextmanager
 def refuse_training(item: pytest.Function) -> Iterator[None]:
     """While pytest runs the test, looks at what that returns.
@@ -36,6 +48,8 @@ def refuse_training(item: pytest.Function) -> Iterator[None]:
         kind_of_training = if_imported("Training")
         if returned is None or kind_of_training is None or not isinstance(returned, kind_of_training):
             return
+        if _marked(item):
+            pytest.fail(_COROUTINE, pytrace=False)
         if not item.stash.get(VERDICTS, None):  # otherwise the fixture has judged, and pytest warns of the rest
             item.stash[UNMARKED] = True
             pytest.fail(_nothing_judged(item), pytrace=False)
@@ -69,6 +83,10 @@ def misspelt(node: pytest.Item) -> str | None:
             own = "Is it a marker of your own, register it in the configuration"
             return f"there is no marker {mark.name!r}. Did you mean {meant}? ({own})"
     return None
+
+
+def _marked(item: pytest.Item) -> bool:
+    return any(mark.name in MARKERS for mark in item.iter_markers())
 
 
 def _meant(name: str, config: pytest.Config) -> str | None:

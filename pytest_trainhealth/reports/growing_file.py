@@ -51,17 +51,15 @@ class GrowingFile:
         return same and now.st_mtime_ns == then.st_mtime_ns and now.st_nlink == 1
 
     def _put(self, descriptor: int, content: bytes) -> None:
-        where = self._known.st_size - len(self._end)
+        """In one write. If that writes a part only, the next one says why, and what the part lies upon is put back."""
+        where, written = self._known.st_size - len(self._end), 0
+        os.lseek(descriptor, where, os.SEEK_SET)
         try:
-            _write_at(descriptor, where, content)
-        except OSError:  # the disk is full, say; what was there before has its place already
-            os.ftruncate(descriptor, where)
-            _write_at(descriptor, where, self._end)
+            while written < len(content):
+                written += os.write(descriptor, content[written:])
+        except OSError:
+            # the disk is full, say; this needs no room, and goes no further than could be written
+            os.lseek(descriptor, where, os.SEEK_SET)
+            os.write(descriptor, self._end[:written])
+            os.ftruncate(descriptor, self._known.st_size)
             raise
-
-
-def _write_at(descriptor: int, where: int, content: bytes) -> None:
-    """In one write. If that writes a part only, the next one says why."""
-    os.lseek(descriptor, where, os.SEEK_SET)
-    while content:
-        content = content[os.write(descriptor, content) :]
