@@ -275,8 +275,8 @@ def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
 
 
 def _judged(item: pytest.Item) -> bool:
-    asked = bool(_marked(item)) or "trainhealth" in getattr(item, "fixturenames", ()) or CHECK in item.stash
-    return asked or UNMARKED in item.stash
+    requested = bool(_marked(item)) or "trainhealth" in getattr(item, "fixturenames", ()) or CHECK in item.stash
+    return requested or UNMARKED in item.stash
 
 
 def _marked(node: pytest.Item) -> set[str]:

@@ -164,8 +164,8 @@ class SessionResults:
 
     def _write(self, *, complete: bool, last: bool) -> list[str]:
         """What could not be written, in one line each; the next write may succeed, and the last one counts."""
-        told = [self._write_one(outlet, complete=complete, last=last) for outlet in self._outlets]
-        return [line for line in told if line is not None]
+        troubles = [self._write_one(outlet, complete=complete, last=last) for outlet in self._outlets]
+        return [line for line in troubles if line is not None]
 
     def _write_one(self, outlet: Outlet, *, complete: bool, last: bool) -> str | None:
         try:
