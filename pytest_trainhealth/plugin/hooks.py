@@ -15,7 +15,8 @@ import pytest
 
 from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, WrongSetting, keywords
 from .options import INI_TYPES, read
-from .stash import CHECK, FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, UNMARKED, VERDICTS
+from .unmarked import is_lost, misspelt, refuse_training
 
 if TYPE_CHECKING:
     from .fixture import TrainHealth
@@ -124,6 +125,8 @@ def pytest_make_collect_report(
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs last, so that the check's name comes after the ids of the user's own parameters."""
+    if metafunc.config.stash[OPTIONS]["enabled"] and (wrong := misspelt(metafunc.definition)):
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {wrong}")
     if not _marked(metafunc.definition):
         return
     from .items import parametrize
@@ -143,6 +146,16 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         from .replay_option import keep_the_test
 
         keep_the_test(session, config, items)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    if not session.config.stash[OPTIONS]["enabled"] or hasattr(session.config, "workerinput"):
+        return (yield)
+    from .terminated import like_ctrl_c
+
+    with like_ctrl_c():
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -171,13 +184,14 @@ def pytest_fixture_setup(
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     __tracebackhide__ = True
-    if not item.config.stash[OPTIONS]["enabled"]:
-        return (yield)
-    if _marked(item):
+    if _marked(item) and item.config.stash[OPTIONS]["enabled"]:
         from .items import refuse_unsplit
 
         refuse_unsplit(item)
-    return (yield)
+    if not isinstance(item, pytest.Function) or not is_lost(item):
+        return (yield)
+    with refuse_training(item):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -204,6 +218,22 @@ def pytest_runtest_makereport(
 
         attach_to_report(report, item, call.excinfo.value if call.excinfo else None, unenforced)
     return report
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Around the files of pytest and of other plugins, inside of what shows failures and summary.
+
+    A JUnit file on a full disk raises, and would take all of those with it.
+    """
+    try:
+        return (yield)
+    except OSError as error:
+        results = session.config.stash.get(RESULTS, None)
+        if results is None or not session.config.stash[OPTIONS]["enabled"]:
+            raise
+        results.note_failed_plugin(session, error)
+        return None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -245,7 +275,8 @@ def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
 
 
 def _judged(item: pytest.Item) -> bool:
-    return bool(_marked(item)) or "trainhealth" in getattr(item, "fixturenames", ()) or CHECK in item.stash
+    requested = bool(_marked(item)) or "trainhealth" in getattr(item, "fixturenames", ()) or CHECK in item.stash
+    return requested or UNMARKED in item.stash
 
 
 def _marked(node: pytest.Item) -> set[str]:

@@ -106,7 +106,9 @@ def seed_of(test: str, seed: int) -> int:
 def refuse_unsplit(item: pytest.Item) -> None:
     """Fails if pytest did not let us turn a marker into items of its own: that is better than passing unjudged."""
     __tracebackhide__ = True
-    if check_of(item) is None:
+    if isinstance(item, pytest.DoctestItem):  # a marker of its module, meant for the tests there
+        item.warn(pytest.PytestWarning("a doctest is not watched: training health markers work on test functions"))
+    elif check_of(item) is None:
         pytest.fail(
             "training health markers work on test functions and plain classes, not on single parameters or on "
             "unittest.TestCase (there, use pytest_trainhealth.diagnose)",

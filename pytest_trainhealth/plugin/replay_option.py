@@ -61,11 +61,15 @@ def prepare(config: pytest.Config) -> Options:
 
 
 def refuse_foreign_settings(config: pytest.Config, file: str) -> None:
-    """Raises `pytest.UsageError` if pytest took its settings from beside the file, because of the file.
+    """Raises `pytest.UsageError` if pytest may have taken its settings from beside the file, because of the file.
 
     Before it knows our options, pytest takes the file of `--trainhealth-replay FILE` for tests, and looks for settings
-    where they are. An unpacked artifact would choose what is imported. (With an equals sign, pytest does not.)
+    where they are. An unpacked artifact would choose what is imported: plugins that its settings name with `-p` even
+    before we can refuse. (With an equals sign, pytest does not.) So the other form never works: nobody gets used to it.
     """
+    if _FLAG in config.invocation_params.args:
+        why = "without an equals sign, pytest would look for its settings beside the file"
+        raise pytest.UsageError(harmless(f"{_FLAG}: {why}. Write {_FLAG}={file}"))
     known = config.known_args_namespace
     ini, here = config.inipath, config.invocation_params.dir
     if ini is None or known.inifilename or known.rootdir:

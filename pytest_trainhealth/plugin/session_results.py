@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 if TYPE_CHECKING:
-    from ..reports import FileReport, RunResults
+    from ..reports import RunResults
+    from ..reports.outlet import Outlet
 
 
 class CheckedItem(NamedTuple):
@@ -21,18 +23,6 @@ class CheckedItem(NamedTuple):
     xfailed: bool
 
 
-class _Outlet(NamedTuple):
-    report: FileReport
-    file: Path
-    #: The option or the ini key that names the file.
-    given: str
-
-    def write(self, results: RunResults, *, last: bool) -> None:
-        from ..reports.target import write
-
-        write(self.file, self.report.text(results), last=last)
-
-
 class SessionResults:
     """A plugin object on the controller: it sees every report exactly once, wherever the test ran."""
 
@@ -42,11 +32,13 @@ class SessionResults:
         self._checked: dict[str, list[CheckedItem]] = {}
         self._unenforced: dict[str, int] = {}
         self._errors: dict[str, dict[str, str]] = {}
-        self._outlets: list[_Outlet] = []
+        self._outlets: list[Outlet] = []
         #: Node ids: selected tests that have no outcome yet, and those that have one.
         self._awaited: set[str] = set()
         self._finished: set[str] = set()
         self._collected_all = True
+        #: Files may hold what no longer counts.
+        self._withdrawn = False
         self._interrupted = False
         #: One line for everything that went wrong with the results themselves.
         self.troubles: list[str] = []
@@ -62,9 +54,10 @@ class SessionResults:
     def write_to(self, file: Path, report: str, given: str) -> None:
         """Writes every verdict from now on, with this module of `reports/`. Raises `OSError` if it cannot write."""
         from ..reports import file_report
+        from ..reports.outlet import Outlet
 
-        outlet = _Outlet(file_report(report), file, given)
-        outlet.write(self._results(complete=False), last=False)
+        outlet = Outlet(file_report(report), file, given)
+        outlet.write(self._results([], complete=False), last=False)
         self._outlets.append(outlet)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -85,8 +78,8 @@ class SessionResults:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """First, because the terminal's may raise: it is a pipe that somebody has closed, say."""
         if report.when == "setup":  # it may be a second attempt, and then the results of the first do not count
-            self._checked.pop(report.nodeid, None)
-            self._errors.pop(report.nodeid, None)
+            self._withdrawn |= bool(self._checked.pop(report.nodeid, None))
+            self._withdrawn |= bool(self._errors.pop(report.nodeid, None))
         brought = getattr(report, "trainhealth", None)
         died = report.when not in ("setup", "call", "teardown")  # xdist reports a test whose worker is gone
         if self._enforced and (report.when == "teardown" or died):
@@ -96,21 +89,21 @@ class SessionResults:
             self._note_error(report.nodeid, "worker died", " ".join(str(report.longrepr).split()))
         if brought is None and not died:
             return
-        if brought is not None:
-            self._take(report, brought)
+        new = [] if brought is None else self._take(report, brought)
         if self._outlets:
-            self._write(self._results(complete=False), last=False)
+            self._add(new)
 
-    def _take(self, report: pytest.TestReport, brought: dict[str, Any]) -> None:
+    def _take(self, report: pytest.TestReport, brought: dict[str, Any]) -> list[CheckedItem]:
         from ..records.harmless import harmless
 
         self._unenforced[report.nodeid] = brought["unenforced"]
-        if brought["verdicts"]:
-            xfailed, nodeid = hasattr(report, "wasxfail"), harmless(report.nodeid)
-            new = [CheckedItem(nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
+        xfailed, nodeid = hasattr(report, "wasxfail"), harmless(report.nodeid)
+        new = [CheckedItem(nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
+        if new:
             self._checked.setdefault(report.nodeid, []).extend(new)
         if brought["raised"]:
             self._note_error(report.nodeid, "raised", brought["raised"])
+        return new
 
     def _note_error(self, nodeid: str, outcome: str, message: str) -> None:
         from ..records.harmless import harmless
@@ -135,23 +128,49 @@ class SessionResults:
             # xdist ends like this, green, when a worker cannot send a report
             self.troubles.append(f"--trainhealth: {plural(len(self._awaited), 'selected test')} without an outcome")
         if self._outlets:
-            self.troubles += self._write(self._results(complete=complete), last=True)
+            self.troubles += self._write(complete=complete, last=True)
+        self._not_green(session)
+
+    def note_failed_plugin(self, session: pytest.Session, error: OSError) -> None:
+        """Another plugin could not write its report when the run ended; or pytest could not, its JUnit file say."""
+        modules = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
+        not_theirs = ("pluggy", __name__.partition(".")[0])
+        whose = next((name for name in modules if name.partition(".")[0] not in not_theirs), "a plugin")
+        self.troubles.append(f"{whose} did not finish: {' '.join(f'{type(error).__name__}: {error}'.split())}")
+        self._not_green(session)
+
+    def _not_green(self, session: pytest.Session) -> None:
         if self.troubles and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _results(self, *, complete: bool) -> RunResults:
+    def _results(self, checked: list[CheckedItem], *, complete: bool) -> RunResults:
         from ..reports import RunResults
 
-        verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in self.checked]
+        verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in checked]
         return RunResults(complete, self._interrupted, verdicts, list(self._errors.values()))
 
-    def _write(self, results: RunResults, *, last: bool) -> list[str]:
-        """What could not be written, in one line each; the next write may succeed, and the last one counts."""
-        troubles = []
+    def _add(self, new: list[CheckedItem]) -> None:
+        """Files that cannot be added to are written as a whole, and what fails now is told if it fails in the end."""
+        if self._withdrawn or self._interrupted:
+            self._withdrawn = bool(self._write(complete=False, last=False))
+            return
         for outlet in self._outlets:
             try:
-                outlet.write(results, last=last)
-            except Exception as error:
-                reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-                troubles.append(f"{outlet.given}: cannot write {outlet.file}: {' '.join(str(reason).split())}")
-        return troubles
+                added = outlet.add(self._results(new, complete=False))
+            except Exception:
+                continue
+            if not added:
+                self._write_one(outlet, complete=False, last=False)
+
+    def _write(self, *, complete: bool, last: bool) -> list[str]:
+        """What could not be written, in one line each; the next write may succeed, and the last one counts."""
+        troubles = [self._write_one(outlet, complete=complete, last=last) for outlet in self._outlets]
+        return [line for line in troubles if line is not None]
+
+    def _write_one(self, outlet: Outlet, *, complete: bool, last: bool) -> str | None:
+        try:
+            outlet.write(self._results(self.checked, complete=complete), last=last)
+        except Exception as error:
+            reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+            return f"{outlet.given}: cannot write {outlet.file}: {' '.join(str(reason).split())}"
+        return None

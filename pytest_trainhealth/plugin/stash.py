@@ -28,3 +28,5 @@ CALLS: pytest.StashKey[Counter[str]] = pytest.StashKey()
 #: On an item: verdicts, and the number of checks not enforced, that no report has picked up yet.
 VERDICTS: pytest.StashKey[list[Verdict]] = pytest.StashKey()
 UNENFORCED: pytest.StashKey[int] = pytest.StashKey()
+#: On an item: it has returned a `Training`, and no marker says what to check.
+UNMARKED: pytest.StashKey[bool] = pytest.StashKey()

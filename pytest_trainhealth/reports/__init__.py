@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,17 @@ class FileReport(Protocol):
 
     def text(self, results: RunResults) -> str:
         """The whole content of its file: asked before the first test, after each one, and when the run ends."""
+
+
+@runtime_checkable
+class GrowingReport(FileReport, Protocol):
+    """A report that need not be written as a whole after each test: verdicts are added before its end."""
+
+    def added(self, verdicts: Sequence[Mapping[str, Any]], *, first: bool) -> str:
+        """What stands there for these verdicts; `first`: no other ones come before."""
+
+    def end(self, results: RunResults) -> str:
+        """What `text` ends with, after the verdicts."""
 
 
 def file_report(name: str) -> FileReport:

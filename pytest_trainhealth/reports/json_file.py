@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
 
 from ..records.verdict import SCHEMA_VERSION
 from . import RunResults
 
 
 def text(results: RunResults) -> str:
-    return json.dumps({"version": SCHEMA_VERSION, **vars(results)}, indent=1) + "\n"
+    head = {"version": SCHEMA_VERSION, "complete": results.complete, "interrupted": results.interrupted}
+    start = json.dumps(head, indent=1).removesuffix("\n}")
+    return f'{start},\n "verdicts": [{added(results.verdicts, first=True)}{end(results)}'
+
+
+def added(verdicts: Sequence[Mapping[str, Any]], *, first: bool) -> str:
+    return ("" if first or not verdicts else ",") + ",".join(_indented(json.dumps(each, indent=1)) for each in verdicts)
+
+
+def end(results: RunResults) -> str:
+    errors = ",".join(_error(tuple(error.items())) for error in results.errors)
+    return f'\n ],\n "errors": [{errors}\n ]\n}}\n'
+
+
+@cache  # after each test, all errors so far are written once more
+def _error(items: tuple[tuple[str, str], ...]) -> str:
+    return _indented(json.dumps(dict(items), indent=1))
+
+
+def _indented(encoded: str) -> str:
+    return "\n" + encoded.replace("\n", "\n  ").join(("  ", ""))

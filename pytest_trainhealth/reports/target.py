@@ -1,6 +1,7 @@
 """Where the text of an outlet goes.
 
-A regular file is replaced as a whole: a reader, or a run that is killed, never sees half of it. Anything else (a pipe,
+A regular file is replaced as a whole: a reader, or a run that is killed, never sees half of it. (What is added to it
+until the run ends is added by `growing_file.py`.) Anything else (a pipe,
 a terminal, `/dev/null`) is written to as it is, once, when the run has ended: it keeps all that it is given, and
 several documents in a row are none.
 """

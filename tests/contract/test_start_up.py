@@ -13,7 +13,7 @@ import pytest
 
 import pytest_trainhealth
 from pytest_trainhealth import examine, plugin, settings
-from pytest_trainhealth.plugin import hooks, options, session_results, stash
+from pytest_trainhealth.plugin import hooks, options, session_results, stash, unmarked
 
 LOOK_AT_THE_END = """
 import atexit, sys
@@ -25,7 +25,8 @@ def look():
 """
 #: The few modules that a run without training tests may load.
 AT_START = {
-    module.__name__ for module in (pytest_trainhealth, settings, plugin, hooks, options, session_results, stash)
+    module.__name__
+    for module in (pytest_trainhealth, settings, plugin, hooks, options, session_results, stash, unmarked)
 }
 
 

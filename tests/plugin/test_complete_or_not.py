@@ -77,7 +77,7 @@ def test_a_second_attempt_replaces_the_first(project: Project) -> None:
     results = SessionResults(enforced=True)
     for each in (report("setup"), report("call", "ValueError: once"), report("setup"), report("call")):
         results.pytest_runtest_logreport(each)
-    assert list(results._results(complete=True).errors) == []
+    assert list(results._results(results.checked, complete=True).errors) == []
 
 
 def test_a_worker_that_dies(project: Project, read_json: ReadJson) -> None:

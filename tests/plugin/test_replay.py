@@ -1,4 +1,4 @@
-"""A failure is kept in a file, and `pytest --trainhealth-replay FILE` shows it again."""
+"""A failure is kept in a file, and `pytest --trainhealth-replay=FILE` shows it again."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_written_by_one_process_and_replayed_by_another(project: pytest.Pytester
             "  more *",
         ]
     )
-    replayed = project.runpytest_subprocess("--trainhealth-replay", KEPT)
+    replayed = project.runpytest_subprocess(f"--trainhealth-replay={KEPT}")
     replayed.assert_outcomes(failed=1)
     replayed.stdout.fnmatch_lines(["            replayed: step 3, as recorded"])
     assert chart(replayed.outlines) == chart(written.outlines)
@@ -128,7 +128,7 @@ def test_one_step_is_taken_and_no_other(project: pytest.Pytester) -> None:
         project, "images, target = batch", "images, target = batch; print('a step on', round(float(target.sum()), 3))"
     )
     project.runpytest("--trainhealth")
-    result = project.runpytest("--trainhealth-replay", KEPT, "-s")
+    result = project.runpytest(f"--trainhealth-replay={KEPT}", "-s")
     steps = [line for line in result.outlines if "a step on" in line]
     assert len(steps) == 1
     import torch
@@ -157,7 +157,7 @@ def test_the_json_names_the_file(project: pytest.Pytester) -> None:
 def test_a_bug_that_was_mended(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     change(project, "torch.log(images", "torch.log1p(images")
-    result = project.runpytest("--trainhealth-replay", KEPT)
+    result = project.runpytest(f"--trainhealth-replay={KEPT}")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines([f"--trainhealth-replay: step 3 of {KEPT} is finite now (it was: the loss is *)"])
 
@@ -165,7 +165,7 @@ def test_a_bug_that_was_mended(project: pytest.Pytester) -> None:
 def test_lines_that_moved(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     change(project, "def brightness", "# a comment\n# and another\ndef brightness")
-    result = project.runpytest("--trainhealth-replay", KEPT)
+    result = project.runpytest(f"--trainhealth-replay={KEPT}")
     result.stdout.fnmatch_lines(
         ["*replayed: step 3, as recorded", "*train.py:10   return torch.log(images.sum(1, keepdim=True))"]
     )
@@ -174,7 +174,7 @@ def test_lines_that_moved(project: pytest.Pytester) -> None:
 def test_another_operation_fails_now(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     change(project, "torch.log(images.sum(1, keepdim=True))", "1 / images.sum(1, keepdim=True)")
-    result = project.runpytest("--trainhealth-replay", KEPT)
+    result = project.runpytest(f"--trainhealth-replay={KEPT}")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -203,7 +203,7 @@ def test_another_operation_fails_now(project: pytest.Pytester) -> None:
 def test_what_differs_is_named_in_one_line(project: pytest.Pytester, old: str, new: str, said: str) -> None:
     project.runpytest("--trainhealth")
     change(project, old, new)
-    result = project.runpytest("--trainhealth-replay", KEPT)
+    result = project.runpytest(f"--trainhealth-replay={KEPT}")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*test_it[[]trains_without_nan] *", f"{KEPT} does not fit: {said}"])
 
@@ -211,7 +211,7 @@ def test_what_differs_is_named_in_one_line(project: pytest.Pytester, old: str, n
 def test_a_test_that_returns_nothing_any_more(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     write_test(project, "train.fit()")
-    result = project.runpytest("--trainhealth-replay", KEPT)
+    result = project.runpytest(f"--trainhealth-replay={KEPT}")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"{KEPT} does not fit: test_it returned a Training, and returns nothing now"])
 
@@ -227,15 +227,15 @@ def test_a_test_that_is_gone(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     write_test(project, "return train.training()", "gradients_flow")
     said = f"ERROR: --trainhealth-replay: {KEPT} is from {NODE_ID}, which this run does not collect"
-    assert usage_error(project, "--trainhealth-replay", KEPT) == said
+    assert usage_error(project, f"--trainhealth-replay={KEPT}") == said
     (project.path / "test_it.py").unlink()
-    assert usage_error(project, "--trainhealth-replay", KEPT) == said
+    assert usage_error(project, f"--trainhealth-replay={KEPT}") == said
 
 
 def test_a_test_file_that_cannot_be_imported_says_so_itself(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     project.makepyfile(test_it="import nothing_of_this_name")
-    result = project.runpytest("--trainhealth-replay", KEPT)
+    result = project.runpytest(f"--trainhealth-replay={KEPT}")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*No module named 'nothing_of_this_name'"])
 
@@ -258,13 +258,13 @@ def test_a_watched_test_is_run_as_a_whole(project: pytest.Pytester) -> None:
     write_test(project, "train.fit()")
     written = project.runpytest("--trainhealth")
     written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay={KEPT}"])
-    replayed = project.runpytest("--trainhealth-replay", KEPT)
+    replayed = project.runpytest(f"--trainhealth-replay={KEPT}")
     replayed.assert_outcomes(failed=1)
     replayed.stdout.fnmatch_lines(
         ["*replayed: the run up to step 3, as recorded", "*a test that trains by itself is run as a whole"]
     )
     change(project, "torch.log(images", "torch.log1p(images")
-    mended = project.runpytest("--trainhealth-replay", KEPT)
+    mended = project.runpytest(f"--trainhealth-replay={KEPT}")
     mended.assert_outcomes(passed=1)
     mended.stdout.fnmatch_lines(["--trainhealth-replay: the run up to step 3 of * is finite now *"])
 
@@ -287,7 +287,7 @@ def test_the_fixture(project: pytest.Pytester) -> None:
     )
     written = project.runpytest("--trainhealth")
     written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay={KEPT}"])
-    replayed = project.runpytest("--trainhealth-replay", KEPT)
+    replayed = project.runpytest(f"--trainhealth-replay={KEPT}")
     replayed.assert_outcomes(failed=1)
     replayed.stdout.fnmatch_lines(["*replayed: step 3, as recorded"])
 
@@ -304,7 +304,7 @@ def test_a_factory_on_the_command_line(project: pytest.Pytester) -> None:
 
 def test_written_by_a_worker(project: pytest.Pytester) -> None:
     assert verdict(project, "--trainhealth", "-n2")["reproducer"] == KEPT
-    result = project.runpytest("--trainhealth-replay", KEPT, "-n2")
+    result = project.runpytest(f"--trainhealth-replay={KEPT}", "-n2")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*replayed: step 3, as recorded", "*train.py:8   return torch.log(*"])
 
@@ -314,7 +314,7 @@ def test_the_battery_another_seed_and_options_of_the_ini_file(project: pytest.Py
     write_test(project, "return train.training()", "slow\n@pytest.mark.trainhealth(checks=['trains_without_nan'])")
     written = project.runpytest("--trainhealth", "--trainhealth-seed=5", "-m", "", "-k", "test_it")
     written.assert_outcomes(failed=1, passed=1)
-    result = project.runpytest("--trainhealth-replay", KEPT)
+    result = project.runpytest(f"--trainhealth-replay={KEPT}")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*seed 5 *", "*replayed: step 3, as recorded"])
 
@@ -327,7 +327,7 @@ def test_from_another_folder(project: pytest.Pytester, monkeypatch: pytest.Monke
     written = project.runpytest("--trainhealth")
     written.stdout.fnmatch_lines([f"  replay    pytest --trainhealth-replay={kept}"])
     monkeypatch.chdir(inner)
-    result = project.runpytest("--trainhealth-replay", f"../{kept}")
+    result = project.runpytest(f"--trainhealth-replay=../{kept}")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*replayed: step 3, as recorded", "*train.py:8   return torch.log(*"])
 
@@ -357,16 +357,16 @@ def test_what_was_diagnosed_outside_of_pytest(project: pytest.Pytester, factory:
 
 def test_other_options_beside_it(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
-    replayed = verdict(project, "--trainhealth-replay", KEPT)
+    replayed = verdict(project, f"--trainhealth-replay={KEPT}")
     assert (replayed["nodeid"], replayed["outcome"], replayed["reproducer"]) == (NODE_ID, "failed", KEPT)
-    listed = project.runpytest("--trainhealth-replay", KEPT, "--collect-only", "-q")
+    listed = project.runpytest(f"--trainhealth-replay={KEPT}", "--collect-only", "-q")
     assert [line for line in listed.outlines if "::" in line] == [NODE_ID]
 
 
 def test_gone_and_workers_asked_for(project: pytest.Pytester) -> None:
     project.runpytest("--trainhealth")
     write_test(project, "return train.training()", "gradients_flow")
-    assert usage_error(project, "--trainhealth-replay", KEPT, "-n2").endswith("which this run does not collect")
+    assert usage_error(project, f"--trainhealth-replay={KEPT}", "-n2").endswith("which this run does not collect")
 
 
 # -- a file from anybody -------------------------------------------------------------------------------------
@@ -449,13 +449,33 @@ def test_settings_beside_the_file_are_not_those_of_the_run(kept: pytest.Pytester
     plant(artifact / "train.py")
     file = forge(kept, "artifact/forged.pt")
     said = usage_error(kept, "--trainhealth-replay", file)
+    assert said == (
+        "ERROR: --trainhealth-replay: without an equals sign, pytest would look for its settings beside the file. "
+        f"Write --trainhealth-replay={file}"
+    )
+    kept.runpytest(f"--trainhealth-replay={file}").assert_outcomes(failed=1)
+    (artifact / "pytest.ini").unlink()
+    assert usage_error(kept, "--trainhealth-replay", file) == said, "whether or not there are any"
+    assert not (artifact / "train.ran").exists()
+
+
+def test_settings_beside_the_file_in_a_file_of_arguments(kept: pytest.Pytester) -> None:
+    artifact = kept.mkdir("artifact")
+    (artifact / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    file = forge(kept, "artifact/forged.pt")
+    (kept.path / "arguments").write_text(f"--trainhealth-replay\n{file}\n")
+    said = usage_error(kept, "@arguments")
     assert "artifact/pytest.ini lies beside artifact/forged.pt" in said
     assert said.endswith("Write --trainhealth-replay=artifact/forged.pt, with an equals sign")
-    kept.runpytest(f"--trainhealth-replay={file}").assert_outcomes(failed=1)
-    assert not (artifact / "train.ran").exists()
-    kept.makeini("[pytest]")
-    (artifact / "pytest.ini").unlink()
-    kept.runpytest("--trainhealth-replay", file).assert_outcomes(failed=1)
+
+
+def test_plugins_that_settings_beside_the_file_name_are_not_imported(kept: pytest.Pytester) -> None:
+    artifact = kept.mkdir("artifact")
+    (artifact / "pytest.ini").write_text("[pytest]\naddopts = -p artifact.plugin\n")
+    plant(artifact / "plugin.py")
+    file = forge(kept, "artifact/forged.pt")
+    kept.runpytest_subprocess(f"--trainhealth-replay={file}").assert_outcomes(failed=1)
+    assert not list(artifact.glob("*.ran"))
 
 
 def test_a_damaged_file_is_one_line(kept: pytest.Pytester) -> None:

@@ -95,7 +95,11 @@ class Feed:
         iterator, self._iterator = self._iterator, None
         if _persistent(self._data) is not self._found:
             self._data._iterator = None
-        del iterator  # torch ends the workers once nothing refers to their iterator
+        # torch ends the workers once nothing refers to their iterator; but the traceback of an error does, and a worker
+        # that dies meanwhile makes torch raise wherever the main thread is: inside of pytest, say
+        end_workers = None if iterator is self._found else getattr(iterator, "_shutdown_workers", None)
+        if end_workers is not None:
+            end_workers()
 
     def keeps(self, tensor: Tensor) -> bool:
         """Whether the tensor belongs to the data themselves, and is not a copy."""

@@ -135,6 +135,22 @@ def test_workers_end_with_the_run_that_started_them(persistent: bool) -> None:
     assert multiprocessing.active_children() == []
 
 
+class Damaged(Labelled):
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        if index == 5:
+            raise ValueError("no such file")
+        return super().__getitem__(index)
+
+
+def test_workers_end_although_an_error_still_refers_to_them() -> None:
+    feed = Feed(training(DataLoader(Damaged(), batch_size=4, num_workers=2)), one_batch=False)
+    with pytest.raises(ValueError, match="no such file") as held:
+        feed.take(), feed.take()
+    feed.close()
+    assert held.tb is not None
+    assert multiprocessing.active_children() == []
+
+
 def test_workers_that_the_user_has_running_go_on() -> None:
     loader = DataLoader(Labelled(), batch_size=4, num_workers=1, persistent_workers=True)
     next(iter(loader))
