@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from .records.trace import Trace
 from .records.verdict import Verdict
 from .settings import WrongSetting, setting
 from .state.process import seed_everything, undisturbed
+from .state.surroundings import same_surroundings
 from .training import Training
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     began, check, saved = time.perf_counter(), find_check(request.check), request.replaying
     seed = request.seed if saved is None else saved.seed
     capture = _capture(request)
-    with undisturbed(_threads(check, request)) as left:
+    with same_surroundings() as around, undisturbed(_threads(check, request)) as left:
         plan = _plan(check, request, capture)
         comparison = _comparison(subject, request, plan)
         with _program(subject, request, plan, seed, left) as program:
@@ -91,7 +92,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
                 from .reproducers.attach import attach_reproducer
 
                 verdict = attach_reproducer(verdict, capture, program, conclusion.plan, subject, request)
-    notes = (*verdict.notes, *(f"left changed: {name}" for name in left))
+    notes = (*verdict.notes, *(f"left changed: {name}" for name in (*left, *around)))
     return replace(verdict, notes=notes, seconds=time.perf_counter() - began)
 
 
@@ -144,33 +145,42 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
 @engine_frame
 def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left: list[str]) -> Iterator[Program]:
     """The subject as something that can be run again. `left` gets the names of what cannot be put back afterwards."""
-    factory = None if isinstance(subject, Training) else _callable(subject)
-    trace, creation_sites = None, None
-    returned: object = subject
-    if factory is not None:
+    if isinstance(subject, Training):
+        with _training_program(Start(subject, seed=seed, device=plan.device), left) as program:
+            yield program
+        return
+    factory = _callable(subject)
+    with ExitStack() as as_before:
+        as_before.enter_context(same_surroundings())
+        as_before.enter_context(undisturbed())
         seed_everything(seed)
         with watching(plan) as run:
             returned = factory()
-        trace, creation_sites = run.trace, run.creation_sites
-    if isinstance(returned, Training):
-        start = Start(returned, seed=seed, factory=factory, creation_sites=creation_sites, device=plan.device)
-        try:
-            yield TrainingProgram(start)
-        except BaseException as error:
-            for name in start.close():
-                error.add_note(f"left changed: {name}")
-            raise
-        left.extend(start.close())
-        return
+        if isinstance(returned, Training):  # what the factory has switched on holds for its training
+            start = Start(returned, seed=seed, factory=factory, creation_sites=run.creation_sites, device=plan.device)
+            with _training_program(start, left) as program:
+                yield program
+            return
     if returned is not None:
         raise NotATraining(f"the test returned {described(returned)}: return a Training, or nothing at all")
-    assert factory is not None
-    assert trace is not None
+    trace = run.trace
     if not trace.losses and not trace.update_count:
         nothing = "nothing to check: the test returned nothing and trained nothing"
         raise NotATraining(f"{nothing} that {request.check} could watch")
     # with a timer, the first run does not count: the test runs once more, and the timer times that run
     yield WatchedProgram(factory, seed, first_run=trace if plan.wrap.timer is None else None)
+
+
+@contextmanager
+@engine_frame
+def _training_program(start: Start, left: list[str]) -> Iterator[Program]:
+    try:
+        yield TrainingProgram(start)
+    except BaseException as error:
+        for name in start.close():
+            error.add_note(f"left changed: {name}")
+        raise
+    left.extend(start.close())
 
 
 def _callable(subject: Any) -> Callable[[], object]:

@@ -1,10 +1,9 @@
-"""Runs a case: a generated training is examined, something may be raised in it, and all that can be seen is compared."""
+"""Runs a case: a generated training is examined, something is raised in it, and all that can be seen is compared."""
 
 from __future__ import annotations
 
 import gc
 import re
-import sys
 import traceback
 import warnings
 from collections import Counter
@@ -17,6 +16,7 @@ from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.records.verdict import Report
 from pytest_trainhealth.settings import BATTERY
 from pytest_trainhealth.state.process import undisturbed
+from pytest_trainhealth.state.surroundings import same_surroundings
 
 from .seen_in_objects import seen_in_objects
 from .seen_in_process import differences, seen_in_process
@@ -87,15 +87,16 @@ def run(case: Case, tally: Tally | None = None) -> list[str]:
         def seen() -> dict[str, Any]:
             if case.subject in ("factory", "watched"):
                 return {}  # what a function of the user's makes and changes is its own affair
-            made = {"training": vars(subject)} if case.subject == "training" else {}
-            return seen_in_objects({**bench.roots(), **made, "step": bench.step})
+            made = vars(subject) if case.subject == "training" else {}
+            parts = {f"training.{name}": value for name, value in made.items() if name != "step"}
+            return seen_in_objects({**bench.roots(), **parts, "step": bench.step})
 
         around, inside = seen_in_process(), seen()
         report, error = _examined(case, subject)
         raised = trip.raised()
         told = _told(report, error)
         changed = [each for each in differences(inside, seen()) if not _is_told(each, told)]
-        changed += _process_differences(around, error)
+        changed += _process_differences(around, [error, *raised])
         changed += _misjudged(case, report, error, raised)
     outcome = type(error).__name__ if report is None else report.verdicts[0].outcome
     if tally is not None:
@@ -103,12 +104,14 @@ def run(case: Case, tally: Tally | None = None) -> list[str]:
     return changed
 
 
-def _process_differences(around: dict[str, Any], error: BaseException | None) -> list[str]:
+def _process_differences(around: dict[str, Any], errors: list[BaseException | None]) -> list[str]:
     """An error holds the frames it passed, and what they hold may be open files: then that is let go of, first."""
     changed = differences(around, seen_in_process())
-    if changed and error is not None:
-        traceback.clear_frames(error.__traceback__)
     if changed:
+        for error in errors:
+            while error is not None:
+                traceback.clear_frames(error.__traceback__)
+                error = error.__context__
         gc.collect()
         changed = differences(around, seen_in_process())
     return changed
@@ -134,14 +137,10 @@ def _examined(case: Case, subject: Any) -> tuple[Report | None, BaseException | 
         del settings["steps"]
     if case.check == "trains_without_nan":
         settings["sweep"] = case.seed % 2 == 0
-    unraisable = sys.unraisablehook
-    sys.unraisablehook = lambda args: None  # an error at the end of a life is told here, and that is all
     try:
         return diagnose(subject, [case.check], **settings), None
     except BaseException as error:
         return None, error
-    finally:
-        sys.unraisablehook = unraisable
 
 
 def _told(report: Report | None, error: BaseException | None) -> list[str]:
@@ -164,9 +163,17 @@ def _misjudged(
     at_end = case.point == "end of life"
     if error is not None:
         if not raised or at_end:
-            return [] if type(error) is type(_by_itself(case)) else [f"raises {type(error).__name__} by itself: {_words(error)}"]
+            return (
+                []
+                if type(error) is type(_by_itself(case))
+                else [f"raises {type(error).__name__} by itself: {_words(error)}"]
+            )
         known = any(error is each for each in raised) or isinstance(raised[0], StopIteration)
-        return [] if known or type(error) is type(_by_itself(case)) else [f"raises {type(error).__name__} instead of {type(raised[0]).__name__}: {_words(error)}"]
+        return (
+            []
+            if known or type(error) is type(_by_itself(case))
+            else [f"raises {type(error).__name__} instead of {type(raised[0]).__name__}: {_words(error)}"]
+        )
     assert report is not None
     if at_end or not raised:
         return []
@@ -178,7 +185,7 @@ def _misjudged(
 
 def _by_itself(case: Case) -> BaseException | None:
     """What the user's own loop raises, with nobody looking."""
-    with undisturbed():
+    with same_surroundings(), undisturbed():
         bench = Bench(case, Trip("RuntimeError", "nowhere", 1, False))
         try:
             trains_itself(bench, 60)

@@ -115,7 +115,7 @@ def matrix_precision() -> Any:
 
 
 def denormal_numbers() -> Any:
-    return float(torch.tensor([1e-310], dtype=torch.float64) * 1) != 0
+    return float(torch.tensor([1e-310], dtype=torch.float64, device="cpu") * 1) != 0
 
 
 def saved_tensor_hooks() -> Any:
@@ -227,6 +227,9 @@ def logging_set_up() -> Any:
 def context() -> Any:
     held = {variable.name: id(value) for variable, value in contextvars.copy_context().items()}
     held.pop("decimal_context", None)  # it is made when it is first asked for
+    # torch keeps its settings for compiling there, and sets them when they are first asked for; numpy's are read above
+    held = {name: value for name, value in held.items() if "torch" not in name and name != "deterministic"}
+    held.pop("numpy.ufunc.extobj", None)
     return {name: value for name, value in held.items() if "hypothesis" not in name}, repr(decimal.getcontext())
 
 

@@ -59,7 +59,9 @@ class Bench:
         random.seed(case.seed)
         self.case, self.trip = case, trip
         self.model = MODELS[case.model]()
-        self.dtype = torch.float64 if case.model == "double" else torch.bfloat16 if case.model == "half" else torch.float32
+        self.dtype = (
+            torch.float64 if case.model == "double" else torch.bfloat16 if case.model == "half" else torch.float32
+        )
         self.data = {**LOADERS, **WITH_WORKERS}[case.data](trip, self.dtype)
         if hasattr(self.data, "__next__") and case.subject == "shared model":
             self.data = list(itertools.islice(self.data, 3))  # it can be read only once
@@ -200,7 +202,7 @@ class Bench:
 
             return step
         if form == "function":
-            return lambda batch, seen=[]: self.take(batch, seen=seen)  # noqa: B006 - as people write it
+            return lambda batch, seen=[]: self.take(batch, seen=seen)
         return self.take
 
 

@@ -1,14 +1,13 @@
 """What is raised, where, and at which passage.
 
-The passages are counted in a queue, which the package does not look into: a count that was put back with everything
-else would raise in the first run or never.
+The passages are counted in an object of pytest's, which the package does not look into: a count that was put back with
+everything else would raise in the first run or never.
 """
 
 from __future__ import annotations
 
 import asyncio
 import unittest
-from queue import Empty, SimpleQueue
 from typing import Any
 
 import pytest
@@ -68,6 +67,7 @@ FAULTS: dict[str, Any] = {
     "Warning": lambda: UserWarning("turned into an error"),
     "ExceptionGroup": lambda: ExceptionGroup("several", [ValueError(1), KeyError(2)]),
 }
+_LEFT, _RAISED = pytest.StashKey[int](), pytest.StashKey[list[BaseException]]()
 POINTS = (
     "step begins", "forward", "forward hook", "after forward", "backward", "after backward", "optimizer hook",
     "after update", "schedule", "loader begins", "loader goes on", "end of life",
@@ -77,31 +77,27 @@ POINTS = (
 class Trip:
     """Raises when its point is passed for the n-th time: once, or from then on."""
 
-    __slots__ = ("_count", "_fault", "_point", "_raised", "_stays")
+    __slots__ = ("_fault", "_kept", "_point", "_stays")
 
     def __init__(self, fault: str, point: str, at: int, stays: bool) -> None:
         self._fault, self._point, self._stays = fault, point, stays
-        self._count: SimpleQueue[None] = SimpleQueue()
-        self._raised: SimpleQueue[BaseException] = SimpleQueue()
-        for _ in range(at - 1):
-            self._count.put(None)
+        self._kept = pytest.Stash()
+        self._kept[_LEFT], self._kept[_RAISED] = at, []
 
     def __call__(self, point: str) -> None:
         if point != self._point:
             return
-        try:
-            self._count.get_nowait()
-        except Empty:
-            if not self._stays:
-                for _ in range(10_000):
-                    self._count.put(None)
+        self._kept[_LEFT] -= 1
+        left = self._kept[_LEFT]
+        if left == 0 or (left < 0 and self._stays):
             error = FAULTS[self._fault]()
-            self._raised.put(error)
+            self._kept[_RAISED].append(error)
             raise error from None
 
     def raised(self) -> list[BaseException]:
         """What was raised, taken out of here: an error holds the frames that it passed."""
-        return [self._raised.get() for _ in range(self._raised.qsize())]
+        found, self._kept[_RAISED] = self._kept[_RAISED], []
+        return found
 
 
 class Mortal:

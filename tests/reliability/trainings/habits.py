@@ -10,9 +10,13 @@ import collections
 import contextvars
 import copy
 import functools
+import gc
 import itertools
+import logging
 import os
 import random
+import signal
+import sys
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from .bench import Bench
 
 _RECENT = contextvars.ContextVar("_RECENT", default=0)
+_RECENT.set(0)  # once it is set, it cannot be unset
 _module_count = 0
 _history: list[float] = []
 
@@ -190,6 +195,17 @@ def sets_the_environment(bench: Bench, loss: float) -> None:
 
 def filters_warnings(bench: Bench, loss: float) -> None:
     warnings.filterwarnings("ignore", message=f"of step {bench.calls}")
+
+
+def changes_surroundings(bench: Bench, loss: float) -> None:
+    os.chdir(os.path.dirname(os.getcwd()))
+    sys.path.insert(0, "nowhere")
+    sys.setrecursionlimit(sys.getrecursionlimit() + 1)
+    gc.set_threshold(900 + bench.calls)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    logging.disable(logging.INFO)
+    np.seterr(all="ignore")
+    torch.backends.cudnn.benchmark = True
 
 
 def passes_time(bench: Bench, loss: float) -> None:
