@@ -34,7 +34,7 @@ from .records.trace import Trace
 from .records.verdict import Verdict
 from .settings import WrongSetting, setting
 from .state.process import seed_everything, undisturbed
-from .state.surroundings import same_surroundings
+from .state.process_settings import process_settings_kept
 from .training import Training
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     began, check, saved = time.perf_counter(), find_check(request.check), request.replaying
     seed = request.seed if saved is None else saved.seed
     capture = _capture(request)
-    with same_surroundings() as around, undisturbed(_threads(check, request)) as left:
+    with process_settings_kept() as around, undisturbed(_threads(check, request)) as left:
         plan = _plan(check, request, capture)
         comparison = _comparison(subject, request, plan)
         with _program(subject, request, plan, seed, left) as program:
@@ -151,7 +151,7 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
         return
     factory = _callable(subject)
     with ExitStack() as as_before:
-        as_before.enter_context(same_surroundings())
+        as_before.enter_context(process_settings_kept())
         as_before.enter_context(undisturbed())
         seed_everything(seed)
         with watching(plan) as run:

@@ -25,7 +25,7 @@ from ..records.error_words import words_of
 from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..state.process import undisturbed
-from ..state.surroundings import same_surroundings
+from ..state.process_settings import process_settings_kept
 from ..tensors.batches import batch_size
 from ..training import Training
 from .flops import count_flops
@@ -68,7 +68,7 @@ class TrainingProgram:
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
-        with same_surroundings(), undisturbed():  # what a run switches on is off for the next
+        with process_settings_kept(), undisturbed():  # what a run switches on is off for the next
             return self._recorded(plan)
 
     def _recorded(self, plan: RunPlan) -> Trace:

@@ -34,7 +34,7 @@ from ..records.error_words import words_of
 from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace
 from ..state.process import seed_everything, undisturbed
-from ..state.surroundings import same_surroundings
+from ..state.process_settings import process_settings_kept
 from ..tensors.batches import batch_size
 from .plan import Look, RunPlan
 from .training_program import add_places
@@ -197,7 +197,11 @@ class WatchedProgram:
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
-        with same_surroundings(), undisturbed(), watching(plan) as run:  # what a run switches on is off for the next
+        with (
+            process_settings_kept(),
+            undisturbed(),
+            watching(plan) as run,
+        ):  # what a run switches on is off for the next
             seed_everything(self._seed + plan.seed_offset)
             try:
                 if plan.wrap.timer is None:

@@ -16,7 +16,7 @@ from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.records.verdict import Report
 from pytest_trainhealth.settings import BATTERY
 from pytest_trainhealth.state.process import undisturbed
-from pytest_trainhealth.state.surroundings import same_surroundings
+from pytest_trainhealth.state.process_settings import process_settings_kept
 
 from .seen_in_objects import seen_in_objects
 from .seen_in_process import differences, seen_in_process
@@ -109,9 +109,9 @@ def _process_differences(around: dict[str, Any], errors: list[BaseException | No
     changed = differences(around, seen_in_process())
     if changed:
         for error in errors:
-            while error is not None:
+            while error is not None and error.__traceback__ is not None:  # errors may be each other's context
                 traceback.clear_frames(error.__traceback__)
-                error = error.__context__
+                error = error.with_traceback(None).__context__
         gc.collect()
         changed = differences(around, seen_in_process())
     return changed
@@ -185,7 +185,7 @@ def _misjudged(
 
 def _by_itself(case: Case) -> BaseException | None:
     """What the user's own loop raises, with nobody looking."""
-    with same_surroundings(), undisturbed():
+    with process_settings_kept(), undisturbed():
         bench = Bench(case, Trip("RuntimeError", "nowhere", 1, False))
         try:
             trains_itself(bench, 60)

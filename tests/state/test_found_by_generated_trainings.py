@@ -16,8 +16,8 @@ from torch.nn import functional as F
 from torch.nn.parameter import is_lazy
 
 from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.state.process_settings import process_settings_kept
 from pytest_trainhealth.state.snapshot import Snapshot
-from pytest_trainhealth.state.surroundings import same_surroundings
 
 
 def batch() -> tuple[torch.Tensor, torch.Tensor]:
@@ -160,7 +160,7 @@ def test_the_environment_and_filters_of_warnings_are_as_before(monkeypatch: pyte
     before = dict(os.environ), list(warnings.filters), os.getcwd(), np.geterr()
 
     def interrupted() -> None:
-        with same_surroundings():
+        with process_settings_kept():
             os.environ["RELIABILITY_THERE"], os.environ["RELIABILITY_NEW"] = "after", "new"
             warnings.simplefilter("ignore")
             os.chdir(os.path.dirname(os.getcwd()))

@@ -197,7 +197,7 @@ def filters_warnings(bench: Bench, loss: float) -> None:
     warnings.filterwarnings("ignore", message=f"of step {bench.calls}")
 
 
-def changes_surroundings(bench: Bench, loss: float) -> None:
+def changes_process_settings(bench: Bench, loss: float) -> None:
     os.chdir(os.path.dirname(os.getcwd()))
     sys.path.insert(0, "nowhere")
     sys.setrecursionlimit(sys.getrecursionlimit() + 1)

@@ -1,4 +1,4 @@
-"""Leaves what surrounds a training in its process as it was found: the environment, folders, filters, limits, handlers.
+"""Leaves the settings of the process as they were found: environment, folders, warnings, limits, signal handlers.
 
 `state.process` does the same for torch and for random numbers.
 """
@@ -24,7 +24,7 @@ from .values import Undo
 
 
 @contextmanager
-def same_surroundings() -> Iterator[None]:
+def process_settings_kept() -> Iterator[None]:
     """What a step sets and leaves set is no business of the next run, nor of the next test."""
     undos = [
         ("environment", _environment()),
