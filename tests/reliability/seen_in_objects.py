@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 _VALUES = (str, bytes, int, float, complex, bool, type(None), range, slice, torch.dtype, torch.device, torch.Size)
 #: Leads to everything in the process.
@@ -57,9 +58,10 @@ class _Walk:
         elif isinstance(thing, (torch.Generator, random.Random, np.random.Generator, np.random.RandomState)):
             self.found[f"{path} state"] = _state(thing)
         elif isinstance(thing, dict):
-            self.found[f"{path} keys"] = [self._key(key) for key in thing]
+            numbered = "hooks" in path and not self._identity  # hooks are counted through the whole process
+            self.found[f"{path} keys"] = len(thing) if numbered else [self._key(key) for key in thing]
             for place, (key, value) in enumerate(list(thing.items())):
-                plain = isinstance(key, (str, int))
+                plain = isinstance(key, (str, int)) and not numbered
                 self.enter(f"{path}[{key!r}]" if plain else f"{path}[{place}th]", value)
         elif isinstance(thing, (list, tuple, collections.deque)):
             self.found[f"{path} length"] = len(thing)
@@ -125,6 +127,8 @@ class _Walk:
 
     def _object(self, path: str, thing: Any) -> None:
         if isinstance(thing, types.ModuleType) or type(thing).__module__.partition(".")[0] in _NOT_FOLLOWED:
+            return
+        if isinstance(thing, RemovableHandle) and not self._identity:
             return
         if isinstance(thing, functools.partial):
             for name in ("func", "args", "keywords"):
