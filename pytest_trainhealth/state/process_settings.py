@@ -24,8 +24,11 @@ from .values import Undo
 
 
 @contextmanager
-def process_settings_kept() -> Iterator[None]:
-    """What a step sets and leaves set is no business of the next run, nor of the next test."""
+def process_settings_kept() -> Iterator[list[str]]:
+    """What a step sets and leaves set is no business of the next run, nor of the next test.
+
+    The list has the names of what could not be put back once all is over; an error that passes through has notes.
+    """
     undos = [
         ("environment", _environment()),
         ("working directory", _working_directory()),
@@ -37,14 +40,15 @@ def process_settings_kept() -> Iterator[None]:
         ("errors of numpy", _numpy_errors()),
         ("cudnn", _cudnn()),
     ]
+    left: list[str] = []
     with warnings.catch_warnings():
         try:
-            yield
-        finally:
-            failed = undo_all(undos)
-            error = sys.exc_info()[1]
-            for name in failed if error is not None else ():
-                error.add_note(f"left changed: {name}")  # type: ignore[union-attr]
+            yield left
+        except BaseException as error:
+            for name in undo_all(undos):
+                error.add_note(f"left changed: {name}")
+            raise
+        left.extend(undo_all(undos))
 
 
 def _environment() -> Undo:
