@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ from .records.trace import Trace
 from .records.verdict import Verdict
 from .settings import WrongSetting, setting
 from .state.process import seed_everything, undisturbed
+from .state.process_settings import process_settings_kept
 from .training import Training
 
 if TYPE_CHECKING:
@@ -67,17 +68,19 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     `shared`: what earlier checks of the same training have found; this check adds what it finds.
     """
     began, check = time.perf_counter(), find_check(request.check)
-    with undisturbed(_threads(check, request)) as left:
+    interrupted: list[str] = []
+    with process_settings_kept() as around, undisturbed(_threads(check, request)) as left:
         plan = _plan(check, request, _capture(request))
         try:
             with interrupting(plan.budget):
                 verdict = _examined(subject, request, SharedResults() if shared is None else shared, plan, left)
         except DidNotComeBack as hung:
             verdict = Verdict(check.name, request.name, "could not judge", str(hung))
-            left += getattr(hung, "__notes__", ())
-    remarks = (plan.budget.remark,) if plan.budget.remark else ()
+            interrupted += getattr(hung, "__notes__", ())
+    remarks = [plan.budget.remark] if plan.budget.remark else []
+    remarks += [*(f"left changed: {name}" for name in (*left, *around)), *interrupted]
     seed = request.seed if request.replaying is None else request.replaying.seed
-    return replace(verdict, notes=(*verdict.notes, *remarks, *left), seed=seed, seconds=time.perf_counter() - began)
+    return replace(verdict, notes=(*verdict.notes, *remarks), seed=seed, seconds=time.perf_counter() - began)
 
 
 def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:
@@ -157,11 +160,15 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
 @contextmanager
 @engine_frame
 def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left: list[str]) -> Iterator[Program]:
-    """The subject as something that can be run again. `left` gets what cannot be put back afterwards."""
-    factory = None if isinstance(subject, Training) else _callable(subject)
-    trace, creation_sites = None, None
-    returned: object = subject
-    if factory is not None:
+    """The subject as something that can be run again. `left` gets the names of what cannot be put back afterwards."""
+    if isinstance(subject, Training):
+        with _training_program(Start(subject, seed=seed, device=plan.device), left) as program:
+            yield program
+        return
+    factory = _callable(subject)
+    with ExitStack() as as_before:
+        as_before.enter_context(process_settings_kept())
+        as_before.enter_context(undisturbed())
         seed_everything(seed)
         with watching(plan) as run:
             try:
@@ -169,26 +176,31 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
             except DidNotComeBack as hung:
                 hung.what = f"step {run.step}" if run.models else request.name
                 raise
-        trace, creation_sites = run.trace, run.creation_sites
-    if isinstance(returned, Training):
-        start = Start(returned, seed=seed, factory=factory, creation_sites=creation_sites, device=plan.device)
-        try:
-            yield TrainingProgram(start)
-        except BaseException as error:
-            for name in start.close():
-                error.add_note(f"left changed: {name}")
-            raise
-        left += [f"left changed: {name}" for name in start.close()]
-        return
+        if isinstance(returned, Training):  # what the factory has switched on holds for its training
+            start = Start(returned, seed=seed, factory=factory, creation_sites=run.creation_sites, device=plan.device)
+            with _training_program(start, left) as program:
+                yield program
+            return
     if returned is not None:
         raise NotATraining(f"the test returned {described(returned)}: return a Training, or nothing at all")
-    assert factory is not None
-    assert trace is not None
+    trace = run.trace
     if not trace.losses and not trace.update_count:
         nothing = "nothing to check: the test returned nothing and trained nothing"
         raise NotATraining(f"{nothing} that {request.check} could watch")
     # with a timer, the first run does not count: the test runs once more, and the timer times that run
     yield WatchedProgram(factory, seed, first_run=trace if plan.wrap.timer is None else None)
+
+
+@contextmanager
+@engine_frame
+def _training_program(start: Start, left: list[str]) -> Iterator[Program]:
+    try:
+        yield TrainingProgram(start)
+    except BaseException as error:
+        for name in start.close():
+            error.add_note(f"left changed: {name}")
+        raise
+    left.extend(start.close())
 
 
 def _callable(subject: Any) -> Callable[[], object]:

@@ -23,8 +23,11 @@ from ..observe.source.engine_frames import engine_frame
 from ..observe.source.named_values import rate_written_at
 from ..observe.source.places import raised_at
 from ..observe.source.statements import statement_at
+from ..records.error_words import words_of
 from ..records.numbers import Crash
 from ..records.trace import Trace
+from ..state.process import undisturbed
+from ..state.process_settings import process_settings_kept
 from ..tensors.batches import batch_size
 from ..training import Training
 from .flops import count_flops
@@ -67,6 +70,10 @@ class TrainingProgram:
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
+        with process_settings_kept(), undisturbed():  # what a run switches on is off for the next
+            return self._recorded(plan)
+
+    def _recorded(self, plan: RunPlan) -> Trace:
         training = self.start.begin(plan.seed_offset)
         with recorded(training, plan, self.start.creation_sites) as run:
             loop = _Loop(run, training, plan)
@@ -189,7 +196,7 @@ def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> floa
             return None
         if plan.treatment.cures or plan.catch_errors:
             trace.crash = Crash(
-                type(error).__name__, str(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
+                type(error).__name__, words_of(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
             )
             return None
         error.add_note(f"raised in step {run.step} of {plan.purpose or 'a training health check'}")

@@ -31,9 +31,11 @@ from ..observe.source.authorship import package_of
 from ..observe.source.creation_sites import CreationSites, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
 from ..observe.source.places import raised_at
+from ..records.error_words import words_of
 from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace
-from ..state.process import seed_everything
+from ..state.process import seed_everything, undisturbed
+from ..state.process_settings import process_settings_kept
 from ..tensors.batches import batch_size
 from .plan import Look, RunPlan
 from .training_program import add_places
@@ -197,8 +199,12 @@ class WatchedProgram:
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
-        seed_everything(self._seed + plan.seed_offset)
-        with watching(plan) as run:
+        with (
+            process_settings_kept(),
+            undisturbed(),
+            watching(plan) as run,
+        ):  # what a run switches on is off for the next
+            seed_everything(self._seed + plan.seed_offset)
             try:
                 if plan.wrap.timer is None:
                     self._body()
@@ -211,7 +217,7 @@ class WatchedProgram:
                 if not plan.treatment.cures and not plan.catch_errors:
                     raise
                 if run.trace.loss_connected:  # otherwise the error is backward() saying that it is not
-                    message = str(error).partition("\n")[0]
+                    message = words_of(error).partition("\n")[0]
                     run.trace.crash = Crash(type(error).__name__, message, run.step, raised_at(error.__traceback__))
         return run.trace
 

@@ -73,7 +73,8 @@ class Trace:
 
     @property
     def frozen(self) -> list[ParameterRecord]:
-        return [p for p in self.wiring.parameters.values() if not p.trainable]
+        """What could learn and may not."""
+        return [p for p in self.wiring.parameters.values() if not p.trainable and p.can_learn]
 
     @property
     def finite(self) -> bool:

@@ -93,6 +93,11 @@ class ParameterRecord:
         return len(self.shape) >= 2 and self.size > 1
 
     @property
+    def can_learn(self) -> bool:
+        """Whole numbers and masks have no gradient, whoever unfreezes them."""
+        return self.dtype.startswith(("float", "bfloat", "complex"))
+
+    @property
     def has_gradient(self) -> bool:
         """Some sampled step gave it a gradient other than exactly zero."""
         return any(g is not None and g != 0 for g in self.gradients.values())

@@ -10,7 +10,7 @@ from typing import Any
 from .notes import Held, Notes, items_of
 from .paths import Path, root
 from .user_code import class_state, module_of_user, names_bound, names_used, special_methods, written_by_user
-from .values import rebind, rebind_class, rebind_module
+from .values import rebind, rebind_class, rebind_module, refill_dict
 
 
 def function(notes: Notes, thing: types.FunctionType, path: Path) -> Held:
@@ -70,8 +70,10 @@ def partial(notes: Notes, thing: functools.partial[Any], path: Path) -> Held:
     called, arguments, keywords = thing.func, dict(enumerate(thing.args)), dict(thing.keywords)
 
     def undo() -> None:
-        now = notes.now_of(called), tuple(notes.now(arguments).values())
-        thing.__setstate__((*now, notes.now(keywords), thing.__dict__))  # type: ignore[attr-defined]
+        function, values = notes.now_of(called), tuple(notes.now(arguments).values())
+        refill_dict(thing.keywords, notes.now(keywords))  # the same dictionary: others may hold it
+        if thing.func is not function or any(a is not b for a, b in zip(thing.args, values, strict=False)):
+            thing.__setstate__((function, values, thing.keywords, thing.__dict__))  # type: ignore[attr-defined]
 
     notes.note(path, undo)
     held = [(path, called), *items_of(arguments.values(), path), *notes.attributes(thing, path)]

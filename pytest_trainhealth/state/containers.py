@@ -14,14 +14,18 @@ from torch.nn.parameter import is_lazy
 from .iterators import moves
 from .notes import Held, Notes, items_of
 from .paths import Path
-from .values import array_undo, refill, refill_set, tensor_undo
+from .values import HOOKS, array_undo, lazy_undo, refill, refill_set, tensor_undo
 
 
 def tensor(notes: Notes, thing: Tensor, path: Path) -> Held:
-    if is_lazy(thing) or thing.is_meta or thing.is_inference():
+    if is_lazy(thing):
+        notes.note(path, lazy_undo(thing))
+        return ()
+    if thing.is_meta or thing.is_inference():
         return ()
     notes.note(path, tensor_undo(thing))
     held = notes.attributes(thing, path)
+    held += [(path.attribute(name), hooks) for name in HOOKS if (hooks := getattr(thing, name)) is not None]
     if thing.is_leaf and thing.grad is not None:
         held.append((path.attribute("grad"), thing.grad))
     return held

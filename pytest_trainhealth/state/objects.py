@@ -10,6 +10,7 @@ import types
 import weakref
 from typing import Any
 
+from torch import nn
 from torch.utils.data import dataloader
 
 from . import data_parts
@@ -19,7 +20,7 @@ from .iterators import moves
 from .notes import Held, Notes, items_of
 from .own_ways import CLOSED_BOXES, own_undo
 from .paths import Path, root
-from .values import slots, unset_slot
+from .values import class_undo, slots, unset_slot
 
 #: Objects of these packages are never part of a training's state, and lead to everything else in the process.
 _FOREIGN = (
@@ -58,10 +59,16 @@ def remember(notes: Notes, thing: Any, path: Path) -> Held:
         return ()  # it has ended, and will have ended in every run
     if isinstance(thing, _CANNOT_START_AGAIN):
         notes.one_way.append((path, thing))
-        return ()
+        return _locals(thing, path)
     if isinstance(thing, threading.local):
         return notes.attributes(thing, path)  # those of this thread
     return () if package in _FOREIGN else _inside(notes, thing, path)
+
+
+def _locals(generator: Any, path: Path) -> Held:
+    """It cannot be rewound, but the objects that it has come to know can be restored."""
+    frame = getattr(generator, "gi_frame", None)
+    return [] if frame is None else [(path.attribute(name), value) for name, value in frame.f_locals.items()]
 
 
 def _held_by_itself(notes: Notes, thing: Any, path: Path) -> Held:
@@ -80,6 +87,8 @@ def _inside(notes: Notes, thing: Any, path: Path) -> Held:
         return [(path, thing())]
     if isinstance(thing, memoryview):
         return [(path, thing.obj)]
+    if isinstance(thing, nn.Module):
+        notes.note(path, class_undo(thing))
     held = notes.attributes(thing, path)
     for slot in slots(type(thing)):
         if hasattr(thing, slot):

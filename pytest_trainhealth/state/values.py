@@ -15,14 +15,23 @@ import torch
 from torch import Tensor
 
 Undo = Callable[[], None]
+#: Where a tensor keeps the functions that it calls with its gradient.
+HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
 def tensor_undo(tensor: Tensor) -> Undo:
     value = None if _overlaps_itself(tensor) else tensor.detach().clone()
     leaf = tensor.is_leaf
     wants_gradient, gradient, data = tensor.requires_grad, tensor.grad if leaf else None, tensor.data
+    hooks = {name: getattr(tensor, name) for name in HOOKS}
 
     def undo() -> None:
+        for name, held in hooks.items():
+            now = getattr(tensor, name)
+            if now is not held:
+                if now is not None:
+                    now.clear()  # torch goes on looking into it
+                setattr(tensor, name, held)
         if leaf:
             if not tensor.is_leaf:
                 tensor.detach_()  # written to in place by something that needs gradients
@@ -32,6 +41,18 @@ def tensor_undo(tensor: Tensor) -> Undo:
             tensor.requires_grad_(wants_gradient)
         if value is not None and not _same(tensor, value):
             tensor.data.copy_(value)  # .data: autograd's version counter need not know of this change
+
+    return undo
+
+
+def lazy_undo(parameter: Tensor) -> Undo:
+    """It has no values yet. The first data make an ordinary parameter of it, by giving it another class."""
+    kind, data = type(parameter), parameter.data
+
+    def undo() -> None:
+        if type(parameter) is not kind:
+            parameter.grad, parameter.data = None, data
+            parameter.__class__ = kind
 
     return undo
 
@@ -134,6 +155,17 @@ def context_undo(variable: ContextVar[Any]) -> Undo:
                 variable.set(value)
         elif variable.get(missing) is not missing:
             raise RuntimeError("a context variable without a default cannot be unset")
+
+    return undo
+
+
+def class_undo(thing: Any) -> Undo:
+    """Lazy layers become ordinary ones, and layers get parametrizations, by changing their class."""
+    kind = type(thing)
+
+    def undo() -> None:
+        if type(thing) is not kind:
+            thing.__class__ = kind
 
     return undo
 

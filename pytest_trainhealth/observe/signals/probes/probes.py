@@ -17,6 +17,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.nn.modules.module import _global_forward_hooks_with_kwargs, register_module_forward_hook
 from torch.utils.hooks import RemovableHandle
 
+from ....records.error_words import words_of
 from ....records.loss_functions import SAMPLE_BY_SAMPLE
 from ....records.probes import InputRecord, ProbeRecord, ScrambleRecord
 from ....records.verdict import Place
@@ -184,7 +185,7 @@ class Probes(CallSignal):
                 except NotRepeatable as error:
                     record.reasons.append(f"{call.kind} cannot be called again: {error}")
                 except Exception as error:  # user code that fails on a probe is not a fault of the training
-                    record.reasons.append(f"{call.kind} cannot be probed: {type(error).__name__}: {error}")
+                    record.reasons.append(f"{call.kind} cannot be probed: {type(error).__name__}: {words_of(error)}")
         record.mixing += [] if record.mixing else self._loss_mixing.found
         record.scrambles = self._scrambles
         record.inputs, self._inputs = _merged(self._inputs), []

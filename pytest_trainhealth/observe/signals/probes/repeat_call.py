@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from ....budget.budget import Budget
+from ....records.error_words import words_of
 from ....state.process import remember_random_numbers
 from ....tensors.batches import map_tensors, tensors
 from ...source.authorship import made_by
@@ -123,7 +124,7 @@ class Repeater:
             with torch.set_grad_enabled(gradients), _without_fast_path():
                 return self.call(changes or {})
         except Exception as error:
-            raise NotRepeatable(f"{type(error).__name__}: {error}") from error
+            raise NotRepeatable(f"{type(error).__name__}: {words_of(error)}") from error
         finally:
             changed = state.restore() | self._weights.restore()
             self.stateful = self.stateful or (changed and not train)
