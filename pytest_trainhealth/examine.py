@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -29,7 +29,7 @@ from .programs.start import CannotStartAgain, Start
 from .programs.start import NotATraining as NotATraining
 from .programs.subject import described, missing_arguments
 from .programs.training_program import TrainingProgram
-from .programs.watched_program import WatchedProgram, watching
+from .programs.watched_program import Watch, WatchedProgram
 from .records.comparison import Comparison
 from .records.judgement import Passed
 from .records.trace import Trace
@@ -93,22 +93,55 @@ def _examined(subject: Subject, request: Request, shared: SharedResults, plan: R
             from .reproducers.replay import replayed
 
             return replayed(saved, program, plan)
-        examination = Examination(program, check, request.values, plan)
-        made = program.first_run or shared.reusable_run(check, request.values)
-        try:
-            conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=comparison,
-                                  follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
-        except CannotStartAgain as error:
-            undecided = Verdict(check.name, request.name, "could not judge", str(error))
-            conclusion = Conclusion(undecided, plan)
-        shared.add(program, check, examination.untreated)
-        verdict = replace(_with_speed(conclusion.verdict, examination), seed=seed)
-        if request.reproducers is not None and verdict.failed:
-            from .reproducers.attach import attach_reproducer
-            from .reproducers.reproducer import StepCapture
+        return _all_trainings(subject, program, _Job(check, request, plan, shared, comparison))
 
-            assert isinstance(plan.wrap.capture, StepCapture)
-            verdict = attach_reproducer(verdict, plan.wrap.capture, program, conclusion.plan, subject, request)
+
+@dataclass(frozen=True)
+class _Job:
+    """What is the same for every training of a test."""
+
+    check: Check
+    request: Request
+    plan: RunPlan
+    shared: SharedResults
+    comparison: Comparison | None
+
+
+def _all_trainings(subject: Subject, program: Program, job: _Job) -> Verdict:
+    """A test that trains one model after the other passes if each of them does; the first that fails decides."""
+    programs = (program, *program.siblings)
+    verdict, doubt = _verdict(subject, program, job), None
+    for number, each in enumerate(programs[1:], 2):
+        doubt = doubt if verdict.passed else doubt or verdict
+        if verdict.failed:
+            return verdict
+        if job.plan.budget.over():
+            reason = f"the time budget was used up after {number - 1} of the {len(programs)} trainings in this test"
+            return replace(verdict, outcome="could not judge", reason=reason)
+        verdict = _verdict(subject, each, job)
+        note = f"this is training {number} of the {len(programs)} in this test, one after the other"
+        verdict = replace(verdict, notes=(*verdict.notes, note))
+    return verdict if verdict.failed or doubt is None else doubt
+
+
+def _verdict(subject: Subject, program: Program, job: _Job) -> Verdict:
+    check, request, plan, shared = job.check, job.request, job.plan, job.shared
+    examination = Examination(program, check, request.values, plan)
+    made = program.first_run or shared.reusable_run(check, request.values)
+    try:
+        conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,
+                              follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
+    except CannotStartAgain as error:
+        undecided = Verdict(check.name, request.name, "could not judge", str(error))
+        conclusion = Conclusion(undecided, plan)
+    shared.add(program, check, examination.untreated)
+    verdict = _with_speed(conclusion.verdict, examination)
+    if request.reproducers is not None and verdict.failed:
+        from .reproducers.attach import attach_reproducer
+        from .reproducers.reproducer import StepCapture
+
+        assert isinstance(plan.wrap.capture, StepCapture)
+        verdict = attach_reproducer(verdict, plan.wrap.capture, program, conclusion.plan, subject, request)
     return verdict
 
 
@@ -166,29 +199,43 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
             yield program
         return
     factory = _callable(subject)
+    watch = Watch(plan)
+    returned: object = None
+    raised = False
     with ExitStack() as as_before:
         as_before.enter_context(process_settings_kept())
         as_before.enter_context(undisturbed())
         seed_everything(seed)
-        with watching(plan) as run:
-            try:
+        try:
+            with watch.watching():
                 returned = factory()
-            except DidNotComeBack as hung:
-                hung.what = f"step {run.step}" if run.models else request.name
+        except DidNotComeBack as hung:
+            hung.what = f"step {watch.run.step}" if watch.run.models else request.name
+            raise
+        except Exception:
+            raised = watch.has_begun
+            if not raised:
                 raise
         if isinstance(returned, Training):  # what the factory has switched on holds for its training
-            start = Start(returned, seed=seed, factory=factory, creation_sites=run.creation_sites, device=plan.device)
+            sites = watch.run.creation_sites
+            start = Start(returned, seed=seed, factory=factory, creation_sites=sites, device=plan.device)
             with _training_program(start, left) as program:
                 yield program
             return
+    if raised:  # with whatever it raises, a test that trains is judged: a cause may explain it
+        yield WatchedProgram(factory, seed)
+        return
     if returned is not None:
         raise NotATraining(f"the test returned {described(returned)}: return a Training, or nothing at all")
-    trace = run.trace
-    if not trace.losses and not trace.update_count:
+    seen = [(number, trace) for number, trace in enumerate(watch.traces) if trace.losses or trace.update_count]
+    if not seen:
         nothing = "nothing to check: the test returned nothing and trained nothing"
         raise NotATraining(f"{nothing} that {request.check} could watch")
     # with a timer, the first run does not count: the test runs once more, and the timer times that run
-    yield WatchedProgram(factory, seed, first_run=trace if plan.wrap.timer is None else None)
+    untimed = plan.wrap.timer is None
+    programs = [WatchedProgram(factory, seed, each if untimed else None, at) for at, each in seen]
+    programs[0].siblings = tuple(programs[1:]) if untimed else ()
+    yield programs[0]
 
 
 @contextmanager

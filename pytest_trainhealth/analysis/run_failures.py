@@ -10,6 +10,9 @@ from ..records.symptoms import CRASH, EXPLOSION, NOT_LEARNING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 
+#: Where a loss would have to be judged that nobody saw.
+UNSEEN_LOSS = "no loss was seen: neither backward() nor torch.autograd.grad() was called on one"
+
 
 def broke_down(trace: Trace, steps: int | None = None) -> Symptom | None:
     """None where the run came to its end. `steps`: how many it was meant to take, for a check that is about them."""

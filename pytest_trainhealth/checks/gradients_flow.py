@@ -57,6 +57,9 @@ _CALLS_WITHOUT_UPDATE = 64
 #: Such a loop is followed until its third update.
 _MOST_CALLS = 3 * _CALLS_WITHOUT_UPDATE
 
+#: Where neither backward() nor torch.autograd.grad() was seen to give a parameter its gradient.
+_UNSEEN = "no gradient of a parameter was seen: gradients are computed for tensors that no module or optimizer has"
+
 
 def max_steps(settings: Mapping[str, Any]) -> int:
     return max(_MOST_CALLS, int(settings.get("steps") or STEPS))
@@ -95,6 +98,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(trace.cut_short)
     if unmoved.at_rate_zero(trace):
         return CouldNotJudge(_still_at_zero(trace))
+    if not gradients and not any(trace.backwards):
+        return CouldNotJudge(_UNSEEN)
     if not gradients:
         return CouldNotJudge("every gradient is zero, as happens when the loss is already at its minimum")
     return Passed(_notes(trace), {"parameters": float(len(trainable)), "with_gradient": float(len(gradients))})
@@ -102,6 +107,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
 
 def _nothing_happens(trace: Trace, gradients: list[ParameterRecord]) -> Symptom | None:
     if not wiring.nothing_moves(trace):
+        return None
+    if trace.wiring.trains_unknown and not gradients:
         return None
     if not any(trace.backwards) and not gradients:
         summary = f"no backward pass in {wording.plural(trace.steps, 'step')}, and no parameter moved"

@@ -45,7 +45,7 @@ from ..analysis import (
 )
 from ..analysis.far_better import far_better
 from ..analysis.reference_points import Reach, points
-from ..analysis.run_failures import broke_down
+from ..analysis.run_failures import UNSEEN_LOSS, broke_down
 from ..records.judgement import (
     NO_CONTROLS,
     UNTREATED,
@@ -145,8 +145,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if broken is not None:
         return broken
     losses = trace.losses
-    if not losses:
-        return CouldNotJudge(trace.cut_short or "no step was taken")
+    if not losses or not trace.loss_seen:
+        return CouldNotJudge(trace.cut_short or ("no step was taken" if trace.loss_seen else UNSEEN_LOSS))
     first, last, marks = losses[0], course.end(trace), points(trace)
     known = {"first_loss": first, "last_loss": last, "floor": marks.floor, "chance": marks.chance}
     apart = misalignment.not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)
@@ -161,7 +161,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(
             trace.cut_short or f"{wording.plural(len(losses), 'step')}: too few to see it learn", known
         )
-    if not trace.update_count and not any(p.moved for p in trace.trainable):
+    if not trace.update_count and _stands_still(trace):
         return _no_update(trace, first, last)
     early = _no_plain_course(trace, controls, known)
     if early is not None:
@@ -283,6 +283,11 @@ def _with_a_cure(trace: Trace, controls: Mapping[str, Trace], known: Mapping[str
     if reached is not None and reference_points.above_reach(reached, last, start) > _ABOVE_REACH:
         return _symptom(trace, first, last)
     return Passed(figures=known)
+
+
+def _stands_still(trace: Trace) -> bool:
+    """No parameter moved, as far as it is known what the parameters are."""
+    return bool(trace.trainable) and not trace.wiring.trains_unknown and not any(p.moved for p in trace.trainable)
 
 
 def _no_update(trace: Trace, first: float, last: float) -> Symptom:

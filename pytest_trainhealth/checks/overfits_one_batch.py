@@ -58,7 +58,7 @@ from ..analysis import (
     without_a_floor,
 )
 from ..analysis.reference_points import Points, Reach, points
-from ..analysis.run_failures import broke_down
+from ..analysis.run_failures import UNSEEN_LOSS, broke_down
 from ..records.judgement import (
     NO_CONTROLS,
     UNTREATED,
@@ -143,6 +143,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return broken
     if not trace.losses:
         return CouldNotJudge("no step was taken")
+    if not trace.loss_seen:
+        return CouldNotJudge(UNSEEN_LOSS)
     ratio, marks = settings.get("ratio", _RATIO), points(trace)
     losses, first, last = trace.losses, trace.losses[0], loss_curve.level(trace.losses)
     known: dict[str, float | None] = {

@@ -38,7 +38,7 @@ from statistics import median
 from typing import Any
 
 from .. import wording
-from ..analysis.run_failures import broke_down
+from ..analysis.run_failures import UNSEEN_LOSS, broke_down
 from ..records.judgement import NO_CONTROLS, UNTREATED, CouldNotJudge, FailedRun, Judgement, Passed
 from ..records.trace import Trace
 
@@ -81,6 +81,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(trace.cut_short)
     if not trace.losses:
         return CouldNotJudge("no step was taken")
+    if not trace.loss_seen:
+        return CouldNotJudge(UNSEEN_LOSS)
     if UNTREATED in controls and _learns_less(trace, controls[UNTREATED]):
         return CouldNotJudge("with the cure it stays finite, but no longer learns what it learnt before")
     return Passed(figures={"first_loss": trace.losses[0], "last_loss": trace.losses[-1]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..records.trace import Trace
@@ -24,6 +25,10 @@ class Program(Protocol):
     @property
     def start(self) -> Start | None:
         """Where a training begins. None for a watched test, which runs as a whole and cannot be searched or resumed."""
+
+    @property
+    def siblings(self) -> Sequence[Program]:
+        """A watched test may train several models, one after the other: those that come after this one."""
 
     @property
     def first_run(self) -> Trace | None:

@@ -46,6 +46,8 @@ class TrainingRun(Run):
 class TrainingProgram:
     """A training that can be run again and again."""
 
+    siblings: tuple[TrainingProgram, ...] = ()
+
     def __init__(self, start: Start) -> None:
         self.start = start
 

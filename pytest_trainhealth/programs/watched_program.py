@@ -1,209 +1,186 @@
 """Watches whatever trains while other code runs: a script's main(), a framework's fit(), a whole test.
 
-The loop is not ours. So a step is what happens between one backward pass after an update and the next, losses are read
-when backward() begins, and models and optimizers are recorded when they are first used.
+Models and optimizers are recorded when they are first used. A test may train one model after the other: each of them
+gets a run of its own.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_pre_hook
+from torch import nn
 from torch.optim import Optimizer
-from torch.utils.hooks import RemovableHandle
 
 from ..interventions import install
-from ..observe.run.events import Listener
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
 from ..observe.run.loader_clock import Clock
 from ..observe.run.run import Run
-from ..observe.run.sampling import is_sampled
+from ..observe.run.trained_modules import TrainedModules
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
-from ..observe.source.authorship import package_of
 from ..observe.source.creation_sites import CreationSites, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
 from ..observe.source.places import raised_at
 from ..records.error_words import words_of
-from ..records.numbers import Crash, NonFinite
+from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..state.process import seed_everything, undisturbed
 from ..state.process_settings import process_settings_kept
-from ..tensors.batches import batch_size
 from .plan import Look, RunPlan
 from .training_program import add_places
+from .watched_steps import WatchedSteps
 
 
-class _Steps(Listener):
-    """Turns backward passes and updates into steps, as signals expect them."""
+class Watch:
+    """The runs of a watched test. Events go to the latest; the others are over, and only their traces are left.
 
-    def __init__(self, run: Run, plan: RunPlan) -> None:
-        self._run, self._plan = run, plan
-        self._around = ExitStack()
-        self._open = False
-        self._updated = False
-        self._backward = False
-        self._handle: RemovableHandle | None = None
-        self._loss = math.nan
-        #: The step that something is wrapped around, beginning at the end of the step before it.
-        self._wrapped: int | None = None
+    `only`: the number of the training that is of interest; the others are followed, but not looked at. `splits`:
+    whether trainings are told apart at all.
+    """
 
-    def run_begins(self) -> None:
-        self._look_for_forward_passes()
-        self._wrap(0)
+    def __init__(self, plan: RunPlan, *, only: int | None = None, splits: bool = True) -> None:
+        self._plan, self._only, self._splits = plan, only, splits
+        self._stack = ExitStack()
+        self._sites = CreationSites()
+        self._steps: WatchedSteps
+        self.traces: list[Trace] = []
+        self.run: Run
+        #: That of the latest run.
+        self.emit: Callable[..., None]
 
-    def run_ends(self) -> None:
-        self._close_step()
-        self._stop_looking()
-
-    def _look_for_forward_passes(self) -> None:
-        """A hook on every module call costs too much for every step; only the sampled steps need it."""
-        step, always = self._run.step, self._plan.look.every_step or self._plan.look.from_forward
-        if always or step < 3 or is_sampled(step) or is_sampled(step + 1):
-            self._handle = self._handle or register_module_forward_pre_hook(self._forward_begins)
-        else:
-            self._stop_looking()
-
-    def _stop_looking(self) -> None:
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
-
-    def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
-        if (self._open and not self._over) or not torch.is_grad_enabled():
-            return
-        run = self._run
-        known = any(module is each for model in run.models.values() for each in model.modules())
-        if not known and any(True for _ in module.parameters()):
-            model = self._model_of(module)
-            run.add_models({"" if not run.models else f"{type(model).__name__}{len(run.models)}": model})
-        self._close_step()
-        if run.trace.batch_size is None:
-            # the first input decides: a hidden state passed along with it may have its samples in another dimension
-            run.trace.batch_size = batch_size(inputs[:1]) or batch_size(inputs)
-        self._begin_step(inputs)
-
-    def _model_of(self, module: nn.Module) -> nn.Module:
-        """The module itself, or the one it is a part of, if a loss goes around the model and calls its layers.
-
-        Then the whole has more parameters, and an optimizer holds some of those, or the part is just a layer of torch.
-        """
-        sites = self._run.creation_sites
-        whole = module if sites is None else sites.outermost(module)
-        inside = {id(p) for p in module.parameters()}
-        others = {id(p) for p in whole.parameters()} - inside
-        held = {id(p) for o in self._run.optimizers.values() for group in o.param_groups for p in group["params"]}
-        return whole if held & others or (others and package_of(type(module)) == "torch") else module
-
-    def _begin_step(self, batch: Any) -> None:
-        self._open, self._updated, self._backward = True, False, False
-        self._run.emit("step_begins", batch)
-        self._wrap(self._run.step)
-
-    def _wrap(self, step: int) -> None:
-        """Wraps a step before it begins with the first call of a model: its inputs and targets are computed earlier."""
-        if self._wrapped is None and step in self._plan.wrap.around_step:
-            self._wrapped = self._run.wrapped_step = step
-            self._around.enter_context(self._plan.wrap.around_step[step](self._run))
+    @contextmanager
+    def watching(self) -> Iterator[Watch]:
+        with ExitStack() as whole:
+            self._sites = whole.enter_context(record_creation_sites(self._optimizer_made))
+            self._begin()
+            self._sites.on_parameter = self._something_made
+            whole.callback(self._end)
+            whole.enter_context(listening(self))
+            self.run.emit("run_begins")
+            yield self
 
     @property
-    def _over(self) -> bool:
-        """An update ends a step; so does a backward pass before the first update (there may never be one)."""
-        return self._updated or (self._backward and not self._run.trace.update_count)
+    def has_begun(self) -> bool:
+        """Whether anything was trained, or was about to be when something raised."""
+        return bool(self.run.models) or any(trace.losses for trace in self.traces)
 
-    def backward_ends(self) -> None:
-        self._backward = True
+    # -- what `listening` needs of a run -----------------------------------------------------------------------------
 
-    def backward_begins(self, roots: list[Tensor]) -> None:
-        if self._over:
-            self._close_step()
-        if not self._open:
-            self._begin_step(None)
-        if len(roots) == 1 and roots[0].numel() == 1:
-            self._loss = float(roots[0].detach())
-            if not math.isfinite(self._loss) and self._run.trace.nonfinite is None:
-                self._run.trace.nonfinite = NonFinite(self._run.step, "the loss", str(self._loss))
+    @property
+    def emitting(self) -> bool:
+        return self.run.emitting
 
-    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
-        self._updated = True
-        self._wrap(self._run.step + 1)
+    @property
+    def refuses_clearing(self) -> Callable[[Any], bool] | None:
+        return self.run.refuses_clearing
 
-    def _close_step(self) -> None:
-        if not self._open:
-            return
-        self._open = False
-        run = self._run
-        if self._wrapped is None or self._wrapped <= run.step:
-            self._around.close()
-        run.trace.losses.append(self._loss)
-        run.emit("step_ends")
-        if run.trace.nonfinite is None and math.isfinite(self._loss):
-            run.trace.nonfinite = run.finiteness.after_step(self._loss, closely=self._plan.look.every_step)
-        run.step += 1
-        self._plan.budget.over()  # a lap; the loop is not ours to end
-        self._look_for_forward_passes()
+    # -- one run after the other -------------------------------------------------------------------------------------
 
+    def _end(self) -> None:
+        self._stack.close()  # of the latest run
 
-@contextmanager
-def watching(plan: RunPlan) -> Iterator[Run]:
-    run = Run()
-    run.budget = plan.budget
-    with ExitStack() as stack:
-        run.creation_sites = creation_sites = stack.enter_context(record_creation_sites(run.add_optimizer))
+    def _optimizer_made(self, optimizer: Optimizer) -> None:
+        self.run.add_optimizer(optimizer)
+        self._something_made()
+
+    def _something_made(self) -> None:
+        self._steps.look_again()
+
+    def _begin(self) -> None:
+        plan = self._plan if self._only in (None, len(self.traces)) else self._plan.plain()
+        self.run = run = Run()
+        self.emit = run.emit
+        self.traces.append(run.trace)
+        self._stack = ExitStack()
+        run.budget, run.creation_sites = plan.budget, self._sites
+        run.trace.cured = bool(plan.treatment.cures)
         for intervention in plan.treatment.interventions:
-            run.subscribe(install(intervention, run, stack))
+            run.subscribe(install(intervention, run, self._stack))
         run.subscribe(run.loader_batches)  # first: a backward pass may begin a step, and then batches are counted
-        steps = _Steps(run, plan)
-        run.subscribe(steps)
+        trained = TrainedModules(run, self._sites)
+        self._steps = WatchedSteps(run, plan, trained, self._begins_anew)
+        run.subscribe(self._steps)
         run.finiteness = Finiteness(run)
-        for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals), Clock(run, stack)):
+        clock = Clock(run, self._stack)
+        for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals), clock):
             run.subscribe(signal)
-        stack.callback(_finish, run, creation_sites)
-        stack.callback(run.end)
-        stack.enter_context(listening(run))
-        run.emit("run_begins")
-        yield run
+        self._stack.callback(_finish, run, trained, self._sites)
+        self._stack.callback(run.end)
+
+    def _begins_anew(self, module: nn.Module, inputs: Any) -> bool:
+        if not self._splits or not self._is_another(module):
+            return False
+        held = {id(each) for each in module.parameters()}
+        taken = [label for label, each in self.run.optimizers.items() if held & _ids_held(each)]
+        optimizers = [self.run.forget_optimizer(label) for label in taken]
+        self._stack.close()
+        self._begin()
+        for optimizer in optimizers:
+            self.run.add_optimizer(optimizer)
+        self.run.emit("run_begins")
+        self._steps.forward_begins(module, inputs)
+        return True
+
+    def _is_another(self, module: nn.Module) -> bool:
+        """Whether its model was made after the first pass of the current training, and its optimizer, if there are
+        any, holds nothing of that."""
+        began, parameters = self._steps.first_pass, list(module.parameters())
+        if began is None or not all(self._sites.registered_after(each, began) for each in parameters):
+            return False
+        ids, known = {id(each) for each in parameters}, {id(each) for each in self.run.parameters.values()}
+        holding = [held for each in self.run.optimizers.values() if ids & (held := _ids_held(each))]
+        return (bool(holding) or not self.run.optimizers) and not any(known & held for held in holding)
 
 
-def _finish(run: Run, creation_sites: CreationSites) -> None:
+def _ids_held(optimizer: Optimizer) -> set[int]:
+    return {id(p) for group in optimizer.param_groups for p in group["params"]}
+
+
+def _finish(run: Run, trained: TrainedModules, creation_sites: CreationSites) -> None:
+    trained.forget_idle()
     add_places(run, creation_sites)
     if run.trace.nonfinite is None and run.trace.losses:
         run.trace.nonfinite = run.finiteness.of_state()
 
 
 @contextmanager
+def watching(plan: RunPlan) -> Iterator[Run]:
+    """Whatever trains inside the block, as one training."""
+    with Watch(plan, splits=False).watching() as watched:
+        yield watched.run
+
+
+@contextmanager
 def watch(signals: tuple[str, ...] = ("gradients", "parameters", "stale_gradients", "modules")) -> Iterator[Trace]:
-    """Records whatever trains inside the block. The trace is complete when the block ends."""
+    """Records whatever trains inside the block, as one training. The trace is complete when the block ends."""
     with watching(RunPlan(max_steps=0, look=Look(signals))) as run:
         yield run.trace
 
 
 class WatchedProgram:
-    """A test that trains by itself; a re-run runs the whole test again."""
+    """A test that trains by itself; a re-run runs the whole test again.
+
+    `number`: which of its trainings this is about, if it trains one model after the other.
+    """
 
     start = None
+    siblings: tuple[WatchedProgram, ...] = ()
     repeatable = True
     why_not = ""
     remarks: tuple[str, ...] = ()
 
-    def __init__(self, body: Callable[[], object], seed: int, first_run: Trace | None = None) -> None:
-        self._body, self._seed = body, seed
+    def __init__(self, body: Callable[[], object], seed: int, first_run: Trace | None = None, number: int = 0) -> None:
+        self._body, self._seed, self._number = body, seed, number
         self.first_run = first_run
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
-        with (
-            process_settings_kept(),
-            undisturbed(),
-            watching(plan) as run,
-        ):  # what a run switches on is off for the next
+        watch = Watch(plan, only=self._number)
+        with process_settings_kept(), undisturbed(), watch.watching():  # what a run switches on is off for the next
             seed_everything(self._seed + plan.seed_offset)
             try:
                 if plan.wrap.timer is None:
@@ -211,15 +188,16 @@ class WatchedProgram:
                 else:
                     plan.wrap.timer.drive(self._body, 1)
             except DidNotComeBack as hung:
-                hung.what = f"step {run.step}"
-                run.trace.cut_short = str(hung)
+                hung.what = f"step {watch.run.step}"
+                watch.traces[-1].cut_short = str(hung)
             except Exception as error:
                 if not plan.treatment.cures and not plan.catch_errors:
                     raise
-                if run.trace.loss_connected:  # otherwise the error is backward() saying that it is not
+                trace = watch.traces[-1]
+                if trace.loss_connected:  # otherwise the error is backward() saying that it is not
                     message = words_of(error).partition("\n")[0]
-                    run.trace.crash = Crash(type(error).__name__, message, run.step, raised_at(error.__traceback__))
-        return run.trace
+                    trace.crash = Crash(type(error).__name__, message, watch.run.step, raised_at(error.__traceback__))
+        return watch.traces[min(self._number, len(watch.traces) - 1)]
 
     def count_flops(self, plan: RunPlan) -> None:
         return None

@@ -28,6 +28,8 @@ class Trace:
     updates: list[int] = field(default_factory=list)
     #: False when backward() was called on a loss that no trainable parameter reaches.
     loss_connected: bool = True
+    #: False where no loss was seen: gradients come neither from backward() nor from torch.autograd.grad().
+    loss_seen: bool = True
     batch_size: int | None = None
     #: How many batches the data hold, as far as they say so.
     batches: int | None = None
@@ -78,7 +80,7 @@ class Trace:
 
     @property
     def finite(self) -> bool:
-        return self.nonfinite is None and all(isfinite(x) for x in self.losses)
+        return self.nonfinite is None and (not self.loss_seen or all(isfinite(x) for x in self.losses))
 
     @property
     def update_count(self) -> int:

@@ -423,6 +423,8 @@ class WiringRecord:
     #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.
     leaked_gradients: dict[str, dict[int, str]] = field(default_factory=dict)
     empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)
+    #: Derivatives are taken of tensors that no module and no optimizer has, as `torch.func` does.
+    trains_unknown: bool = False
     #: The loss was computed with derivatives of a model (`autograd.grad(..., create_graph=True)`).
     through_derivatives: bool = False
     #: Where zero_grad() was called between backward() and step().

@@ -13,10 +13,16 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 import torch
+from torch._C._functorch import peek_interpreter_stack
 from torch.overrides import TorchFunctionMode
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+def inside_transform() -> bool:
+    """Whether code runs inside `torch.func`: there a tensor may stand for many, or for a parameter of a module."""
+    return peek_interpreter_stack() is not None
 
 
 class FunctionMode(TorchFunctionMode):

@@ -34,10 +34,11 @@ DECLARED = {
     "UnusedPasses": {"grad_read"},
     "Validations": {"loss_without_gradient"},
     "Finiteness": {"after_step", "of_state"},
-    "LoaderBatches": {"note", "counted"},
+    "LoaderBatches": {"note", "counted", "latest_tensors"},
     "AtTheInputs": {"changed"},
     "AtTheLoss": {"before", "after"},
     "_Sight": {"scout", "look"},
+    "WatchedSteps": {"forward_begins", "look_again"},
 }
 
 
@@ -67,7 +68,7 @@ LISTENERS = _all_listeners()
 
 
 def test_events() -> None:
-    assert len(EVENTS) == 11
+    assert len(EVENTS) == 12
     assert all(inspect.getdoc(getattr(Listener, event)) for event in EVENTS)
 
 

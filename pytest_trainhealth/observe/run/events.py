@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -28,8 +30,16 @@ class Listener:
     def backward_ends(self) -> None:
         """After each backward pass, when the gradients are available; not after one that raised."""
 
+    def derivatives_taken(
+        self, roots: Sequence[Tensor], inputs: Sequence[Tensor], derivatives: Sequence[object]
+    ) -> None:
+        """After `torch.autograd.grad()`: what it returned for each of its inputs, None where nothing leads there."""
+
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
-        """Before each `optimizer.step()`. A closure computes new gradients inside it: those seen here are old."""
+        """Before each `optimizer.step()`; if it calls a closure for its gradients, once that is done.
+
+        `has_closure`: an optimizer that may call one several times (LBFGS). Gradients seen here are old.
+        """
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         """After each `optimizer.step()`, when the parameters have moved."""

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.amp.grad_scaler import GradScaler
-from torch.optim import Optimizer
+from torch.optim import LBFGS, Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .run import Run
+
+class Reported(Protocol):
+    """A run, or what stands for the latest of several."""
+
+    @property
+    def emitting(self) -> bool: ...
+
+    @property
+    def refuses_clearing(self) -> Callable[[Any], bool] | None: ...
+
+    def emit(self, event: str, *facts: Any) -> None: ...
 
 
 @contextmanager
-def listening(run: Run) -> Iterator[None]:
+def listening(run: Reported) -> Iterator[None]:
     """Reports backward(), optimizer steps and zero_grad() to the run while this is open, and never after.
 
     Every step passes through all of this, with the processor's caches full of other things, so each call costs about a
@@ -31,15 +42,35 @@ def listening(run: Run) -> Iterator[None]:
 
 
 @contextmanager
-def _updates_reported(run: Run) -> Iterator[None]:
+def _updates_reported(run: Reported) -> Iterator[None]:
     stepped: set[int] = set()
+    #: Optimizers that wait for their closure: the update begins when that is done.
+    waiting: set[int] = set()
 
-    def begins(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def begins(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         stepped.add(id(optimizer))
-        run.emit("update_begins", optimizer, _closure(args, kwargs))
+        closure = _closure(args, kwargs)
+        if closure is None or not _asks_once(optimizer):
+            return run.emit("update_begins", optimizer, closure is not None)
+
+        @wraps(closure, updated=())
+        def reporting(*given: Any, **named: Any) -> Any:
+            loss = closure(*given, **named)
+            if id(optimizer) in waiting:
+                waiting.discard(id(optimizer))
+                run.emit("update_begins", optimizer, False)
+            return loss
+
+        waiting.add(id(optimizer))
+        if kwargs.get("closure") is not None:
+            return args, {**kwargs, "closure": reporting}
+        return (args[0], reporting, *args[2:]), kwargs
 
     def ends(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        run.emit("update_ends", optimizer, _closure(args, kwargs))
+        if id(optimizer) in waiting:  # it has not called its closure
+            waiting.discard(id(optimizer))
+            run.emit("update_begins", optimizer, False)
+        run.emit("update_ends", optimizer, _closure(args, kwargs) is not None and not _asks_once(optimizer))
 
     before, after = register_optimizer_step_pre_hook(begins), register_optimizer_step_post_hook(ends)
     try:
@@ -50,16 +81,27 @@ def _updates_reported(run: Run) -> Iterator[None]:
         after.remove()
 
 
-def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """LBFGS and Lightning compute gradients inside step(closure): before it they are those of the previous step."""
-    return kwargs.get("closure") is not None or (len(args) > 1 and callable(args[1]))
+def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+    """What computes the gradients inside step(closure), as LBFGS needs it and Lightning always has it."""
+    if kwargs.get("closure") is not None:
+        return kwargs["closure"]  # type: ignore[no-any-return]
+    return args[1] if len(args) > 1 and callable(args[1]) else None
+
+
+def _asks_once(optimizer: Optimizer) -> bool:
+    """Torch's own optimizers begin with their closure, except for LBFGS, which calls it again and again.
+
+    Others may do anything: a SAM changes the weights before it calls it.
+    """
+    return type(optimizer).step.__module__.startswith("torch.optim") and not isinstance(optimizer, LBFGS)
 
 
 @contextmanager
-def _backward_reported(run: Run) -> Iterator[None]:
+def _backward_reported(run: Reported) -> Iterator[None]:
     # Tensor.backward() ends up in the function, but by way of torch's function modes, which listeners cannot close from
     # inside: so both are wrapped.
-    function, method = torch.autograd.backward, Tensor.backward
+    autograd: Any = torch.autograd
+    function, method, engine = autograd.backward, Tensor.backward, autograd._engine_run_backward
     depth = 0
 
     def reporting(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
@@ -80,17 +122,26 @@ def _backward_reported(run: Run) -> Iterator[None]:
     def reporting_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
         reporting([self], method, self, *args, **kwargs)
 
-    torch.autograd.backward = reporting_function
+    def reporting_engine(roots: Any, *args: Any, **kwargs: Any) -> Any:
+        """Behind `torch.autograd.grad`, by whatever name it was imported."""
+        found = engine(roots, *args, **kwargs)
+        if not depth and not kwargs.get("accumulate_grad", True) and not run.emitting and len(args) > 3:
+            run.emit("derivatives_taken", roots, args[3], found)
+        return found
+
+    autograd.backward = reporting_function
     Tensor.backward = reporting_method  # type: ignore[method-assign]
+    autograd._engine_run_backward = reporting_engine
     try:
         yield
     finally:
-        torch.autograd.backward = function
+        autograd.backward = function
         Tensor.backward = method  # type: ignore[method-assign]
+        autograd._engine_run_backward = engine
 
 
 @contextmanager
-def _skips_reported(run: Run, stepped: set[int]) -> Iterator[None]:
+def _skips_reported(run: Reported, stepped: set[int]) -> Iterator[None]:
     """A loss scaler does not announce that it skips an update: it simply does not call the optimizer."""
     original = GradScaler.step
 
@@ -109,7 +160,7 @@ def _skips_reported(run: Run, stepped: set[int]) -> Iterator[None]:
 
 
 @contextmanager
-def _zero_grad_reported(run: Run, kind: Any) -> Iterator[None]:
+def _zero_grad_reported(run: Reported, kind: Any) -> Iterator[None]:
     original = kind.zero_grad
 
     def reporting(self: Any, *args: Any, **kwargs: Any) -> None:

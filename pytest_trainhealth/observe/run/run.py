@@ -187,6 +187,27 @@ class Run:
         self._match(label, optimizer)  # it alone: there may be one for each parameter
         return label
 
+    def forget_optimizer(self, label: str) -> Optimizer:
+        """Takes an optimizer out of the run: it belongs to another training."""
+        optimizer = self.optimizers.pop(label)
+        del self._labels[id(optimizer)], self.trace.wiring.optimizers[label]
+        self.rematch()
+        return optimizer
+
+    def has_parameter(self, tensor: torch.Tensor) -> bool:
+        name = self._names.get(id(tensor))
+        return name is not None and self.parameters[name] is tensor
+
+    def forget_model(self, prefix: str) -> None:
+        """Takes a model out of the run and its records: it turned out to have no part in the training."""
+        model, wiring = self.models.pop(prefix), self.trace.wiring
+        for name in [name for name, record in wiring.parameters.items() if record.model == prefix]:
+            del wiring.parameters[name]
+            self._names.pop(id(self.parameters.pop(name, None)), None)
+        for path, _ in model.named_modules():
+            wiring.modules.pop(full_path(prefix, path), None)
+        self.rematch()
+
     def named_modules(self) -> Iterator[tuple[str, nn.Module]]:
         """The modules of all models, under the same paths as in the records."""
         for prefix, model in self.models.items():

@@ -25,36 +25,48 @@ from .places import user_place
 
 
 class CreationSites:
-    """Which objects a factory created, where, by whom, and in which order."""
+    """Which objects a factory created, where, by whom, and in which order.
 
-    def __init__(self) -> None:
+    Nothing is kept alive by being noted: what was replaced may be large, and whether it is gone says something.
+    """
+
+    def __init__(self, on_parameter: Callable[[], object] | None = None) -> None:
+        #: Called whenever a module gets a parameter.
+        self.on_parameter = on_parameter
         self._order = 0
-        self._made: dict[int, tuple[int, Place]] = {}
-        self._kept: list[Any] = []  # so that no other object gets the same id while the factory runs
-        self._authors: dict[int, str] = {}
-        self._holders: dict[int, nn.Module] = {}
-        #: Parameters are not kept alive: one that was replaced may be large.
+        self._made: dict[int, tuple[weakref.ref[Any], int, Place]] = {}
+        self._authors: dict[int, tuple[weakref.ref[nn.Module], str]] = {}
+        self._holders: dict[int, tuple[weakref.ref[nn.Module], weakref.ref[nn.Module]]] = {}
         self._parameters: dict[int, tuple[weakref.ref[Tensor], str, bool]] = {}
+        #: By parameter: when it was registered, and by which module.
+        self._owners: dict[int, tuple[weakref.ref[Tensor], int, weakref.ref[nn.Module]]] = {}
         self._loaded: dict[int, weakref.ref[Tensor]] = {}
 
     def note(self, thing: Any) -> None:
         place = user_place(_outside_of_constructors(sys._getframe(2), thing))
         self._order += 1
         if place is not None:
-            self._made[id(thing)] = (self._order, place)
-            self._kept.append(thing)
+            self._made[id(thing)] = (weakref.ref(thing), self._order, place)
 
     def note_module(self, module: nn.Module, holder: nn.Module) -> None:
         by = author(sys._getframe(1))
         if by is not None:
-            self._authors[id(module)] = by
-            self._holders[id(module)] = holder
-            self._kept += (module, holder)
+            self._authors[id(module)] = (weakref.ref(module), by)
+        self.note_holder(module, holder)
+
+    def note_holder(self, module: nn.Module, holder: nn.Module) -> None:
+        self._holders[id(module)] = (weakref.ref(module), weakref.ref(holder))
 
     def note_parameter(self, parameter: Tensor, *, instead_of_another: bool) -> None:
         by = author(sys._getframe(1))
-        if by is not None and id(parameter) not in self._parameters:
+        known, _, _ = self._parameters.get(id(parameter), (None, "", False))
+        if by is not None and (known is None or known() is not parameter):
             self._parameters[id(parameter)] = (weakref.ref(parameter), by, instead_of_another)
+
+    def note_owner(self, parameter: Tensor, owner: nn.Module, *, made_now: bool = True) -> None:
+        """`made_now`: its registration was seen. Otherwise it was found later, and may be of any age."""
+        self._order += 1
+        self._owners[id(parameter)] = (weakref.ref(parameter), self._order if made_now else 0, weakref.ref(owner))
 
     def note_loaded(self, batch: Any) -> None:
         self._loaded |= {id(tensor): weakref.ref(tensor) for _, tensor in tensors(batch)}
@@ -65,41 +77,75 @@ class CreationSites:
         return known is not None and known() is tensor
 
     def __call__(self, thing: Any) -> Place | None:
-        return self._made[id(thing)][1] if id(thing) in self._made else None
+        known = self._noted(thing)
+        return None if known is None else known[1]
+
+    def _noted(self, thing: Any) -> tuple[int, Place] | None:
+        reference, order, place = self._made.get(id(thing), (None, 0, None))
+        return (order, place) if reference is not None and place is not None and reference() is thing else None
+
+    @property
+    def now(self) -> int:
+        """A number that grows with everything that is made."""
+        return self._order
 
     def after(self, later: Any, earlier: Any) -> bool:
         """Whether both are known and `later` was created after `earlier`."""
-        both = id(later) in self._made and id(earlier) in self._made
-        return both and self._made[id(later)][0] > self._made[id(earlier)][0]
+        last, first = self._noted(later), self._noted(earlier)
+        return last is not None and first is not None and last[0] > first[0]
 
     def first_of(self, things: Iterable[Any]) -> Any:
         """The one that was created first, of those that are known; None if none is."""
-        return min((t for t in things if id(t) in self._made), key=lambda t: self._made[id(t)][0], default=None)
+        known = [(noted[0], thing) for thing in things if (noted := self._noted(thing)) is not None]
+        return min(known, key=lambda each: each[0], default=(0, None))[1]
 
     def maker_of(self, parameter: Tensor) -> str | None:
         """'user', or the package whose code made it. None if nobody saw: made before, or copied."""
         known, by, _ = self._parameters.get(id(parameter), (None, None, False))
         return by if known is not None and known() is parameter else None
 
+    def owner_of(self, parameter: Tensor) -> nn.Module | None:
+        """The module that has registered it and still has it; None if there is none, or nobody saw."""
+        known, _, owner = self._owners.get(id(parameter), (None, 0, None))
+        if known is None or owner is None or known() is not parameter:
+            return None
+        module = owner()
+        return module if module is not None and any(each is parameter for each in module._parameters.values()) else None
+
+    def registered_after(self, parameter: Tensor, moment: int) -> bool:
+        """Whether it was seen to become a parameter of a module after this moment (`now`)."""
+        known, order, _ = self._owners.get(id(parameter), (None, 0, None))
+        return known is not None and known() is parameter and order > moment
+
     def put_in_by(self, module: nn.Module) -> str | None:
         """Who made the module a part of another one."""
-        return self._authors.get(id(module))
+        known, by = self._authors.get(id(module), (None, None))
+        return by if known is not None and known() is module else None
 
     def assigned_over_another(self, parameter: Tensor) -> bool:
         """Whether the user's code replaced the parameter that a layer had made for itself with this one."""
         known, by, instead = self._parameters.get(id(parameter), (None, None, False))
         return known is not None and known() is parameter and by == "user" and instead
 
-    def outermost(self, module: nn.Module) -> nn.Module:
-        """The module that all of this one's holders belong to; itself if it was put into none."""
+    def holders_of(self, module: nn.Module) -> list[nn.Module]:
+        """The modules that this one is a part of, innermost first."""
+        found: list[nn.Module] = []
         seen = {id(module)}
-        while id(module) in self._holders and id(self._holders[id(module)]) not in seen:
-            holder = self._holders[id(module)]
-            if not any(each is module for each in holder.children()):
-                break  # it was taken out again
+        while (holder := self._holder_of(module)) is not None and id(holder) not in seen:
+            found.append(holder)
+            seen.add(id(holder))
             module = holder
-            seen.add(id(module))
-        return module
+        return found
+
+    def _holder_of(self, module: nn.Module) -> nn.Module | None:
+        known, holder = self._holders.get(id(module), (None, None))
+        found = holder() if known is not None and holder is not None and known() is module else None
+        return found if found is not None and any(each is module for each in found.children()) else None
+
+    def was_taken_out(self, module: nn.Module) -> bool:
+        """Whether it was a part of another module and is one no more: a head that was replaced."""
+        known, _ = self._holders.get(id(module), (None, None))
+        return known is not None and known() is module and self._holder_of(module) is None
 
 
 def _outside_of_constructors(frame: FrameType | None, thing: Any) -> FrameType | None:
@@ -122,6 +168,9 @@ def module_sites_noted(made: CreationSites) -> Iterator[None]:
         if parameter is not None:
             before = module._parameters.get(name)
             made.note_parameter(parameter, instead_of_another=before is not None and before is not parameter)
+            made.note_owner(parameter, module)
+            if made.on_parameter is not None:
+                made.on_parameter()
 
     handles = (
         register_module_module_registration_hook(registered),

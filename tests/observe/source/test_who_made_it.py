@@ -138,7 +138,7 @@ def test_a_package_that_composes_layers_of_torch_made_them(package: ModuleType) 
     assert sites.maker_of(by_user.weight) == "user"
     assert sites.put_in_by(by_package) == "user"
     assert sites.put_in_by(by_package[0]) == "graphs_for_all"
-    assert sites.outermost(by_package[0]) is holder
+    assert sites.holders_of(by_package[0]) == [by_package, holder]
 
 
 def test_a_parameter_that_nobody_saw_being_made() -> None:

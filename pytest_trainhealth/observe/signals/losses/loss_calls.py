@@ -20,6 +20,7 @@ from ...calls.torch_calls import Call, CallSignal
 from ...calls.written_reversals import turns_its_gradient
 from ...run.run import Run
 from ...run.signal import Cost
+from ...source.given_together import given_together
 from ...source.places import user_place
 from .conflicting_targets import bounds_in_batch
 from .generator_range import Imitations
@@ -116,7 +117,10 @@ class LossCalls(CallSignal):
             return
         self._forget()
         self._imitations.know_data(batch)
-        self._batch = [t for _, t in tensors(batch) if t.layout == torch.strided]
+        given = [tensor for _, tensor in tensors(batch)]
+        if self._run.feed is None:  # a watched test: these are only the inputs of its model
+            given += [*self._run.loader_batches.latest_tensors(), *given_together(given)]
+        self._batch = [tensor for tensor in given if tensor.layout == torch.strided]
         self._inside = {
             full_path(prefix, path)
             for prefix, model in self._run.models.items()

@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from ....records.verdict import Place
 from ....records.wiring import ClipCalls, GradientPath
-from ....tensors.function_modes import FunctionMode, unseen
+from ....tensors.function_modes import FunctionMode, inside_transform, unseen
 from ....tensors.norms import norms
 from ...calls.functions import UNSCALE
 from ...calls.grad_reads import reader, reads_grad
@@ -129,6 +129,8 @@ class Clipping(Signal):
             self._owners.exchanged(parameter, grad)
 
     def seen(self, name: str, written: list[Tensor], args: tuple[Any, ...]) -> None:
+        if inside_transform():
+            return
         if self._owners is None:
             self._owners = GradientOwners(p for o in self._run.optimizers.values() for p in _held(o))
         ours = self._owners.of(written)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from torch import Tensor
 from torch.optim import Optimizer
 
 from ....records.wiring import ParameterRecord
@@ -29,6 +31,9 @@ class Gradients(Signal):
         self._known = 0
         self._looks = True
         self._fresh = False
+        #: Of parameters that no optimizer of torch's holds: what a pass has left. Whoever steps with it may clear it.
+        self._passed: dict[str, float] = {}
+        self._by_backward = False
 
     def looks_on(self) -> bool:
         """Whether this step is measured in full."""
@@ -40,14 +45,34 @@ class Gradients(Signal):
             self._awaited = {n for n, p in known.items() if p.trainable and not p.has_gradient}
             self._known = len(known)
         self._measured.clear()
+        self._passed.clear()
         self._looks = self.looks_on()
 
     def backward_ends(self) -> None:
-        self._fresh = True
+        self._fresh = self._by_backward = True
         run = self._run
+        if self._looks or self._awaited:
+            self._note_unheld(
+                {n: p.grad for n, p in run.parameters.items() if not run.held_by(p) and p.grad is not None}
+            )
         if run.step < _CLOSE:
             total = root_mean_square(p.grad for p in run.parameters.values() if p.grad is not None)
             run.trace.wiring.after_backward[run.step] = max(total, run.trace.wiring.after_backward.get(run.step, 0.0))
+
+    def derivatives_taken(
+        self, roots: Sequence[Tensor], inputs: Sequence[Tensor], derivatives: Sequence[object]
+    ) -> None:
+        """Where nothing calls backward(), these are the gradients that the training learns from."""
+        if not self._by_backward and (self._looks or self._awaited):
+            found = {
+                id(each): grad for each, grad in zip(inputs, derivatives, strict=False) if isinstance(grad, Tensor)
+            }
+            self._note_unheld({n: found[id(p)] for n, p in self._run.parameters.items() if id(p) in found})
+
+    def _note_unheld(self, gradients: dict[str, Tensor]) -> None:
+        if not self._looks:
+            gradients = {name: grad for name, grad in gradients.items() if name in self._awaited}
+        self._passed |= dict(zip(gradients, norms([grad.detach() for grad in gradients.values()]), strict=True))
 
     def gradients_clearing(self, holder: object) -> None:
         """No optimizer has used these gradients, and none will: this is the last chance to measure them."""
@@ -105,7 +130,10 @@ class Gradients(Signal):
         grads = [run.parameters[name].grad for name in reached]
         found = dict(zip(reached, norms([g for g in grads if g is not None]), strict=True))
         for name, norm in found.items():
-            _keep(run.trace.wiring.parameters[name], run.step, norm)
+            _keep(run.trace.wiring.parameters[name], run.step, self._passed.get(name, norm))
+        for name in names:
+            if name in self._passed and name not in found:
+                _keep(run.trace.wiring.parameters[name], run.step, self._passed[name])
         return found
 
 
