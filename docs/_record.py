@@ -59,7 +59,7 @@ def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | N
         slow_calls.device_of = lambda _tensor: "cuda"
     try:
         program = runpy.run_path(str(folder / f"{which}.py"))
-        checks = ("keeps_throughput",) if "GATES" in program else BATTERY
+        checks = ("keeps_throughput",) if "GATES" in program else program.get("CHECKS", BATTERY)
         limits = {**program.get("GATES", {}), **(gates or {})}
         return diagnose(program["training"], checks, name="test_training", seed=seed, **limits)
     finally:

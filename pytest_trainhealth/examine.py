@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from .records.judgement import Passed
 from .records.trace import Trace
 from .records.verdict import Verdict
 from .settings import WrongSetting, setting
+from .state.live_generators import generators_noted
 from .state.process import seed_everything, undisturbed
 from .state.process_settings import process_settings_kept
 from .training import Training
@@ -69,7 +70,8 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     """
     began, check = time.perf_counter(), find_check(request.check)
     interrupted: list[str] = []
-    with process_settings_kept() as around, undisturbed(_threads(check, request)) as left:
+    noted = generators_noted() if check.compares_runs else nullcontext()
+    with process_settings_kept() as around, undisturbed(_threads(check, request)) as left, noted:
         plan = _plan(check, request, _capture(request))
         try:
             with interrupting(plan.budget):
@@ -261,7 +263,7 @@ def _callable(subject: Any) -> Callable[[], object]:
 def _threads(check: Check, request: Request) -> int:
     """0 keeps torch's own number. Workers share the cores: too many threads on a busy machine are ten times slower."""
     requested = request.values.get("threads", 1)
-    if check.times_steps or (not requested and request.workers == 1):  # speed is measured with the user's own setting
+    if check.times_steps or check.compares_runs or (not requested and request.workers == 1):  # measured as the user has it
         return 0
     return max(1, (requested or torch.get_num_threads()) // request.workers)
 

@@ -140,6 +140,7 @@ OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, KEEPS_THROUGHPUT = (
     "keeps_throughput",
 )
 USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
+IS_REPRODUCIBLE = "is_reproducible"
 
 
 class CheckRow(NamedTuple):
@@ -166,6 +167,7 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
         "the step does not wait for data, and is as fast as required (measured with pytest-benchmark)",
         in_battery=False,
     ),
+    CheckRow(IS_REPRODUCIBLE, "two runs with the same seeds are the same, bit by bit", in_battery=False),
 )
 CHECKS: dict[str, str] = {row.name: row.promise for row in CHECK_ROWS}
 BATTERY: tuple[str, ...] = tuple(row.name for row in CHECK_ROWS if row.in_battery)

@@ -50,7 +50,8 @@ LOSS = Group("loss", "Loss", Stage.STRUCTURE)
 DATA = Group("data", "Inputs and data", Stage.STRUCTURE)
 NUMBERS = Group("numbers", "Numbers", Stage.NUMBERS)
 KEEPS_THROUGHPUT = Group("speed", "Speed and memory, with `keeps_throughput`", Stage.KEEPS_THROUGHPUT)
+STATE = Group("state", "State, with `is_reproducible`, `resumes_exactly` and the like", Stage.STRUCTURE)
 RATES = Group("rates", "Rates, last of all", Stage.RATES)
 
 #: As the tables list them.
-GROUPS = (WIRING, LOSS, DATA, NUMBERS, KEEPS_THROUGHPUT, RATES)
+GROUPS = (WIRING, LOSS, DATA, NUMBERS, STATE, KEEPS_THROUGHPUT, RATES)

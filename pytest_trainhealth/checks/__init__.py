@@ -12,7 +12,7 @@ A check's module defines
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
-``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name: ``clearly_better``, ``is_faster``, ``figures``,
+``COMPARES_RUNS``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name: ``clearly_better``, ``is_faster``, ``figures``,
 ``cured_steps``.
 """
 
@@ -49,6 +49,11 @@ class Check:
     turn: int
     #: It is about the time of the steps, with the user's own number of threads.
     times_steps: bool = False
+    #: It compares whole runs bit by bit: with the user's own number of threads, and generators of random numbers that
+    #: lie anywhere in the process put back before each run.
+    compares_runs: bool = False
+    #: How many runs one judgement takes: the run and its controls.
+    runs: int = 1
     #: The most steps of a run with a cure, where that is more than `max_steps`.
     cured_steps: Callable[[Settings], int] | None = None
     #: What comes after a run that passed, by its name in `examine.FOLLOW_UPS`.
@@ -83,6 +88,8 @@ def check(name: str) -> Check:
         result=module.result,
         turn=own.get("TURN", _LAST),
         times_steps=own.get("TIMES_STEPS", False),
+        compares_runs=own.get("COMPARES_RUNS", False),
+        runs=own.get("RUNS", 1),
         cured_steps=own.get("cured_steps"),
         follow_up=own.get("FOLLOW_UP"),
         second_opinion=own.get("SECOND_OPINION"),

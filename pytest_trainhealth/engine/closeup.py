@@ -100,10 +100,16 @@ def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
     return replace(trace, cut_short=look.cut_short, speed=speed)
 
 
+def _controls(examination: Examination, _: Symptom, trace: Trace) -> Trace:
+    """The signals were those of the check; what there is to see lies between this run and those beside it."""
+    return examination.with_controls(trace)
+
+
 _LOOK_AT: dict[str, Callable[[Examination, Symptom, Trace], Trace]] = {
     "everything": _everything,
     "nonfinite": _nonfinite,
     "speed": _speed,
+    "controls": _controls,
 }
 
 

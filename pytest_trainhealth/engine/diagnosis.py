@@ -55,7 +55,8 @@ def find_causes(
     or the check asks for `rates`.
     """
     check, row = examination.check, row_of(symptom)
-    runs = Reruns(examination, max(trace.steps, check.steps), symptom, spent_before=examination.steps_spent)
+    steps = max(trace.steps, check.steps) * check.runs
+    runs = Reruns(examination, steps, symptom, spent_before=examination.steps_spent)
     if row.about_machine:  # a training that does not learn is not slow for the same reason
         known = [each for each in known if symptom.category in find_cause(each.finding.cause).explains]
     for each in known:

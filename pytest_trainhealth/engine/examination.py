@@ -51,6 +51,8 @@ class Examination:
     #: The run that decided, before any cure.
     untreated: Trace | None = None
     _controls: dict[str, Trace] = field(default_factory=dict)
+    #: Each run that was judged, with the controls it was judged by.
+    _pairs: list[tuple[Trace, Mapping[str, Trace]]] = field(default_factory=list)
 
     @property
     def rerun(self) -> RunPlan:
@@ -92,6 +94,7 @@ class Examination:
                 self._controls[wanted.label] = control
             controls[wanted.label] = self._controls[wanted.label]
             judgement = self._judged(trace, controls)
+        self._pairs.append((trace, controls))
         return trace, judgement
 
     def _judged(self, trace: Trace, controls: Mapping[str, Trace]) -> Judgement:
@@ -103,6 +106,11 @@ class Examination:
             return judgement
         figures = judgement.figures if isinstance(judgement, CouldNotJudge) else {}
         return CouldNotJudge(trace.cut_short, figures)
+
+    def with_controls(self, trace: Trace) -> Trace:
+        """A run that was judged, together with the runs that it was compared with."""
+        beside = next((controls for run, controls in self._pairs if run is trace), {})
+        return replace(trace, beside=dict(beside))
 
     def run_with(self, *cures: Cure) -> tuple[Trace, bool]:
         """The trace of a re-run with these cures, and whether that run is healthy."""

@@ -13,6 +13,7 @@ objects are rebuilt or restored anyway.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from contextlib import ExitStack
 from importlib import import_module
 from pkgutil import walk_packages
@@ -29,6 +30,17 @@ def install(intervention: Cure | Condition, run: Run, stack: ExitStack) -> Liste
     kind = intervention.kind
     listener: Listener = getattr(import_module(_homes()[kind]), class_name(kind))(run, stack, **intervention.options)
     return listener
+
+
+def is_early(intervention: Cure | Condition) -> bool:
+    """Whether it begins before the training is built (`EARLY` in its file)."""
+    return bool(getattr(import_module(_homes()[intervention.kind]), "EARLY", False))
+
+
+def held_still(interventions: Iterable[Cure | Condition]) -> str:
+    """Labels of those that may let a training begin elsewhere than it does by itself (`HOLDS` in their files)."""
+    holding = [each for each in interventions if getattr(import_module(_homes()[each.kind]), "HOLDS", False)]
+    return ", ".join(each.label for each in holding)
 
 
 def class_name(kind: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from ..settings import (
     GRADIENTS_FLOW,
+    IS_REPRODUCIBLE,
     KEEPS_THROUGHPUT,
     LEARNS_FROM_DATA,
     OVERFITS_ONE_BATCH,
@@ -121,6 +122,11 @@ class TrainHealth:
             steps=steps,
             budget=budget,
         )
+
+    def is_reproducible(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """Two runs with the same seeds are the same, bit by bit."""
+        __tracebackhide__ = True
+        return self._check(IS_REPRODUCIBLE, training, steps=steps, budget=budget)
 
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""

@@ -50,6 +50,10 @@ class Start:
         if _initialise_lazy_modules(training) or device is not None:
             self._snapshot = Snapshot(training.state_roots())  # on the device, and with lazy parameters initialised
         self._print = _fingerprint(training)
+        #: Parameters that begin with other values when the factory is called again.
+        self.differing: tuple[str, ...] = ()
+        self._given_up: tuple[str, ...] = ()
+        self._rebuilds, self._prints = factory, dict[str, dict[str, tuple[object, ...]]]()
         self._used = False
         self._not_put_back: list[str] | None = None
 
@@ -57,8 +61,14 @@ class Start:
     def training(self) -> Training:
         return self._first
 
-    def begin(self, seed_offset: int = 0) -> Training:
-        """A training at its start. `seed_offset` gives other random numbers, to confirm a finding with another seed."""
+    def begin(self, seed_offset: int = 0, holding: str = "") -> Training:
+        """A training at its start. `seed_offset` gives other random numbers, to confirm a finding with another seed.
+
+        `holding` names what is held still while it is built: it may begin elsewhere, but then each time.
+        """
+        if holding and self._rebuilds is not None:
+            return self._built_while(holding, seed_offset)
+        self.differing = self._given_up
         if not self._used and not seed_offset:
             self._used = True
             if self._snapshot.lends:
@@ -83,10 +93,29 @@ class Start:
             for module in rebuilt.modules.values():
                 module.to(self._device)
         _initialise_lazy_modules(rebuilt)
-        if not seed_offset and _fingerprint(rebuilt) != self._print:
+        now = _fingerprint(rebuilt)
+        before = self._print if not seed_offset else self._prints.setdefault(str(seed_offset), now)
+        self.differing = _differing(before, now)
+        if not seed_offset and self.differing:
             self._factory, self.remark = None, "the factory starts differently each time: re-runs used a snapshot"
+            self._given_up = self.differing
             self._snapshot.restore()
             return None
+        return rebuilt
+
+    def _built_while(self, holding: str, seed_offset: int) -> Training:
+        assert self._rebuilds is not None
+        self._used, self._not_put_back = True, self._snapshot.restore()
+        rebuilt, self.creation_sites = build(self._rebuilds, self.seed + seed_offset)
+        if not isinstance(rebuilt, Training):
+            raise CannotStartAgain("the factory returned a Training only once")
+        if self._device is not None:
+            for module in rebuilt.modules.values():
+                module.to(self._device)
+        _initialise_lazy_modules(rebuilt)
+        now = _fingerprint(rebuilt)
+        self.differing = _differing(self._prints.setdefault(f"{holding} {seed_offset}", now), now)
+        seed_everything(self.seed + 1 + seed_offset)
         return rebuilt
 
     def close(self) -> list[str]:
@@ -124,6 +153,10 @@ def _fingerprint(training: Training) -> dict[str, tuple[object, ...]]:
         for name, p in training.parameters().items()
         if not is_lazy(p)
     }
+
+
+def _differing(before: dict[str, tuple[object, ...]], now: dict[str, tuple[object, ...]]) -> tuple[str, ...]:
+    return tuple(name for name in {**before, **now} if before.get(name) != now.get(name))
 
 
 def _summary(values: torch.Tensor) -> tuple[float, float]:

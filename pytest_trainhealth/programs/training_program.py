@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from .. import wording
-from ..interventions import install
+from ..interventions import held_still, install, is_early
 from ..observe.run.feed import Feed
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
@@ -76,8 +76,18 @@ class TrainingProgram:
             return self._recorded(plan)
 
     def _recorded(self, plan: RunPlan) -> Trace:
-        training = self.start.begin(plan.seed_offset)
-        with recorded(training, plan, self.start.creation_sites) as run:
+        early = TrainingRun(look_closely_at=plan.look.closely_at)
+        with ExitStack() as stack:
+            for intervention in plan.treatment.interventions:
+                if is_early(intervention):  # what the factory draws and reads is part of what it changes
+                    early.subscribe(install(intervention, early, stack))
+            training = self.start.begin(plan.seed_offset, held_still(plan.treatment.interventions))
+            early.trace.state.starts_differently = self.start.differing
+            run = self._run(training, plan, early)
+        return run.trace
+
+    def _run(self, training: Training, plan: RunPlan, early: TrainingRun) -> TrainingRun:
+        with recorded(training, plan, self.start.creation_sites, early) as run:
             loop = _Loop(run, training, plan)
             try:
                 (_plain_loop if plan.wrap.timer is None else plan.wrap.timer.drive)(loop.once, plan.max_steps)
@@ -85,13 +95,18 @@ class TrainingProgram:
                 hung.what = f"the batch for step {run.step}" if loop.waiting else f"step {run.step}"
                 run.trace.cut_short = str(hung)
             loop.finish()
-        return run.trace
+        return run
 
 
 @contextmanager
-def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -> Iterator[TrainingRun]:
-    """A run with its listeners; afterwards hooks are removed and batches restored, whatever happens."""
-    run = TrainingRun(look_closely_at=plan.look.closely_at)
+def recorded(
+    training: Training, plan: RunPlan, creation_sites: CreationSites, early: TrainingRun | None = None
+) -> Iterator[TrainingRun]:
+    """A run with its listeners; afterwards hooks are removed and batches restored, whatever happens.
+
+    `early`: a run that has the interventions already which begin before the training is built.
+    """
+    run = early or TrainingRun(look_closely_at=plan.look.closely_at)
     run.creation_sites, run.budget = creation_sites, plan.budget
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
@@ -103,7 +118,8 @@ def recorded(training: Training, plan: RunPlan, creation_sites: CreationSites) -
     run.trace.cured = bool(plan.treatment.cures)
     with ExitStack() as stack:
         for intervention in plan.treatment.interventions:
-            run.subscribe(install(intervention, run, stack))
+            if early is None or not is_early(intervention):
+                run.subscribe(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
         for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)

@@ -23,8 +23,9 @@ class SymptomRow:
     about_machine: bool = False
     #: A busy machine may look the same, so it must still be there at the end, and a cure has to work twice.
     comes_and_goes: bool = False
-    #: What the closer look is at: everything, where time and memory go, or the first value that is not finite.
-    closeup: Literal["everything", "speed", "nonfinite"] = "everything"
+    #: What the closer look is at: everything, where time and memory go, the first value that is not finite, or
+    #: the runs beside it that it was compared with.
+    closeup: Literal["everything", "speed", "nonfinite", "controls"] = "everything"
     #: Whether a learning rate may be behind it whatever the check is about: always, or where only a cure that works
     #: could accuse anybody.
     blames_rates: Literal["as the check", "if confirmed", "always"] = "as the check"
@@ -42,6 +43,7 @@ PERFORMANCE = "performance"
 MEMORY = "growing-memory"
 SILENT = "silently-wrong"
 CRASH = "crash"
+UNEQUAL = "not-the-same"
 
 SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
     SymptomRow(
@@ -133,6 +135,15 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "critical",
         "labels outside the range of the loss, probabilities outside 0 to 1, a batch too small for BatchNorm",
         "What did the loss get as input? How many samples were in the batch?",
+    ),
+    SymptomRow(
+        UNEQUAL,
+        "two runs that have to be the same are not: repeated, resumed, in micro-batches, in another precision",
+        "high",
+        "seeds taken from the clock or the system, state that a checkpoint does not hold, a mean of means, numbers that "
+        "a type cannot hold, an evaluation that changes what it evaluates",
+        "At which step do the two part? Were batch, weights and random numbers still the same before it?",
+        closeup="controls",
     ),
 )
 

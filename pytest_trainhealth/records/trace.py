@@ -17,6 +17,7 @@ from .losses import LossRecord
 from .numbers import Crash, NonFinite, NumbersRecord
 from .probes import ProbeRecord
 from .speed import SpeedRecord
+from .state import StateRecord
 from .wiring import ParameterRecord, WiringRecord
 
 
@@ -49,6 +50,9 @@ class Trace:
     #: The latest look at what the outputs depend on.
     probe: ProbeRecord | None = None
     speed: SpeedRecord = field(default_factory=SpeedRecord)
+    state: StateRecord = field(default_factory=StateRecord)
+    #: The runs that a check has compared it with, by label.
+    beside: dict[str, Trace] = field(default_factory=dict)
     #: Against another revision.
     comparison: Comparison | None = None
 

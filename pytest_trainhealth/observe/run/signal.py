@@ -22,6 +22,8 @@ class Cost(Enum):
     CLOSE = "close"
     #: Measures time and memory, and may slow down the steps it measures: only for runs that name it.
     SPEED = "speed"
+    #: Fingerprints of everything, for comparing whole runs: only for runs that name it.
+    STATE = "state"
 
 
 class Signal(Listener):

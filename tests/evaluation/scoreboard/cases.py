@@ -75,6 +75,13 @@ def factory(case_id: str) -> Callable[[], Any]:
     return faults()[name].broken if kind == "fault" else faults()[name].twin
 
 
+def checks_of(case_id: str) -> tuple[str, ...] | None:
+    """The checks that a case is about; None where it is the battery."""
+    kind, _, name = case_id.partition("/")
+    known = faults().get(name) if kind != "healthy" else None
+    return known.checks or None if known is not None else None
+
+
 def tenth(cases: Iterable[Case]) -> list[Case]:
     """From every ten faults of equal or neighbouring causes, the one whose family came least so far, and its twin.
 

@@ -14,7 +14,7 @@ import torch
 from pytest_trainhealth import Report, Training, diagnose
 
 from ..corpus.bare_loop import batches_of, forever, one_step
-from .cases import factory
+from .cases import checks_of, factory
 from .results import Result, in_short
 
 #: A case, a seed, and whether to time the bare loop too.
@@ -27,7 +27,7 @@ def diagnosed(job: Job) -> Result:
     began, cpu = time.perf_counter(), time.process_time()
     try:
         with quiet():
-            report = diagnose(factory(case), seed=seed)
+            report = diagnose(factory(case), checks_of(case), seed=seed)
     except Exception as error:
         return Result(case, seed, error=in_short(error), seconds=round(time.perf_counter() - began, 3))
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
@@ -51,7 +51,7 @@ def verdicts(job: Job) -> list[tuple[str, str, list[tuple[str, str]]]]:
     case, seed, _ = job
     try:
         with quiet():
-            report: Report = diagnose(factory(case), seed=seed)
+            report: Report = diagnose(factory(case), checks_of(case), seed=seed)
     except Exception as error:
         return [("", in_short(error), [])]
     return [(v.check, v.outcome, [(f.cause, f.certainty) for f in v.findings]) for v in report.verdicts]

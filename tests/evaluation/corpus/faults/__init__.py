@@ -37,6 +37,8 @@ class Fault:
     #: The operation that makes the first NaN or Inf, as torch calls it ("log", "sqrt (backward)"). Its line in the
     #: program ends with the comment `# guilty`.
     operation: str = ""
+    #: The checks that are to find it, where the battery is not asked to.
+    checks: tuple[str, ...] = ()
 
     def broken(self) -> Any:
         return self.make(True)
@@ -49,7 +51,13 @@ _FOUND: dict[str, Fault] = {}
 
 
 def fault(
-    cause: str, *, second: str = "", also: tuple[str, ...] = (), hard: bool = False, operation: str = ""
+    cause: str,
+    *,
+    second: str = "",
+    also: tuple[str, ...] = (),
+    hard: bool = False,
+    operation: str = "",
+    checks: tuple[str, ...] = (),
 ) -> Callable[[Callable[[bool], Any]], Callable[[bool], Any]]:
     """Registers a program under the name of its function; its family is the name of its file."""
 
@@ -59,7 +67,7 @@ def fault(
             raise ValueError(f"two faulty programs are called {name!r}")
         if family not in FAMILIES:
             raise ValueError(f"{family!r} is no family: {', '.join(FAMILIES)}")
-        _FOUND[name] = Fault(name, cause, family, make, second, also, hard, operation)
+        _FOUND[name] = Fault(name, cause, family, make, second, also, hard, operation, checks)
         return make
 
     return register

@@ -1,0 +1,97 @@
+"""is_reproducible: two runs with the same seeds are the same, bit by bit
+
+What it does
+    Takes 10 steps, and the same once more from a fresh build with the same seeds, as on another day and in another
+    process: the clock shows another time, and Python's hash of text has another salt. Batches, losses, random numbers
+    drawn, and all parameters and buffers at the end are compared bit by bit, with your own number of threads.
+
+When it fails
+    The two runs part, and with one thing held still they do not: the clock, the system's random numbers, Python's
+    hash, the batches, torch's kernels, or the number of threads.
+
+What is not an alarm
+    Runs that part for a reason that no re-run shows are not judged: there may be state that cannot be put back inside
+    of one process. A time that is only printed or logged changes nothing. The order of a set of texts, which differs
+    from process to process, is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import wording
+from ..analysis.run_failures import broke_down
+from ..analysis.same_runs import Difference, first_difference
+from ..records.intervention import Cure
+from ..records.judgement import (
+    NO_CONTROLS,
+    CouldNotJudge,
+    FailedRun,
+    FailIfConfirmed,
+    Judgement,
+    NeedsControl,
+    Passed,
+)
+from ..records.symptoms import UNEQUAL
+from ..records.trace import Trace
+from ..records.verdict import Symptom
+
+SIGNALS = ("fingerprints",)
+ONE_BATCH = False
+BLAMES_RATES = False
+COMPARES_RUNS = True
+RUNS = 2
+#: By judgement: what no seed decides shows at the first step that uses it; 10 of them see several batches.
+STEPS = 10
+
+AGAIN = Cure("once_more", "once more")
+
+
+def max_steps(settings: Mapping[str, Any]) -> int:
+    return int(settings.get("steps") or STEPS)
+
+
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
+    return False
+
+
+def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
+    if trace.cut_short or not trace.steps:
+        return CouldNotJudge(trace.cut_short or "no step was taken")
+    again = controls.get(AGAIN.label)
+    if again is None:
+        return NeedsControl(AGAIN)
+    if again.cut_short:
+        return CouldNotJudge(again.cut_short)
+    if again.crash is not None:
+        return CouldNotJudge(f"made once more, step {again.crash.step} raises {again.crash.kind}: {again.crash.message}")
+    found = first_difference(trace, again)
+    if found is None:
+        return Passed(figures={"same_steps": float(trace.steps)})
+    symptom = Symptom(_summary(found), UNEQUAL, found.measured, 0.0, "high", _headline(found))
+    reason = f"{symptom.summary}, and no source of randomness that was held still explains it"
+    return FailIfConfirmed(symptom, CouldNotJudge(reason))
+
+
+def _summary(found: Difference) -> str:
+    if found.what == "start":
+        return f"built twice with the same seeds, {found.words} (expected the same values)"
+    if found.what == "length":
+        return f"two runs with the same seeds take {found.words} (expected the same number)"
+    if found.what == "values":
+        return f"two runs with the same seeds end with other values of {found.words} (expected the same bits)"
+    return f"two runs with the same seeds part at step {found.step}: {found.words} (expected the same bits)"
+
+
+def _headline(found: Difference) -> str:
+    if found.what == "start":
+        return "a second build starts elsewhere"
+    return f"two runs with the same seeds part at step {found.step}"
+
+
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
+    return f"{wording.plural(trace.steps, 'step')}, twice"
