@@ -140,7 +140,7 @@ OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, KEEPS_THROUGHPUT = (
     "keeps_throughput",
 )
 USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
-IS_REPRODUCIBLE = "is_reproducible"
+IS_REPRODUCIBLE, RESUMES_EXACTLY = "is_reproducible", "resumes_exactly"
 
 
 class CheckRow(NamedTuple):
@@ -168,6 +168,9 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
         in_battery=False,
     ),
     CheckRow(IS_REPRODUCIBLE, "two runs with the same seeds are the same, bit by bit", in_battery=False),
+    CheckRow(
+        RESUMES_EXACTLY, "a run that is resumed from a checkpoint goes on as if it had not been interrupted", in_battery=False
+    ),
 )
 CHECKS: dict[str, str] = {row.name: row.promise for row in CHECK_ROWS}
 BATTERY: tuple[str, ...] = tuple(row.name for row in CHECK_ROWS if row.in_battery)

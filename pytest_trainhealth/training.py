@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -34,6 +35,9 @@ class Training:
     loss of the epoch. Without `scheduler_every` OneCycleLR, CyclicLR, schedules that begin with a warm-up and classes
     that are not torch's are stepped after every batch, all others after every epoch. Your own `step` steps its
     schedulers itself.
+
+    `save(path)` and `load(path)` are those of your own loop, for `resumes_exactly`: `load` is called on a training that
+    was built anew.
     """
 
     def __init__(  # noqa: PLR0913 - a training has this many parts, each passed by name
@@ -49,6 +53,8 @@ class Training:
         scheduler: Any = None,
         scheduler_every: Literal["epoch", "batch"] | None = None,
         precision: torch.dtype | str | None = None,
+        save: Callable[[Path], Any] | None = None,
+        load: Callable[[Path], Any] | None = None,
         name: str | None = None,
     ) -> None:
         self.model = model
@@ -63,6 +69,9 @@ class Training:
         self.data = _checked_data(data, "data")
         self.val_data = None if val_data is None else _checked_data(val_data, "val_data")
         self.precision = _precision(precision)
+        self.save = _callable_or_none(save, "save", "save(path)")
+        self.load = _callable_or_none(load, "load", "load(path)")
+        self._both_or_none()
         self.name = name
 
     def _one_way_to_a_loss(self) -> None:
@@ -71,6 +80,11 @@ class Training:
             raise ValueError(f"Training takes one of loss=, criterion= and step=, not {' and '.join(given)} together")
         if not given and not isinstance(self.model, nn.Module):
             raise ValueError("Training of several models needs loss= or step=: no single output carries a loss")
+
+    def _both_or_none(self) -> None:
+        if (self.save is None) != (self.load is None):
+            given, missing = ("save", "load") if self.load is None else ("load", "save")
+            raise TypeError(f"Training takes save= and load= together: {given}= was given, and no {missing}=")
 
     def _pace(self, every: Any) -> Literal["epoch", "batch"] | None:
         if every is None:
@@ -101,7 +115,7 @@ class Training:
     def state_roots(self) -> list[Any]:
         """Objects from which everything can be reached that a step may change; for the data, all but the samples."""
         data = [DataPart(each) for each in (self.data, self.val_data) if each is not None and not is_one_batch(each)]
-        steps = [self.loss, self.criterion, self.step]
+        steps = [self.loss, self.criterion, self.step, self.save, self.load]
         return [
             *self.modules.values(),
             *self.optimizers.values(),

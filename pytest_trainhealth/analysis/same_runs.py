@@ -8,6 +8,8 @@ from typing import Literal
 from .. import wording
 from ..records.trace import Trace
 
+#: Digits of a loss as everywhere (`wording.loss`), and what would have too many before the point.
+_ENOUGH = 3, 1e4
 _GENERATORS = ("torch", "numpy", "Python")
 What = Literal["start", "batch", "draws", "loss", "values", "length"]
 
@@ -48,7 +50,7 @@ def _in_step(one: Trace, other: Trace, step: int) -> Difference | None:
         return Difference("batch", step, "the batch differs", 1.0)
     if one.losses[step] != other.losses[step]:
         first, second = one.losses[step], other.losses[step]
-        return Difference("loss", step, f"loss {_apart(first, second)}", abs(first - second))
+        return Difference("loss", step, f"loss {apart(first, second)}", abs(first - second))
     drawn = step < min(len(a.draws), len(b.draws))
     if drawn and a.draws[step] != b.draws[step]:
         kinds = [name for name, x, y in zip(_GENERATORS, a.draws[step], b.draws[step], strict=True) if x != y]
@@ -56,9 +58,10 @@ def _in_step(one: Trace, other: Trace, step: int) -> Difference | None:
     return None
 
 
-def _apart(first: float, second: float) -> str:
+def apart(first: float, second: float) -> str:
     """With as many digits as it takes to tell them apart."""
-    short = wording.loss(first), wording.loss(second)
-    if short[0] != short[1]:
-        return f"{short[0]} and {short[1]}"
+    for digits in range(3, 17):
+        short = f"{first:.{digits}f}", f"{second:.{digits}f}"
+        if short[0] != short[1] and digits >= _ENOUGH[0] and max(abs(first), abs(second)) < _ENOUGH[1]:
+            return f"{short[0]} and {short[1]}"
     return f"{first!r} and {second!r}"

@@ -15,6 +15,7 @@ from ..settings import (
     KEEPS_THROUGHPUT,
     LEARNS_FROM_DATA,
     OVERFITS_ONE_BATCH,
+    RESUMES_EXACTLY,
     TRAINS_WITHOUT_NAN,
     USES_ITS_INPUT,
     read_keywords,
@@ -127,6 +128,11 @@ class TrainHealth:
         """Two runs with the same seeds are the same, bit by bit."""
         __tracebackhide__ = True
         return self._check(IS_REPRODUCIBLE, training, steps=steps, budget=budget)
+
+    def resumes_exactly(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """A run that is resumed from a checkpoint goes on as if it had not been interrupted."""
+        __tracebackhide__ = True
+        return self._check(RESUMES_EXACTLY, training, steps=steps, budget=budget)
 
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""

@@ -107,7 +107,7 @@ def recorded(
     `early`: a run that has the interventions already which begin before the training is built.
     """
     run = early or TrainingRun(look_closely_at=plan.look.closely_at)
-    run.creation_sites, run.budget = creation_sites, plan.budget
+    run.creation_sites, run.budget, run.training = creation_sites, plan.budget, training
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)

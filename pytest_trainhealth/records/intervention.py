@@ -45,3 +45,7 @@ class Applied:
     player_losses: list[float] = field(default_factory=list)
     #: Cures that reported that they had nothing to do.
     without_effect: list[str] = field(default_factory=list)
+    #: Parts of the state that a run keeps when it is resumed, whatever the checkpoint holds.
+    carried_over: list[str] = field(default_factory=list)
+    #: The run goes on from a checkpoint.
+    resumed: bool = False

@@ -17,6 +17,17 @@ class EntropyRecord:
     place: Place | None = None
 
 
+@dataclass(frozen=True)
+class LostRecord:
+    """A part of the state that is other after loading than it was when saving."""
+
+    #: "weights", "buffers", "attributes", "optimizer", "scheduler", "scaler", "random numbers", "loop", "data".
+    kind: str
+    name: str
+    #: What is shown of a plain value: '7 -> 0'.
+    words: str = ""
+
+
 @dataclass
 class StateRecord:
     #: By step: of the batch, and of the generators of random numbers after it (torch, numpy, Python).
@@ -29,3 +40,13 @@ class StateRecord:
     entropy: list[EntropyRecord] = field(default_factory=list)
     #: With how many threads torch computed.
     threads: int = 1
+    #: Recorded on a `Training`; not on a watched test.
+    from_training: bool = False
+    #: The step before which the run was interrupted, or a checkpoint saved; None where that was not possible.
+    saved_at: int | None = None
+    #: The file that the user's `save` has written; empty where there is none.
+    checkpoint: str = ""
+    #: Of a run that was resumed: what the checkpoint does not bring back.
+    lost: list[LostRecord] = field(default_factory=list)
+    #: What `save` or `load` raised.
+    failure: str = ""

@@ -23,6 +23,7 @@ from .sampling import is_sampled
 
 if TYPE_CHECKING:
     from ..calls.torch_calls import SharedCalls
+    from ...training import Training
     from ..signals.numbers.finiteness import Finiteness
     from ..source.creation_sites import CreationSites
     from .feed import Feed
@@ -53,6 +54,8 @@ class Run:
         self.feed: Feed | None = None
         #: Takes one more step with a batch; None for a watched test.
         self.take_step: Callable[[Any], float] | None = None
+        #: The training of the run; None for a watched test.
+        self.training: Training | None = None
         #: What was seen of the making of models and optimizers; None where nobody looked.
         self.creation_sites: CreationSites | None = None
         #: Set by the cure that keeps gradients: called before each zero_grad().

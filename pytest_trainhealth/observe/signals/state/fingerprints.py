@@ -20,6 +20,7 @@ class Fingerprints(Signal):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         run.trace.state.threads = torch.get_num_threads()
+        run.trace.state.from_training = run.training is not None
 
     def step_begins(self, batch: object) -> None:
         self._run.trace.state.batches.append(fingerprint([tensor for _, tensor in tensors(batch)]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import zlib
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +17,7 @@ from pytest_trainhealth import Training
 from . import fault
 
 REPRODUCIBLE = ("is_reproducible",)
+RESUMES = ("resumes_exactly",)
 
 
 def classes(batches: int = 6) -> list[tuple[Tensor, Tensor]]:
@@ -83,3 +86,93 @@ def dropped_values_are_chosen_by_the_system(broken: bool) -> Training:
         return F.cross_entropy(model(inputs * kept), labels)
 
     return Training(model, torch.optim.Adam(model.parameters(), lr=5e-3), loss, classes())
+
+
+@fault("checkpoint-incomplete", hard=True, checks=RESUMES)
+def moments_are_not_saved(broken: bool) -> Training:
+    model = network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+
+    def save(path: Path) -> None:
+        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, path)
+
+    def load(path: Path) -> None:
+        saved = torch.load(path)
+        model.load_state_dict(saved["model"])
+        if not broken:
+            optimizer.load_state_dict(saved["optimizer"])
+
+    return Training(model, optimizer, cross_entropy, classes(), save=save, load=load)
+
+
+class Annealed(nn.Module):
+    """Noise that becomes less from step to step, by a counter that is an attribute, or a buffer."""
+
+    def __init__(self, broken: bool) -> None:
+        super().__init__()
+        self.layers = network()
+        if broken:
+            self.calls: Any = 0
+        else:
+            self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            x = x + torch.randn_like(x) * 0.95 ** float(self.calls) * 0.3
+            self.calls = self.calls + 1
+        return self.layers(x)
+
+
+@fault("checkpoint-incomplete", hard=True, checks=RESUMES)
+def counter_of_an_annealing_is_an_attribute(broken: bool) -> Training:
+    model = Annealed(broken)
+    return Training(model, torch.optim.Adam(model.parameters(), lr=5e-3), cross_entropy, classes())
+
+
+@fault("checkpoint-incomplete", hard=True, checks=RESUMES)
+def schedule_begins_anew(broken: bool) -> Training:
+    """The step warms up and decays; of all that it keeps, only the scheduler is left out."""
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, 0.2 + 0.1 * step))
+
+    def step(batch: tuple[Tensor, Tensor]) -> Tensor:
+        loss = cross_entropy(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+        return loss
+
+    def save(path: Path) -> None:
+        parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+        torch.save({name: part.state_dict() for name, part in parts.items()}, path)
+
+    def load(path: Path) -> None:
+        saved = torch.load(path)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        if not broken:
+            scheduler.load_state_dict(saved["scheduler"])
+
+    return Training(model, optimizer, step=step, data=classes(), save=save, load=load)
+
+
+@fault("checkpoint-incomplete", hard=True, checks=RESUMES)
+def random_numbers_begin_anew(broken: bool) -> Training:
+    """With dropout, a resumed run draws the masks of the first steps once more."""
+    model = nn.Sequential(nn.Linear(8, 48), nn.ReLU(), nn.Dropout(0.2), nn.Linear(48, 4))
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+
+    def save(path: Path) -> None:
+        states = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "random": torch.get_rng_state()}
+        torch.save(states, path)
+
+    def load(path: Path) -> None:
+        saved = torch.load(path)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        if not broken:
+            torch.set_rng_state(saved["random"])
+
+    return Training(model, optimizer, cross_entropy, classes(), save=save, load=load)
