@@ -70,7 +70,9 @@ def parts_of(training: Any) -> dict[str, Part]:
 
 def attributes_of(module: nn.Module) -> dict[str, Any]:
     """What a module keeps that no `state_dict()` holds, as far as it can be copied: numbers, tensors, containers."""
-    found = {}
+    found: dict[str, Any] = {}
+    if isinstance(module, torch.jit.ScriptModule):  # what it keeps lies in C++
+        return found
     for name, value in vars(module).items():
         if name in _OF_MODULES:
             continue

@@ -126,6 +126,9 @@ class Resumed(Listener):
 def _stored(model: nn.Module) -> list[Tensor]:
     lasting = [*model.parameters()]
     for module in model.modules():
+        if isinstance(module, torch.jit.ScriptModule):
+            lasting += list(module.buffers(recurse=False))
+            continue
         kept_here = set(module._buffers) - module._non_persistent_buffers_set
         lasting += [b for name, b in module._buffers.items() if name in kept_here and b is not None]
     return lasting

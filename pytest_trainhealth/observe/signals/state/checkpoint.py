@@ -38,7 +38,8 @@ class CheckpointSignal(Signal):
     def step_ends(self) -> None:
         """Only after an update: in the middle of an accumulation nobody saves."""
         run, state = self._run, self._run.trace.state
-        updated = bool(run.trace.updates and run.trace.updates[-1])
+        by_hand = not run.trace.update_count
+        updated = by_hand or bool(run.trace.updates and run.trace.updates[-1])
         if state.saved_at is None and run.training is not None and run.step + 1 >= self._at and updated:
             state.saved_at = run.step + 1
             if run.training.save is not None and not run.trace.applied.resumed:
