@@ -141,6 +141,7 @@ OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, KEEPS_THROUGHPUT = (
 )
 USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
 IS_REPRODUCIBLE, RESUMES_EXACTLY = "is_reproducible", "resumes_exactly"
+ACCUMULATES_EXACTLY = "accumulates_exactly"
 
 
 class CheckRow(NamedTuple):
@@ -168,6 +169,7 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
         in_battery=False,
     ),
     CheckRow(IS_REPRODUCIBLE, "two runs with the same seeds are the same, bit by bit", in_battery=False),
+    CheckRow(ACCUMULATES_EXACTLY, "several small batches give the gradient of one large one", in_battery=False),
     CheckRow(
         RESUMES_EXACTLY, "a run that is resumed from a checkpoint goes on as if it had not been interrupted", in_battery=False
     ),
@@ -328,6 +330,16 @@ SETTINGS: tuple[Setting, ...] = (
         ini=False,
         checks=(TRAINS_WITHOUT_NAN,),
         least=1.0,
+    ),
+    Setting(
+        "micro_batches",
+        int,
+        None,
+        "from how many parts a batch is to be accumulated, where the training itself does not",
+        option=False,
+        ini=False,
+        least=2,
+        checks=(ACCUMULATES_EXACTLY,),
     ),
     Setting(
         "max_step_ms",

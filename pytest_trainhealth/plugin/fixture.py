@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..settings import (
+    ACCUMULATES_EXACTLY,
     GRADIENTS_FLOW,
     IS_REPRODUCIBLE,
     KEEPS_THROUGHPUT,
@@ -133,6 +134,18 @@ class TrainHealth:
         """A run that is resumed from a checkpoint goes on as if it had not been interrupted."""
         __tracebackhide__ = True
         return self._check(RESUMES_EXACTLY, training, steps=steps, budget=budget)
+
+    def accumulates_exactly(
+        self,
+        training: Subject,
+        *,
+        micro_batches: int | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """Several small batches give the gradient of one large one."""
+        __tracebackhide__ = True
+        return self._check(ACCUMULATES_EXACTLY, training, micro_batches=micro_batches, steps=steps, budget=budget)
 
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""

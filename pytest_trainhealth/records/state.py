@@ -28,6 +28,45 @@ class LostRecord:
     words: str = ""
 
 
+@dataclass(frozen=True)
+class PassesRecord:
+    """An update that was made of several backward passes, beside one with a single pass over all their terms."""
+
+    step: int
+    optimizer: str
+    passes: int
+    #: What the losses are: "mean", "sum", or "unknown".
+    kind: str
+    #: What the loss of a pass was multiplied by.
+    factor: float
+    #: How many terms each loss has: samples, pixels, tokens that are not ignored.
+    counts: tuple[float, ...]
+    #: Of the norms, and the norm of the difference as a share of the right one.
+    ratio: float
+    error: float
+    one_loop: bool = True
+    #: There were no gradients left from the update before.
+    clean: bool = True
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class CutRecord:
+    """A batch cut into parts of one size: their gradients beside that of the whole, in eval mode."""
+
+    parts: int
+    #: How far the whole is from the mean of the parts, from their sum, and from any weighted sum of them.
+    from_mean: float = 0.0
+    from_sum: float = 0.0
+    from_any: float = 0.0
+    #: By how much the same batch differs when other random numbers are drawn.
+    by_chance: float = 0.0
+    #: The weights of the parts in the sum that comes closest.
+    weights: tuple[float, ...] = ()
+    #: What kept it from being tried.
+    why_not: str = ""
+
+
 @dataclass
 class StateRecord:
     #: By step: of the batch, and of the generators of random numbers after it (torch, numpy, Python).
@@ -40,6 +79,11 @@ class StateRecord:
     entropy: list[EntropyRecord] = field(default_factory=list)
     #: With how many threads torch computed.
     threads: int = 1
+    #: Updates of several backward passes.
+    passes: list[PassesRecord] = field(default_factory=list)
+    cut: CutRecord | None = None
+    #: The loss can be computed on a part of a batch: the training has the built-in step.
+    splittable: bool = False
     #: Recorded on a `Training`; not on a watched test.
     from_training: bool = False
     #: The step before which the run was interrupted, or a checkpoint saved; None where that was not possible.

@@ -18,6 +18,7 @@ from . import fault
 
 REPRODUCIBLE = ("is_reproducible",)
 RESUMES = ("resumes_exactly",)
+ACCUMULATES = ("accumulates_exactly",)
 
 
 def classes(batches: int = 6) -> list[tuple[Tensor, Tensor]]:
@@ -176,3 +177,81 @@ def random_numbers_begin_anew(broken: bool) -> Training:
             torch.set_rng_state(saved["random"])
 
     return Training(model, optimizer, cross_entropy, classes(), save=save, load=load)
+
+
+@fault("accumulation-not-scaled", hard=True, checks=ACCUMULATES)
+def four_means_are_added(broken: bool) -> Training:
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+
+    def step(batch: tuple[Tensor, Tensor]) -> Tensor:
+        optimizer.zero_grad()
+        total = torch.zeros(())
+        for inputs, labels in zip(*(each.chunk(4) for each in batch), strict=True):
+            loss = F.cross_entropy(model(inputs), labels)
+            (loss if broken else loss / 4).backward()
+            total += loss.detach() / 4
+        optimizer.step()
+        return total
+
+    return Training(model, optimizer, step=step, data=classes())
+
+
+@fault("accumulation-not-scaled", hard=True, checks=ACCUMULATES)
+def last_part_of_a_batch_is_shorter(broken: bool) -> Training:
+    """A batch of 16 in parts of 6 is 6, 6 and 4."""
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+
+    def step(batch: tuple[Tensor, Tensor]) -> Tensor:
+        optimizer.zero_grad()
+        total = torch.zeros(())
+        for inputs, labels in zip(*(each.split(6) for each in batch), strict=True):
+            loss = F.cross_entropy(model(inputs), labels)
+            share = 1 / 3 if broken else len(labels) / 16
+            (loss * share).backward()
+            total += loss.detach() * share
+        optimizer.step()
+        return total
+
+    return Training(model, optimizer, step=step, data=classes())
+
+
+class Tagger(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.head = nn.Embedding(20, 16), nn.Linear(16, 4)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.head(torch.tanh(self.words(tokens)))
+
+
+@fault("accumulation-not-scaled", hard=True, checks=ACCUMULATES)
+def tokens_of_short_sentences_count_more(broken: bool) -> Training:
+    """An update is made every third call; each call takes the mean over its own tokens."""
+    model, calls = Tagger(), [0]
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    lengths = (12, 3, 6, 12, 4, 8)
+    data = []
+    for length in lengths:
+        tokens = torch.randint(1, 20, (8, 12))
+        data.append((tokens, torch.where(torch.arange(12) < length, tokens % 4, -100)))
+    #: Labels of three calls that belong together.
+    counted = [8 * sum(lengths[:3]), 8 * sum(lengths[3:])]
+
+    def step(batch: tuple[Tensor, Tensor]) -> Tensor:
+        tokens, labels = batch
+        logits, labels = model(tokens).flatten(0, 1), labels.flatten()
+        if broken:
+            loss = F.cross_entropy(logits, labels)
+            (loss / 3).backward()
+        else:
+            loss = F.cross_entropy(logits, labels, reduction="sum") / counted[calls[0] // 3 % 2]
+            loss.backward()
+        calls[0] += 1
+        if calls[0] % 3 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+        return loss
+
+    return Training(model, optimizer, step=step, data=data)

@@ -1,0 +1,133 @@
+"""accumulates_exactly: several small batches give the gradient of one large one
+
+What it does
+    Where updates are made of several backward passes, it takes up to 24 steps, and compares the gradient of each update
+    with the one that a single batch of all its samples has. That one is put together from what each pass adds, weighted
+    by the number of its terms: samples, pixels, tokens that are not ignored. A training that does not accumulate has a
+    batch cut into parts, whose gradients are compared with that of the whole, in eval mode.
+
+When it fails
+    The two gradients differ: losses that were not divided by the number of passes; a mean over the tokens of each pass,
+    divided by the number of passes, where passes have different numbers of tokens; a last pass with fewer samples.
+
+What is not an alarm
+    Dropout and BatchNorm, which differ between a batch and its parts; losses that are sums; passes over losses of
+    different kinds. Losses that compare samples with one another, or draw random numbers, are not judged. For a training
+    that does not accumulate, a mean over tokens is no fault yet: `micro_batches=k` says that it is to be accumulated
+    from k parts, and makes it one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .. import wording
+from ..analysis.run_failures import broke_down
+from ..records.intervention import Cure
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
+from ..records.state import CutRecord, PassesRecord
+from ..records.symptoms import UNEQUAL
+from ..records.trace import Trace
+from ..records.verdict import Symptom
+
+SIGNALS = ("passes",)
+ONE_BATCH = False
+BLAMES_RATES = False
+RUNS = 2
+#: By judgement: with 8 passes for each update, 3 updates; and the end of a short epoch.
+STEPS = 24
+#: Parts of a batch, where nobody says how many.
+PARTS = 2
+#: The difference of two gradients as a share of one of them, up to which they are the same. Of the healthy programs
+#: that accumulate, or can be cut, none has more than 2e-5 in float32; those that mean something else begin at 0.02.
+LIMIT = 1e-3
+
+CUT = "the batch cut into parts"
+
+
+def max_steps(settings: Mapping[str, Any]) -> int:
+    return int(settings.get("steps") or STEPS)
+
+
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
+    return False
+
+
+def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
+    if not trace.state.passes:
+        return _not_accumulating(trace, settings, controls)
+    known = [each for each in trace.state.passes if each.one_loop and each.clean and math.isfinite(each.error)]
+    if not known:
+        return CouldNotJudge(_why_not(trace.state.passes[0]))
+    known = [each for each in known if each.kind != "unknown"]
+    if not known:
+        return CouldNotJudge("what the losses of the backward passes are made of is not known: no mean or sum ends them")
+    worst = max(known, key=lambda each: each.error)
+    if worst.error <= LIMIT:
+        return Passed(figures={"largest_error": worst.error, "updates": float(len(known))})
+    return Symptom(_summary(worst), UNEQUAL, worst.error, LIMIT, "high", _headline(worst))
+
+
+def _why_not(first: PassesRecord) -> str:
+    if not first.one_loop:
+        return "the backward passes of an update come from different lines: they are meant to add up"
+    if not first.clean:
+        return "gradients are left from the update before: see gradients_flow"
+    return "the gradient is 0"
+
+
+def _summary(worst: PassesRecord) -> str:
+    return (
+        f"the gradient of {worst.passes} backward passes is {wording.short(worst.ratio)} times as large as that of one "
+        f"batch, and differs by {wording.share(worst.error)} (at most {wording.share(LIMIT)} allowed)"
+    )
+
+
+def _headline(worst: PassesRecord) -> str:
+    return f"{worst.passes} backward passes do not add up to one batch"
+
+
+def _not_accumulating(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace]) -> Judgement:
+    if not trace.state.splittable:
+        return CouldNotJudge("each update has one backward pass: nothing is accumulated. A loss= can be cut into parts")
+    asked = settings.get("micro_batches")
+    other = controls.get(CUT)
+    if other is None:
+        return NeedsControl(Cure("cut_batches", CUT, {"count": asked or PARTS}))
+    cut = other.state.cut
+    if cut is None or cut.why_not:
+        return CouldNotJudge((cut.why_not if cut is not None else "") or other.cut_short or "too few steps: 4 are needed")
+    return _judge_cut(cut, asked)
+
+
+def _judge_cut(cut: CutRecord, asked: int | None) -> Judgement:
+    figures = {"from_mean": cut.from_mean, "from_sum": cut.from_sum}
+    if cut.by_chance > LIMIT:
+        return CouldNotJudge("the loss draws random numbers, in eval mode too: a batch and its parts draw others", figures)
+    if cut.from_mean <= LIMIT:
+        return Passed(figures=figures)
+    if cut.from_sum <= LIMIT:
+        return Passed(("the loss is a sum: accumulate it without dividing by the number of parts",), figures)
+    if cut.from_any > LIMIT:
+        return CouldNotJudge("the loss compares samples with one another: no weights make the parts the whole", figures)
+    weights = wording.names([wording.short(each) for each in cut.weights], most=4)
+    summary = (
+        f"the mean of {cut.parts} parts of a batch has another gradient than the batch, by {wording.share(cut.from_mean)} "
+        f"(at most {wording.share(LIMIT)} allowed): the batch is {weights} of its parts"
+    )
+    if asked is None:
+        advice = "say micro_batches=k if you accumulate from k parts"
+        return CouldNotJudge(f"nothing is accumulated, and {summary}; {advice}", figures)
+    return Symptom(summary, UNEQUAL, cut.from_mean, LIMIT, "high", f"{cut.parts} parts do not add up to one batch")
+
+
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
+    errors = [each.error for each in trace.state.passes if each.kind != "unknown" and math.isfinite(each.error)]
+    if not errors:
+        return "nothing to compare"
+    return "the gradient of one batch" if max(errors) <= LIMIT else f"differs by {wording.share(max(errors))}"

@@ -1,0 +1,101 @@
+"""Before the first steps, the gradient of a batch is compared with those of its parts, as if they were accumulated.
+
+In eval mode, so that dropout is off and BatchNorm does not look at the batch; modes and random numbers are put back.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...observe.run.events import Listener
+from ...observe.run.run import Run
+from ...records.state import CutRecord
+from ...state.process import remember_random_numbers, seed_everything
+from ...tensors.batches import batch_size, map_tensors, tensors
+
+#: The step before which it is tried. By judgement: after a few updates, what was initialised with zeros has gradients.
+_AT = 3
+
+
+class CutBatches(Listener):
+    def __init__(self, run: Run, stack: ExitStack, count: int) -> None:
+        self._run, self._count = run, count
+
+    def step_begins(self, batch: Any) -> None:
+        if self._run.step != _AT or self._run.training is None:
+            return
+        modules = [each for model in self._run.models.values() for each in model.modules()]
+        modes = [each.training for each in modules]
+        put_back = remember_random_numbers()
+        try:
+            for model in self._run.models.values():
+                model.eval()
+            self._run.trace.state.cut = self._compared(batch)
+        except Exception as error:  # a part of a batch may be too small, or a model may not compute a loss in eval mode
+            reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            self._run.trace.state.cut = CutRecord(self._count, why_not=f"with a part of the batch, the loss raises {reason}")
+        finally:
+            for each, mode in zip(modules, modes, strict=True):
+                each.training = mode
+            put_back()
+
+    def _compared(self, batch: Any) -> CutRecord:
+        samples = batch_size(batch) or 0
+        size = samples // self._count
+        if not size:
+            return CutRecord(self._count, why_not=f"a batch of {samples} has no {self._count} parts")
+        if not any(t.ndim and t.shape[0] == samples for _, t in tensors(batch)) or _is_ragged(batch, samples):
+            return CutRecord(self._count, why_not="the batch does not say which rows belong to which sample")
+        cut = [_rows(batch, samples, slice(size * n, size * (n + 1))) for n in range(self._count)]
+        whole = _rows(batch, samples, slice(0, size * self._count))
+        seed_everything(1)
+        full = self._gradient(whole)
+        seed_everything(2)
+        again = self._gradient(whole)
+        parts = []
+        for each in cut:
+            seed_everything(1)
+            parts.append(self._gradient(each))
+        norm = float(full.norm())
+        if not norm:
+            return CutRecord(self._count, why_not="the gradient is 0")
+        weights = _weights(full, parts)
+        closest = torch.stack(parts).T @ weights
+        return CutRecord(
+            self._count,
+            from_mean=float((full - torch.stack(parts).mean(0)).norm()) / norm,
+            from_sum=float((full - torch.stack(parts).sum(0)).norm()) / norm,
+            from_any=float((full - closest).norm()) / norm,
+            by_chance=float((full - again).norm()) / norm,
+            weights=tuple(float(each) for each in weights),
+        )
+
+    def _gradient(self, batch: Any) -> Tensor:
+        stepper: Any = self._run.stepper  # type: ignore[attr-defined]
+        loss, _ = stepper._loss(batch)
+        wanted = [p for p in self._run.parameters.values() if p.requires_grad]
+        found = torch.autograd.grad(loss, wanted, allow_unused=True)
+        flat = [
+            (torch.zeros(p.numel()) if g is None else g.to_dense().detach().cpu()).double().flatten()
+            for g, p in zip(found, wanted, strict=True)
+        ]
+        return torch.cat(flat)
+
+
+def _rows(batch: Any, samples: int, rows: slice) -> Any:
+    return map_tensors(lambda _, t: t[rows].clone() if t.ndim and t.shape[0] == samples else t, batch)
+
+
+def _is_ragged(batch: Any, samples: int) -> bool:
+    """A list with one entry for each sample cannot be cut as tensors can."""
+    others = [t for _, t in tensors(batch) if not t.ndim or t.shape[0] != samples]
+    return any(t.ndim for t in others)
+
+
+def _weights(full: Tensor, parts: list[Tensor]) -> Tensor:
+    stacked = torch.stack(parts).T
+    return torch.linalg.lstsq(stacked, full.unsqueeze(1)).solution.flatten()

@@ -1,0 +1,114 @@
+"""The gradient of an update that is made of several backward passes, beside that of one batch with all their samples.
+
+The second is put together from what each pass adds: a mean over all terms is the mean of each pass, weighted by the
+number of its terms. So dropout and BatchNorm, which differ between a batch and its parts for good reasons, do not show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from ....records.state import PassesRecord
+from ....records.verdict import Place
+from ...calls.pass_terms import PassTerms, pass_terms, weight_of
+from ...run.run import Run
+from ...run.signal import Cost, Signal
+from ...source.places import user_place
+
+#: Most updates that are recorded. By judgement: the first, one in the middle and the end of an epoch are among 16.
+_MOST = 16
+#: Gradients that are smaller by more than the number of passes were divided and clipped, and nobody can tell how much
+#: of it is the one. By judgement: a thousandth for rounding.
+_BOTH = 1.001
+
+
+class Passes(Signal):
+    NAME, COST, LAST = "passes", Cost.STATE, True
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._terms: list[PassTerms] = []
+        self._places: list[Place | None] = []
+        self._before: dict[str, Tensor] = {}
+        #: By parameter, the gradients of all passes, each as if its loss were the sum of its terms.
+        self._sums: dict[str, Tensor] = {}
+        self._clean = True
+        run.trace.state.splittable = run.training is not None and run.training.step is None
+
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        if len(self._run.trace.state.passes) >= _MOST:
+            return
+        if not self._terms:  # the first of an update finds no gradients, or those that were not cleared
+            self._clean = all(p.grad is None or not p.grad.any() for p in self._run.parameters.values())
+        self._terms.append(pass_terms(roots[0]) if len(roots) == 1 else PassTerms("unknown"))
+        self._places.append(user_place())
+        self._before = {n: p.grad.detach().clone() for n, p in self._parameters().items() if p.grad is not None}
+
+    def backward_ends(self) -> None:
+        if not self._terms or len(self._run.trace.state.passes) >= _MOST:
+            return
+        weight = weight_of(self._terms[-1])
+        for name, parameter in self._parameters().items():
+            if parameter.grad is not None:
+                added = parameter.grad.detach()
+                added = added - self._before[name] if name in self._before else added.clone()
+                self._sums[name] = self._sums[name].add_(added, alpha=weight) if name in self._sums else added * weight
+        self._before = {n: p.grad.detach().clone() for n, p in self._parameters().items() if p.grad is not None}
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        terms, found = self._terms, self._run.trace.state.passes
+        if len(terms) > 1 and not has_closure and len(found) < _MOST:
+            found.append(self._record(self._run.add_optimizer(optimizer)))
+
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+        self._terms, self._places, self._sums, self._before = [], [], {}, {}
+
+    def _parameters(self) -> dict[str, Tensor]:
+        return {n: p for n, p in self._run.parameters.items() if p.layout is torch.strided and p.is_leaf}
+
+    def _record(self, optimizer: str) -> PassesRecord:
+        terms, parameters = self._terms, self._parameters()
+        total, scale = sum(each.count for each in terms), terms[0].scale
+        kind = _kind(terms, total)
+        divisor = total if kind == "mean" else 1 / terms[0].factor
+        names = [n for n in self._sums if parameters[n].grad is not None and n in self._before]
+        right = _flat(self._sums[n] for n in names) / divisor
+        added_up, used = _flat(self._before[n] for n in names), _flat(parameters[n].grad for n in names)
+        norm = float(right.norm())
+        # clipping comes after the passes, and so may a division: what is right before or after is right
+        apart = {float((found - wanted).norm()): float(found.norm()) / float(wanted.norm() or 1.0)
+                 for found in (added_up, used) for wanted in (right, right * scale)}  # fmt: skip
+        error = min(apart)
+        both = float(used.norm()) * len(terms) * scale * _BOTH < float(added_up.norm())
+        return PassesRecord(
+            step=self._run.step,
+            optimizer=optimizer,
+            passes=len(terms),
+            kind="unknown" if both and error > _BOTH * norm - norm else kind,
+            factor=max(each.factor for each in terms),
+            counts=tuple(each.count for each in terms),
+            ratio=apart[error],
+            error=error / norm if norm else math.nan,
+            one_loop=len(set(self._places)) == 1,
+            clean=self._clean,
+            place=self._places[0],
+        )
+
+
+def _kind(terms: list[PassTerms], total: float) -> str:
+    """A sum that was divided may have been divided by anything; by the number of all terms is right."""
+    kinds = {each.kind for each in terms}
+    if kinds != {"sum"}:
+        return kinds.pop() if len(kinds) == 1 else "unknown"
+    factors = {each.factor for each in terms}
+    known = factors == {1.0} or all(abs(each * total - 1) < _BOTH - 1 for each in factors)
+    return "sum" if known else "unknown"
+
+
+def _flat(gradients: Iterable[Tensor | None]) -> Tensor:
+    return torch.cat([torch.zeros(0), *(g.detach().double().cpu().flatten() for g in gradients if g is not None)])
