@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -43,11 +44,22 @@ class Passes(Signal):
     def backward_begins(self, roots: list[Tensor]) -> None:
         if len(self._run.trace.state.passes) >= _MOST:
             return
+        self._notice_changes()
         if not self._terms:  # the first of an update finds no gradients, or those that were not cleared
             self._clean = all(p.grad is None or not p.grad.any() for p in self._run.parameters.values())
         self._terms.append(pass_terms(roots[0]) if len(roots) == 1 else PassTerms("unknown"))
         self._places.append(user_place())
         self._before = {n: p.grad.detach().clone() for n, p in self._parameters().items() if p.grad is not None}
+
+    def _notice_changes(self) -> None:
+        """Between two passes, gradients may be used and cleared without an update, as for a perturbation."""
+        if not self._terms or not self._before:
+            return
+        now = {n: p.grad for n, p in self._parameters().items() if p.grad is not None and p.grad.any()}
+        if not now:
+            self._terms, self._places, self._sums, self._before = [], [], {}, {}
+        elif any(n not in self._before or not torch.equal(gradient, self._before[n]) for n, gradient in now.items()):
+            self._terms[0] = replace(self._terms[0], kind="unknown")
 
     def backward_ends(self) -> None:
         if not self._terms or len(self._run.trace.state.passes) >= _MOST:
