@@ -141,7 +141,7 @@ OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, KEEPS_THROUGHPUT = (
 )
 USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
 IS_REPRODUCIBLE, RESUMES_EXACTLY = "is_reproducible", "resumes_exactly"
-ACCUMULATES_EXACTLY = "accumulates_exactly"
+ACCUMULATES_EXACTLY, EVALUATES_CLEANLY = "accumulates_exactly", "evaluates_cleanly"
 
 
 class CheckRow(NamedTuple):
@@ -170,6 +170,11 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
     ),
     CheckRow(IS_REPRODUCIBLE, "two runs with the same seeds are the same, bit by bit", in_battery=False),
     CheckRow(ACCUMULATES_EXACTLY, "several small batches give the gradient of one large one", in_battery=False),
+    CheckRow(
+        EVALUATES_CLEANLY,
+        "evaluation is deterministic, leaves no trace, and does not depend on its batch size",
+        in_battery=False,
+    ),
     CheckRow(
         RESUMES_EXACTLY, "a run that is resumed from a checkpoint goes on as if it had not been interrupted", in_battery=False
     ),

@@ -37,7 +37,8 @@ class Training:
     schedulers itself.
 
     `save(path)` and `load(path)` are those of your own loop, for `resumes_exactly`: `load` is called on a training that
-    was built anew.
+    was built anew. `evaluate(val_data)` is your own whole evaluation, modes included, for `evaluates_cleanly`; it returns
+    a number, or several.
     """
 
     def __init__(  # noqa: PLR0913 - a training has this many parts, each passed by name
@@ -55,6 +56,7 @@ class Training:
         precision: torch.dtype | str | None = None,
         save: Callable[[Path], Any] | None = None,
         load: Callable[[Path], Any] | None = None,
+        evaluate: Callable[[Any], Any] | None = None,
         name: str | None = None,
     ) -> None:
         self.model = model
@@ -72,6 +74,9 @@ class Training:
         self.save = _callable_or_none(save, "save", "save(path)")
         self.load = _callable_or_none(load, "load", "load(path)")
         self._both_or_none()
+        self.evaluate = _callable_or_none(evaluate, "evaluate", "evaluate(val_data)")
+        if self.evaluate is not None and self.val_data is None:
+            raise ValueError("Training: evaluate= is called with val_data=, and none was given")
         self.name = name
 
     def _one_way_to_a_loss(self) -> None:
@@ -115,7 +120,7 @@ class Training:
     def state_roots(self) -> list[Any]:
         """Objects from which everything can be reached that a step may change; for the data, all but the samples."""
         data = [DataPart(each) for each in (self.data, self.val_data) if each is not None and not is_one_batch(each)]
-        steps = [self.loss, self.criterion, self.step, self.save, self.load]
+        steps = [self.loss, self.criterion, self.step, self.save, self.load, self.evaluate]
         return [
             *self.modules.values(),
             *self.optimizers.values(),

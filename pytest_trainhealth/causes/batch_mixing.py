@@ -34,7 +34,7 @@ from __future__ import annotations
 from .. import wording
 from ..analysis.shapes import transposed
 from ..records.probes import MixingRecord, ScrambleRecord
-from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT, UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -43,14 +43,14 @@ from ._groups import DATA
 GROUP = DATA
 ORDER = 5
 CURABLE = False
-EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, UNEQUAL)
 
 _OVER_A_DIMENSION = ("softmax", "log_softmax", "mean", "sum", "std", "var", "norm", "normalize", "cumsum", "layer_norm")
 _RESHAPES = ("view", "reshape", "flatten", "unflatten", "contiguous", "transpose", "permute")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    if trace.probe is None:
+    if trace.probe is None or (symptom.category == UNEQUAL and trace.state.evaluation is None):
         return None
     found = [r for r in trace.probe.mixing if r.made_by == "user"]
     if not found:

@@ -36,7 +36,8 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import wiring
 from ..records.intervention import Cure
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.state import EvaluationRecord
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT, UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -44,10 +45,12 @@ from ._groups import WIRING
 
 GROUP = WIRING
 ORDER = 12
-EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, UNEQUAL)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == UNEQUAL:
+        return _evaluated(trace.state.evaluation)
     record = wiring.left_in_eval(trace)
     if record is None:
         return _teacher(trace) or _validated(trace) or _lasting(trace)
@@ -124,6 +127,41 @@ def _validated(trace: Trace) -> Suspicion | None:
         not_this="a smaller momentum for BatchNorm: the statistics still learn from the validation data",
         cures=(Cure("eval_without_gradients", "eval mode where there are no gradients"),),
     )
+
+
+def _evaluated(found: EvaluationRecord | None) -> Suspicion | None:
+    """What `evaluates_cleanly` has seen."""
+    if found is not None and found.left_in_eval:
+        models = wording.names(found.left_in_eval)
+        return Suspicion(
+            statement=f"after an evaluation, {models} {_trains(found.left_in_eval)} in eval mode",
+            evidence=(Evidence(f"the step before it ran with {models} in training mode, the step after it did not"),),
+            why="evaluate() calls eval(), and nothing puts the model back into training mode",
+            fix=Fix("switch back to training mode at the end of each evaluation, or at the start of each step", ("model.train()",)),
+            not_this="more dropout, or another learning rate: these layers are switched off",
+        )
+    if found is None or not found.active:
+        return None
+    layers = [f"{each.name} ({each.kind})" if each.in_training_mode else each.name for each in found.active]
+    first = found.active[0]
+    mode = any(each.in_training_mode for each in found.active)
+    return Suspicion(
+        statement="the model is evaluated in training mode" if mode else f"{first.name} stays on in eval mode",
+        evidence=(Evidence(f"{wording.names(layers)} acted as in training during the evaluation", float(len(layers)), first.place),),
+        why="nobody called its eval(): no_grad() does not change the mode"
+        if mode
+        else f"{first.name} is on unless it is told otherwise: its training= is True by default",
+        places=() if first.place is None else (first.place,),
+        fix=Fix("switch the mode around every evaluation:", ("model.eval()", "with torch.no_grad(): ...", "model.train()"))
+        if mode
+        else Fix("hand it the mode of the model:", ("F.dropout(x, p, training=self.training)",)),
+        not_this="averaging several evaluations: each of them sees another model than the one that was trained",
+        cures=(Cure("evaluated", "evaluated in eval mode", {"how": "in eval mode"}),),
+    )
+
+
+def _trains(models: list[str]) -> str:
+    return "is trained" if len(models) == 1 else "are trained"
 
 
 def _lasting(trace: Trace) -> Suspicion | None:

@@ -11,6 +11,7 @@ import pytest
 
 from ..settings import (
     ACCUMULATES_EXACTLY,
+    EVALUATES_CLEANLY,
     GRADIENTS_FLOW,
     IS_REPRODUCIBLE,
     KEEPS_THROUGHPUT,
@@ -146,6 +147,11 @@ class TrainHealth:
         """Several small batches give the gradient of one large one."""
         __tracebackhide__ = True
         return self._check(ACCUMULATES_EXACTLY, training, micro_batches=micro_batches, steps=steps, budget=budget)
+
+    def evaluates_cleanly(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """Evaluation is deterministic, leaves no trace, and does not depend on its batch size."""
+        __tracebackhide__ = True
+        return self._check(EVALUATES_CLEANLY, training, steps=steps, budget=budget)
 
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""

@@ -47,5 +47,7 @@ class Applied:
     without_effect: list[str] = field(default_factory=list)
     #: Parts of the state that a run keeps when it is resumed, whatever the checkpoint holds.
     carried_over: list[str] = field(default_factory=list)
+    #: How the run is evaluated: as it is, "not at all", "in eval mode", or "put back" afterwards.
+    evaluated: str = ""
     #: The run goes on from a checkpoint.
     resumed: bool = False

@@ -67,6 +67,41 @@ class CutRecord:
     why_not: str = ""
 
 
+@dataclass(frozen=True)
+class ActiveLayer:
+    """What behaves as in training while the model is evaluated."""
+
+    #: The path of a layer, or "F.dropout()".
+    name: str
+    kind: str
+    #: The whole model it belongs to was in training mode.
+    in_training_mode: bool = True
+    place: Place | None = None
+
+
+@dataclass
+class EvaluationRecord:
+    """Evaluations between two steps: twice with other random numbers, and once with smaller batches."""
+
+    #: The user's own `evaluate`, or the loss in eval mode.
+    own: bool
+    #: Figures of the first two, as far as they are numbers.
+    results: tuple[tuple[float, ...], ...] = ()
+    #: How far the models' outputs are apart, as a share of their spread: with other random numbers, and in batches of
+    #: half the size. None where that could not be compared.
+    by_chance: float | None = None
+    by_size: float | None = None
+    #: The same of the figures.
+    figures_by_size: float | None = None
+    active: list[ActiveLayer] = field(default_factory=list)
+    #: Names of weights, buffers and attributes that are other afterwards.
+    changed: list[str] = field(default_factory=list)
+    #: Models that are in eval mode in the step that follows, and were not in the step before.
+    left_in_eval: list[str] = field(default_factory=list)
+    #: What kept it from being tried.
+    why_not: str = ""
+
+
 @dataclass
 class StateRecord:
     #: By step: of the batch, and of the generators of random numbers after it (torch, numpy, Python).
@@ -84,6 +119,7 @@ class StateRecord:
     cut: CutRecord | None = None
     #: The loss can be computed on a part of a batch: the training has the built-in step.
     splittable: bool = False
+    evaluation: EvaluationRecord | None = None
     #: Recorded on a `Training`; not on a watched test.
     from_training: bool = False
     #: The step before which the run was interrupted, or a checkpoint saved; None where that was not possible.

@@ -117,9 +117,10 @@ def _is_plain(value: Any) -> bool:
 def _of_module(prefix: str, module: nn.Module) -> Iterator[Part]:
     for name, parameter in module.named_parameters():
         yield Part("weights", full_path(prefix, name), *_tensor(parameter))
-    for name, buffer in module.named_buffers():
-        yield Part("buffers", full_path(prefix, name), *_tensor(buffer))
     for path, each in module.named_modules():
+        for name, buffer in each.named_buffers(recurse=False):
+            access = _tensor(buffer) if isinstance(each, torch.jit.ScriptModule) else _slot(each._buffers, name)
+            yield Part("buffers", full_path(prefix, full_path(path, name)), *access)
         for name in attributes_of(each):
             if name not in each._buffers:
                 yield Part("attributes", full_path(prefix, full_path(path, name)), *_slot(vars(each), name))

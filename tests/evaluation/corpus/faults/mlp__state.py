@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from . import fault
 REPRODUCIBLE = ("is_reproducible",)
 RESUMES = ("resumes_exactly",)
 ACCUMULATES = ("accumulates_exactly",)
+EVALUATES = ("evaluates_cleanly",)
 
 
 def classes(batches: int = 6) -> list[tuple[Tensor, Tensor]]:
@@ -255,3 +258,109 @@ def tokens_of_short_sentences_count_more(broken: bool) -> Training:
         return loss
 
     return Training(model, optimizer, step=step, data=data)
+
+
+def accuracy(model: nn.Module) -> Callable[[Any], float]:
+    @torch.no_grad()
+    def evaluate(data: Any) -> float:
+        right = [(model(inputs).argmax(1) == labels).float().mean() for inputs, labels in data]
+        return float(torch.stack(right).mean())
+
+    return evaluate
+
+
+def normed() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(8, 48), nn.BatchNorm1d(48), nn.ReLU(), nn.Dropout(0.3), nn.Linear(48, 4))
+
+
+@fault("wrong-mode", hard=True, checks=EVALUATES)
+def evaluation_forgets_to_switch_the_mode(broken: bool) -> Training:
+    model = normed()
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    inner = accuracy(model)
+
+    def evaluate(data: Any) -> float:
+        if not broken:
+            model.eval()
+        found = inner(data)
+        model.train()
+        return found
+
+    data, val_data = classes(), classes(3)
+    return Training(model, optimizer, cross_entropy, data, val_data=val_data, evaluate=evaluate)
+
+
+@fault("evaluation-changes-state", hard=True, checks=EVALUATES)
+def averaged_weights_stay_in_the_model(broken: bool) -> Training:
+    """Evaluates the average of the weights, and forgets to put the trained ones back."""
+    model = network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    average = copy.deepcopy(model.state_dict())
+    inner = accuracy(model)
+
+    def step(batch: tuple[Tensor, Tensor]) -> Tensor:
+        loss = cross_entropy(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        for name, value in model.state_dict().items():
+            average[name].lerp_(value, 0.1)
+        return loss
+
+    def evaluate(data: Any) -> float:
+        trained = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        found = inner(data)
+        if not broken:
+            model.load_state_dict(trained)
+        return found
+
+    return Training(model, optimizer, step=step, data=classes(), val_data=classes(3), evaluate=evaluate)
+
+
+class ForgetsTheMode(nn.Module):
+    def __init__(self, broken: bool) -> None:
+        super().__init__()
+        self.first, self.second, self.broken = nn.Linear(8, 48), nn.Linear(48, 4), broken
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = torch.relu(self.first(x))
+        hidden = F.dropout(hidden, 0.2) if self.broken else F.dropout(hidden, 0.2, self.training)
+        return self.second(hidden)
+
+
+@fault("wrong-mode", hard=True, checks=EVALUATES)
+def dropout_is_on_in_evaluation(broken: bool) -> Training:
+    model = ForgetsTheMode(broken)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    inner = accuracy(model)
+
+    def evaluate(data: Any) -> float:
+        model.eval()
+        found = inner(data)
+        model.train()
+        return found
+
+    return Training(model, optimizer, cross_entropy, classes(), val_data=classes(3), evaluate=evaluate)
+
+
+class MixesInEvaluation(nn.Module):
+    """Centres its features by the mean of the batch, or of the features."""
+
+    def __init__(self, broken: bool) -> None:
+        super().__init__()
+        self.first, self.second, self.broken = nn.Linear(8, 48), nn.Linear(48, 4), broken
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.first(x)
+        hidden = hidden - hidden.mean(0 if self.broken else 1, keepdim=True)
+        return self.second(torch.relu(hidden))
+
+
+@fault("batch-mixing", hard=True, checks=EVALUATES)
+def answers_depend_on_the_batch_size(broken: bool) -> Training:
+    model = MixesInEvaluation(broken)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    return Training(
+        model, optimizer, cross_entropy, classes(), val_data=classes(3), evaluate=accuracy(model)
+    )

@@ -1,0 +1,55 @@
+"""evaluation-changes-state: an evaluation changes what it evaluates, and the training goes on with that
+
+What happens
+    Weights are exchanged for their average and not put back, a forward pass moves statistics or counts calls in eval
+    mode too, samples that are evaluated get into a memory. Training goes on from another state than the one it had
+    reached, and how good a model becomes depends on how often it is looked at.
+
+How it is recognised
+    Weights, buffers or attributes are other after an evaluation than before, and the steps that follow differ from
+    those of the same run without it. The re-run puts everything back after the evaluation.
+
+How to fix it
+    Evaluate a copy, or put back what was exchanged in a `finally`. Let a module change its state only `if
+    self.training`.
+
+What not to do
+    Evaluating less often: it makes the difference smaller, and keeps it.
+
+When this is wrong
+    Methods that learn from the samples that they are tested on, by design.
+"""
+
+from __future__ import annotations
+
+from .. import wording
+from ..records.intervention import Cure
+from ..records.symptoms import UNEQUAL
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
+from . import Suspicion
+from ._groups import STATE
+
+GROUP = STATE
+ORDER = 14
+EXPLAINS = (UNEQUAL,)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    found = trace.state.evaluation
+    if found is None or not found.changed:
+        return None
+    names = wording.names(found.changed)
+    return Suspicion(
+        statement=f"evaluating changes {names}",
+        evidence=(
+            Evidence(
+                f"{names} {wording.is_or_are(len(found.changed))} other after the evaluation than before",
+                float(len(found.changed)),
+            ),
+        ),
+        why="the training goes on from there" if found.own else "forward() changes it in eval mode, too",
+        fix=Fix("put back what the evaluation exchanges, and change state only `if self.training`"),
+        not_this="evaluating less often: it makes the difference smaller, and keeps it",
+        cures=(Cure("evaluated", "all put back after the evaluation", {"how": "put back"}),),
+    )

@@ -1,0 +1,222 @@
+"""Evaluates between two steps, as the user does or in eval mode, and sees what that depends on and leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.dropout import _DropoutNd
+
+from ....records.state import ActiveLayer, EvaluationRecord
+from ....state.loop_state import Part, parts_of
+from ....state.process import remember_random_numbers, seed_everything
+from ....tensors.batches import batch_size, map_tensors, tensors
+from ....training import is_one_batch
+from ...run.run import Run
+from ...run.signal import Cost, Signal
+from .evaluated_calls import DropoutsSeen, EvaluatedCalls
+
+#: The step after which it evaluates. By judgement: after 4 steps BatchNorm has statistics.
+_AFTER = 3
+#: Most batches that are evaluated by the loss, and of those that are cut. By judgement: 4.
+_MOST = 4
+#: Seeds of the evaluations. By judgement: any would do, as long as they differ.
+_ONE, _OTHER = 101, 202
+_STATE = ("weights", "buffers", "attributes")
+
+
+class Evaluation(Signal):
+    NAME, COST, LAST = "evaluation", Cost.STATE, True
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._modes: dict[str, bool] = {}
+
+    def step_ends(self) -> None:
+        run = self._run
+        if self._modes:
+            self._look_at_modes()
+        if run.step != _AFTER or run.training is None or run.trace.applied.evaluated == "not at all":
+            return
+        training = run.training
+        record = run.trace.state.evaluation = EvaluationRecord(own=training.evaluate is not None)
+        if training.step is not None and training.evaluate is None:
+            record.why_not = "the training has its own step: hand in evaluate= and val_data="
+            return
+        modules = dict(run.named_modules())
+        self._modes = {name: module.training for name, module in modules.items()}
+        put_back = remember_random_numbers()
+        try:
+            self._evaluate(record, training)
+        except Exception as error:
+            raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            record.why_not = f"{'evaluate(val_data)' if record.own else 'the loss, in eval mode,'} raises {raised}"
+        finally:
+            put_back()
+            if training.step is None:  # who sets the mode in the user's loop is not known
+                self._modes_back(modules)
+
+    def _modes_back(self, modules: Mapping[str, nn.Module]) -> None:
+        for name, module in modules.items():
+            module.training = self._modes.get(name, module.training)
+        self._modes = {}
+
+    def _look_at_modes(self) -> None:
+        found = self._run.trace.state.evaluation
+        if found is not None:
+            now = {name: module.training for name, module in self._run.named_modules()}
+            left = [name for name, mode in self._modes.items() if mode and not now.get(name, True)]
+            found.left_in_eval = [name or "the model" for name in left if _parent(name) not in left]
+        self._modes = {}
+
+    # -- the evaluations -----------------------------------------------------------------------------
+
+    def _evaluate(self, record: EvaluationRecord, training: Any) -> None:
+        how = self._run.trace.applied.evaluated
+        parts = {name: part for name, part in parts_of(training).items() if part.kind in _STATE}
+        before = {name: part.print() for name, part in parts.items()}
+        values = {name: part.read() for name, part in parts.items()} if how == "put back" else {}
+        data = training.val_data if training.val_data is not None else training.data
+        if training.evaluate is None:  # the same batches each time, whatever a data set draws
+            data = [data] if is_one_batch(data) else list(islice(data, _MOST))
+        first = self._once(training, data, _ONE, record)
+        record.changed = [] if values else _changed(before, parts_of(training))
+        _put_back(parts, values)
+        second = self._once(training, data, _OTHER, None)
+        _put_back(parts, values)
+        record.results = (first[0], second[0])
+        record.by_chance = _apart(first[1], second[1])
+        if not values:  # state that moves within an evaluation moves at other samples when batches are smaller
+            self._smaller(record, training, data)
+
+    def _smaller(self, record: EvaluationRecord, training: Any, data: Any) -> None:
+        """Each batch is cut into two halves, so that a mean of the batches' means stays what it is."""
+        batches = [data] if is_one_batch(data) else list(islice(data, _MOST))
+        sizes = [batch_size(batch) or 0 for batch in batches]
+        even = [_rows(b, n, slice(0, n - n % 2)) for b, n in zip(batches, sizes, strict=True) if n > 1]
+        halves = [_rows(b, n, half) for b, n in zip(batches, sizes, strict=True) if n > 1
+                  for half in (slice(0, n // 2), slice(n // 2, n - n % 2))]  # fmt: skip
+        if not even or any(_is_ragged(batch, n) for batch, n in zip(batches, sizes, strict=True)):
+            return
+        try:
+            whole = self._once(training, even, _ONE, None)
+            cut = self._once(training, halves, _ONE, None)
+        except Exception:  # an `evaluate` may ask its loader for its data set, and a graph cannot be cut
+            return
+        record.by_size = _apart(whole[1], cut[1])
+        record.figures_by_size = _figures_apart(whole[0], cut[0])
+
+    def _once(
+        self, training: Any, data: Any, seed: int, record: EvaluationRecord | None
+    ) -> tuple[tuple[float, ...], list[Tensor]]:
+        seed_everything(seed)
+        with ExitStack() as stack:
+            calls = EvaluatedCalls(self._run.models, stack)
+            seen = stack.enter_context(DropoutsSeen(off=self._run.trace.applied.evaluated == "in eval mode"))
+            layers = _watched(dict(self._run.named_modules()), stack, self._run.trace.applied.evaluated)
+            if training.evaluate is not None:
+                figures = _numbers(training.evaluate(data))
+            else:
+                figures = self._by_the_loss(training, data)
+            if record is not None:
+                record.active = [*layers.values(), *seen.found]
+            return figures, calls.outputs
+
+    def _by_the_loss(self, training: Any, data: Any) -> tuple[float, ...]:
+        stepper: Any = self._run.stepper  # type: ignore[attr-defined]
+        for module in training.modules.values():
+            module.eval()
+        losses = []
+        with torch.no_grad(), stepper._autocast():
+            for batch in data:
+                found = stepper._forward(batch)
+                losses.append(float(found.detach()) if isinstance(found, Tensor) and found.numel() == 1 else 0.0)
+        return tuple(losses)
+
+
+def _parent(name: str) -> str | None:
+    return name.rpartition(".")[0] if name else None
+
+
+def _watched(modules: Mapping[str, nn.Module], stack: ExitStack, how: str) -> dict[str, ActiveLayer]:
+    """Dropout and BatchNorm that run in training mode; "in eval mode" they do not."""
+    found: dict[str, ActiveLayer] = {}
+
+    def begins(name: str, module: Any) -> None:
+        if not module.training or getattr(module, "p", 1.0) == 0:
+            return
+        if isinstance(module, _NormBase) and (not module.track_running_stats or "Instance" in type(module).__name__):
+            return
+        if how == "in eval mode":
+            module.training = False
+            return
+        whole = modules.get("", module)
+        found[name] = ActiveLayer(name, type(module).__name__, whole.training)
+
+    for name, module in modules.items():
+        if isinstance(module, (_NormBase, _DropoutNd)):
+            handle = module.register_forward_pre_hook(lambda module, _, name=name: begins(name, module))  # type: ignore[misc]
+            stack.callback(handle.remove)
+            if how == "in eval mode":
+                stack.callback(setattr, module, "training", module.training)
+    return found
+
+
+def _put_back(parts: Mapping[str, Part], values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        parts[name].write(value)
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, Part]) -> list[str]:
+    now = {name: part for name, part in after.items() if part.kind in _STATE}
+    return [part.name for name, part in now.items() if name in before and part.print() != before[name]]
+
+
+def _numbers(result: Any) -> tuple[float, ...]:
+    if isinstance(result, Tensor):
+        flat = result.detach().double().flatten()
+        return tuple(flat.tolist()) if not result.is_complex() else ()
+    if isinstance(result, (bool, int, float)):
+        return (float(result),)
+    if isinstance(result, Mapping):
+        return tuple(number for value in result.values() for number in _numbers(value))
+    if isinstance(result, (list, tuple)):
+        return tuple(number for value in result for number in _numbers(value))
+    try:
+        return (float(result),)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _figures_apart(one: tuple[float, ...], other: tuple[float, ...]) -> float | None:
+    """Of the largest; means of losses by batch have another number of entries."""
+    if not one or len(one) != len(other):
+        return None
+    return max(abs(a - b) / max(abs(a), abs(b), 1e-12) for a, b in zip(one, other, strict=True))
+
+
+def _apart(one: list[Tensor], other: list[Tensor]) -> float | None:
+    """How far outputs are apart, as a share of how far samples are; None where they cannot be laid side by side."""
+    if not one or sum(t.shape[0] for t in one) != sum(t.shape[0] for t in other):
+        return None
+    try:
+        a, b = torch.cat(one), torch.cat(other)
+    except RuntimeError:  # sequences of other lengths
+        return None
+    if a.shape != b.shape or not a.numel():
+        return None
+    spread = float((a - a.mean(0)).abs().mean()) or float(a.abs().mean())
+    return float((a - b).abs().max()) / spread if spread else float((a - b).abs().max() > 0)
+
+
+def _rows(batch: Any, samples: int, rows: slice) -> Any:
+    return map_tensors(lambda _, t: t[rows].clone() if t.ndim and t.shape[0] == samples else t, batch)
+
+
+def _is_ragged(batch: Any, samples: int) -> bool:
+    return any(t.ndim and t.shape[0] != samples for _, t in tensors(batch))
