@@ -141,7 +141,8 @@ OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, KEEPS_THROUGHPUT = (
 )
 USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
 IS_REPRODUCIBLE, RESUMES_EXACTLY = "is_reproducible", "resumes_exactly"
-ACCUMULATES_EXACTLY, EVALUATES_CLEANLY = "accumulates_exactly", "evaluates_cleanly"
+KEEPS_PRECISION, ACCUMULATES_EXACTLY = "keeps_precision", "accumulates_exactly"
+EVALUATES_CLEANLY = "evaluates_cleanly"
 
 
 class CheckRow(NamedTuple):
@@ -169,14 +170,17 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
         in_battery=False,
     ),
     CheckRow(IS_REPRODUCIBLE, "two runs with the same seeds are the same, bit by bit", in_battery=False),
+    CheckRow(
+        RESUMES_EXACTLY,
+        "a run that is resumed from a checkpoint goes on as if it had not been interrupted",
+        in_battery=False,
+    ),
+    CheckRow(KEEPS_PRECISION, "in bfloat16 or float16, a training follows itself in float32", in_battery=False),
     CheckRow(ACCUMULATES_EXACTLY, "several small batches give the gradient of one large one", in_battery=False),
     CheckRow(
         EVALUATES_CLEANLY,
         "evaluation is deterministic, leaves no trace, and does not depend on its batch size",
         in_battery=False,
-    ),
-    CheckRow(
-        RESUMES_EXACTLY, "a run that is resumed from a checkpoint goes on as if it had not been interrupted", in_battery=False
     ),
 )
 CHECKS: dict[str, str] = {row.name: row.promise for row in CHECK_ROWS}
@@ -295,7 +299,7 @@ SETTINGS: tuple[Setting, ...] = (
         "precisions to autocast to: bfloat16, float16",
         option=False,
         ini=False,
-        checks=(TRAINS_WITHOUT_NAN,),
+        checks=(TRAINS_WITHOUT_NAN, KEEPS_PRECISION),
         possible=("bfloat16", "float16"),
     ),
     Setting(

@@ -7,7 +7,9 @@ What happens
 
 How it is recognised
     A parameter has gradients and a learning rate above 0, and is the same after every one of at least five optimizer
-    steps. Whether the step wrote to it tells an optimizer that skips it from values that are put back.
+    steps. Whether the step wrote to it tells an optimizer that skips it from values that are put back. With
+    `keeps_precision`, weights of 16 bits count too, most of whose updates are rounded away; the re-run keeps them in
+    float32.
 
 How to fix it
     In a `step()` of your own, go over every parameter of every group. Look for code after the step that copies, loads
@@ -25,7 +27,9 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import unmoved
-from ..records.symptoms import NOT_LEARNING, PLATEAU
+from ..analysis.precision import lost_moves
+from ..records.intervention import Cure
+from ..records.symptoms import NOT_LEARNING, PLATEAU, UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -34,10 +38,12 @@ from ._groups import WIRING
 GROUP = WIRING
 ORDER = 5
 CURABLE = False
-EXPLAINS = (NOT_LEARNING, PLATEAU)
+EXPLAINS = (NOT_LEARNING, PLATEAU, UNEQUAL)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == UNEQUAL:
+        return _rounded(trace)
     still = unmoved.held_still(trace)
     if not still:
         return None
@@ -70,4 +76,22 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             () if put_back else ("for group in self.param_groups:", '    for p in group["params"]:'),
         ),
         not_this="a higher learning rate: what never arrives does not become more",
+    )
+
+
+def _rounded(trace: Trace) -> Suspicion | None:
+    """What `keeps_precision` has seen: weights of 16 bits, and updates that are smaller than their last bit."""
+    names, share = lost_moves(trace)
+    if not names:
+        return None
+    return Suspicion(
+        statement=f"rounding takes {wording.share(share)} of the updates of {wording.names(names)}",
+        evidence=(
+            Evidence(f"of the values that have a gradient, {wording.share(share)} are the same after an update", share),
+            Evidence(f"{wording.plural(len(names), 'parameter')} of 16 bits, and no copy of more in the optimizer"),
+        ),
+        why="an update smaller than about 1/256 of a weight in bfloat16 is rounded away",
+        fix=Fix("keep the weights in float32, and compute under autocast:", ("with torch.autocast(device, torch.bfloat16):",)),
+        not_this="a higher learning rate: it moves what is not lost too far",
+        cures=(Cure("float32", "weights in float32"),),
     )

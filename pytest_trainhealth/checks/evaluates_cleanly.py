@@ -7,7 +7,7 @@ What it does
 
 When it fails
     Two evaluations differ because dropout is on; the steps after an evaluation differ, or weights, statistics or
-    attributes end with other values; the step after an evaluation runs in eval mode; outputs change with the batch size
+    attributes end with other values (with an `evaluate` of your own); the step after an evaluation runs in eval mode; outputs change with the batch size
     because samples mix or BatchNorm is in training mode.
 
 What is not an alarm
@@ -27,7 +27,7 @@ from ..analysis.resuming import parts_ways
 from ..analysis.run_failures import broke_down
 from ..records.intervention import Cure
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
-from ..records.state import EvaluationRecord
+from ..records.state import ActiveLayer, EvaluationRecord
 from ..records.symptoms import UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -74,6 +74,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(never.cut_short or "without the evaluation, a step raises an error")
     left = parts_ways(trace, never)
     if left is not None:
+        if not found.own:
+            changed = wording.names(found.changed) if found.changed else "something"
+            return CouldNotJudge(f"computing the loss changes {changed}, which the next steps depend on: {_HAND_IN}")
         what = f"the evaluation changes {wording.names(found.changed)}" if found.changed else "the evaluation leaves traces"
         summary = f"{what}, and the steps after it differ: {left.words} (expected the same bits as without it)"
         return Symptom(summary, UNEQUAL, left.measured, 0.0, "high", "the evaluation changes the training")
@@ -95,7 +98,7 @@ def _why_not(trace: Trace) -> str:
 
 def _shown(trace: Trace, found: EvaluationRecord) -> Symptom | None:
     """What the evaluations themselves show."""
-    layers = [each.name if each.name.endswith(")") else f"{each.name} ({each.kind})" for each in found.active]
+    layers = [each.name if each.name.endswith(")") else f"{each.name} ({each.kind})" for each in acting(found)]
     if layers and _differ(found):
         summary = f"two evaluations give {_results(found)}: {wording.names(layers)} {_act(layers)} as in training"
         return Symptom(f"{summary} (expected the same)", UNEQUAL, found.by_chance or 1.0, 0.0, "high", _TWO)
@@ -113,7 +116,13 @@ def _shown(trace: Trace, found: EvaluationRecord) -> Symptom | None:
     return None
 
 
+_HAND_IN = "hand in evaluate= to have your own evaluation judged"
 _TWO = "two evaluations of one model differ"
+
+
+def acting(found: EvaluationRecord) -> list[ActiveLayer]:
+    """Without single layers that were put into training mode inside a model in eval mode: that is meant."""
+    return [each for each in found.active if each.in_training_mode or each.name.endswith("()")]
 
 
 def _differ(found: EvaluationRecord) -> bool:
@@ -145,7 +154,7 @@ def _doubt(found: EvaluationRecord) -> str:
 def _notes(found: EvaluationRecord) -> tuple[str, ...]:
     notes = []
     if not found.own:
-        notes.append("the loss was computed in eval mode: hand in evaluate= to have your own evaluation judged")
+        notes.append("the loss was computed in eval mode: " + _HAND_IN)
     if found.by_size is None:
         notes.append("whether outputs depend on the batch size was not judged: batches could not be cut")
     elif (found.figures_by_size or 0.0) > LIMIT and found.own:

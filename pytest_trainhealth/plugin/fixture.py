@@ -14,6 +14,7 @@ from ..settings import (
     EVALUATES_CLEANLY,
     GRADIENTS_FLOW,
     IS_REPRODUCIBLE,
+    KEEPS_PRECISION,
     KEEPS_THROUGHPUT,
     LEARNS_FROM_DATA,
     OVERFITS_ONE_BATCH,
@@ -135,6 +136,18 @@ class TrainHealth:
         """A run that is resumed from a checkpoint goes on as if it had not been interrupted."""
         __tracebackhide__ = True
         return self._check(RESUMES_EXACTLY, training, steps=steps, budget=budget)
+
+    def keeps_precision(
+        self,
+        training: Subject,
+        *,
+        precisions: Iterable[str] | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """In bfloat16 or float16, the training follows itself in float32."""
+        __tracebackhide__ = True
+        return self._check(KEEPS_PRECISION, training, precisions=precisions, steps=steps, budget=budget)
 
     def accumulates_exactly(
         self,

@@ -102,6 +102,38 @@ class EvaluationRecord:
     why_not: str = ""
 
 
+@dataclass(frozen=True)
+class Sketch:
+    """A few values of a tensor, at places that are the same in every run, and the norm of all."""
+
+    norm: float
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class LayerSketch:
+    """The output of one call of a layer."""
+
+    name: str
+    kind: str
+    dtype: str
+    values: tuple[float, ...]
+
+
+@dataclass
+class PrecisionRecord:
+    #: The type of 16 bits that the training itself computes in; empty where it has none.
+    own: str = ""
+    half_weights: list[str] = field(default_factory=list)
+    #: Of the first step, in the order of the calls; and gradients by parameter, of the first step and of a later one.
+    layers: list[LayerSketch] = field(default_factory=list)
+    gradients: dict[str, Sketch] = field(default_factory=dict)
+    later: dict[str, Sketch] = field(default_factory=dict)
+    #: By parameter of 16 bits: how often a value that has a gradient was left where it was by an update, and how often
+    #: it was moved.
+    moves: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
 @dataclass
 class StateRecord:
     #: By step: of the batch, and of the generators of random numbers after it (torch, numpy, Python).
@@ -120,6 +152,7 @@ class StateRecord:
     #: The loss can be computed on a part of a batch: the training has the built-in step.
     splittable: bool = False
     evaluation: EvaluationRecord | None = None
+    precision: PrecisionRecord | None = None
     #: Recorded on a `Training`; not on a watched test.
     from_training: bool = False
     #: The step before which the run was interrupted, or a checkpoint saved; None where that was not possible.

@@ -154,7 +154,7 @@ def test_batch_norm_alone_moves_its_statistics():
     assert found.findings[0].confirmed
 
 
-def test_a_model_that_learns_in_eval_mode_is_found_without_evaluate():
+def test_a_model_that_learns_in_eval_mode_is_found():
     class Counting(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -166,6 +166,9 @@ def test_a_model_that_learns_in_eval_mode_is_found_without_evaluate():
             return self.layer(x) * (1 + 0.01 * self.calls)
 
     found = verdict(factory(model=Counting))
+    assert found.outcome == "could not judge"  # whoever evaluates may not compute this loss
+    assert "computing the loss changes calls" in found.reason
+    found = verdict(factory(properly, model=Counting))
     assert found.failed
     assert found.findings[0].headline.startswith("evaluation-changes-state: evaluating changes calls")
     assert found.findings[0].confirmed
@@ -182,6 +185,38 @@ def test_a_history_that_nobody_reads_is_no_trace():
             return self.layer(x)
 
     assert verdict(factory(model=Remembering)).passed
+
+
+def test_a_model_that_is_called_twice_for_a_batch_is_compared_call_by_call():
+    class Pairs(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(6, 3)
+
+        def forward(self, x):
+            return self.layer(x)
+
+    def loss(model, batch):
+        return (model(batch[0]) - model(batch[0].flip(1))).square().mean()
+
+    def training() -> Training:
+        model = Pairs()
+        return Training(model, torch.optim.SGD(model.parameters(), 0.1), loss, batches(), val_data=batches(3))
+
+    found = verdict(training)
+    assert found.passed
+    assert found.figures["by_size"] < 1e-5
+
+
+def test_dropout_that_was_switched_on_in_eval_mode_is_meant():
+    def uncertain(model, data):
+        model.eval()
+        model[3].train()
+        found = evaluated(model, data)
+        model.train()
+        return found
+
+    assert "may be meant" in verdict(factory(uncertain)).reason
 
 
 def test_noise_in_the_loss_is_not_judged():

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 from torch import Tensor, nn
+from torch.jit import ScriptModule
 from torch.nn.modules.dropout import _DropoutNd
 
 from ....records.state import ActiveLayer
@@ -30,6 +31,8 @@ class EvaluatedCalls:
         self.outputs: list[Tensor] = []
         self._kept = 0
         for model in models.values():
+            if isinstance(model, ScriptModule):  # takes no hooks
+                continue
             stack.callback(model.register_forward_hook(self._note).remove)
 
     def _note(self, module: nn.Module, given: Any, output: Any) -> None:

@@ -108,7 +108,7 @@ class Evaluation(Signal):
             cut = self._once(training, halves, _ONE, None)
         except Exception:  # an `evaluate` may ask its loader for its data set, and a graph cannot be cut
             return
-        record.by_size = _apart(whole[1], cut[1])
+        record.by_size = _apart(*_aligned(whole[1], cut[1], len(even)))
         record.figures_by_size = _figures_apart(whole[0], cut[0])
 
     def _once(
@@ -132,7 +132,7 @@ class Evaluation(Signal):
         for module in training.modules.values():
             module.eval()
         losses = []
-        with torch.no_grad(), stepper._autocast():
+        with torch.enable_grad(), stepper._autocast():  # a loss may be made of gradients itself
             for batch in data:
                 found = stepper._forward(batch)
                 losses.append(float(found.detach()) if isinstance(found, Tensor) and found.numel() == 1 else 0.0)
@@ -159,7 +159,7 @@ def _watched(modules: Mapping[str, nn.Module], stack: ExitStack, how: str) -> di
         found[name] = ActiveLayer(name, type(module).__name__, whole.training)
 
     for name, module in modules.items():
-        if isinstance(module, (_NormBase, _DropoutNd)):
+        if isinstance(module, (_NormBase, _DropoutNd)) and not isinstance(module, torch.jit.ScriptModule):
             handle = module.register_forward_pre_hook(lambda module, _, name=name: begins(name, module))  # type: ignore[misc]
             stack.callback(handle.remove)
             if how == "in eval mode":
@@ -202,7 +202,7 @@ def _figures_apart(one: tuple[float, ...], other: tuple[float, ...]) -> float | 
 
 def _apart(one: list[Tensor], other: list[Tensor]) -> float | None:
     """How far outputs are apart, as a share of how far samples are; None where they cannot be laid side by side."""
-    if not one or sum(t.shape[0] for t in one) != sum(t.shape[0] for t in other):
+    if not one or not other or sum(t.shape[0] for t in one) != sum(t.shape[0] for t in other):
         return None
     try:
         a, b = torch.cat(one), torch.cat(other)
@@ -212,6 +212,15 @@ def _apart(one: list[Tensor], other: list[Tensor]) -> float | None:
         return None
     spread = float((a - a.mean(0)).abs().mean()) or float(a.abs().mean())
     return float((a - b).abs().max()) / spread if spread else float((a - b).abs().max() > 0)
+
+
+def _aligned(whole: list[Tensor], cut: list[Tensor], batches: int) -> tuple[list[Tensor], list[Tensor]]:
+    """A model may be called several times for a batch: each call has the rows of its halves beside it."""
+    calls = len(whole) // batches
+    if not calls or len(whole) != calls * batches or len(cut) != 2 * len(whole):
+        return whole, []
+    order = [(2 * b + half) * calls + call for b in range(batches) for call in range(calls) for half in (0, 1)]
+    return whole, [cut[at] for at in order]
 
 
 def _rows(batch: Any, samples: int, rows: slice) -> Any:

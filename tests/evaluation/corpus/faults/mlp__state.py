@@ -22,6 +22,7 @@ REPRODUCIBLE = ("is_reproducible",)
 RESUMES = ("resumes_exactly",)
 ACCUMULATES = ("accumulates_exactly",)
 EVALUATES = ("evaluates_cleanly",)
+PRECISION = ("keeps_precision",)
 
 
 def classes(batches: int = 6) -> list[tuple[Tensor, Tensor]]:
@@ -364,3 +365,39 @@ def answers_depend_on_the_batch_size(broken: bool) -> Training:
     return Training(
         model, optimizer, cross_entropy, classes(), val_data=classes(3), evaluate=accuracy(model)
     )
+
+
+class Dated(nn.Module):
+    """Its inputs are days since 1970, give or take two weeks: bfloat16 has one number for 64 of them."""
+
+    def __init__(self, broken: bool) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 48), nn.Linear(48, 4)
+        self.origin = 0.0 if broken else 20_000.0
+        self.shift = 20_000.0 if broken else 0.0
+        with torch.no_grad():  # as a model does that was fitted to such numbers
+            self.first.bias -= self.shift * self.first.weight.sum(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(torch.relu(self.first(x - self.origin)))
+
+
+@fault("precision-mismatch", hard=True, checks=PRECISION)
+def days_are_rounded_to_months(broken: bool) -> Training:
+    model = Dated(broken)
+    data = [(inputs + 20_000.0, labels) for inputs, labels in classes()]
+    optimizer = torch.optim.Adam([{"params": model.first.parameters(), "lr": 1e-4}, {"params": model.second.parameters()}], lr=5e-3)
+    return Training(model, optimizer, cross_entropy, data, precision="bfloat16")
+
+
+@fault("updates-lost", hard=True, checks=PRECISION)
+def weights_of_16_bits_round_the_updates_away(broken: bool) -> Training:
+    model = network()
+    if broken:
+        model.bfloat16()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-5)
+
+    def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        return F.cross_entropy(model(batch[0].to(model[0].weight.dtype)).float(), batch[1])
+
+    return Training(model, optimizer, loss, classes(), precision=None if broken else "bfloat16")
