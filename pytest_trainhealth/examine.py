@@ -263,7 +263,9 @@ def _callable(subject: Any) -> Callable[[], object]:
 def _threads(check: Check, request: Request) -> int:
     """0 keeps torch's own number. Workers share the cores: too many threads on a busy machine are ten times slower."""
     requested = request.values.get("threads", 1)
-    if check.times_steps or check.compares_runs or (not requested and request.workers == 1):  # measured as the user has it
+    if (
+        check.times_steps or check.compares_runs or (not requested and request.workers == 1)
+    ):  # measured as the user has it
         return 0
     return max(1, (requested or torch.get_num_threads()) // request.workers)
 

@@ -30,7 +30,9 @@ def direction(one: Mapping[str, Sketch], other: Mapping[str, Sketch]) -> float |
 def progress(whole: Trace, low: Trace) -> float | None:
     """How much of the way that the loss goes in float32 it goes in 16 bits; None where it goes nowhere."""
     tail = max(1, whole.steps // _TAIL)
-    begin, end, reached = (sum(each) / len(each) for each in (whole.losses[:1], whole.losses[-tail:], low.losses[-tail:]))
+    begin, end, reached = (
+        sum(each) / len(each) for each in (whole.losses[:1], whole.losses[-tail:], low.losses[-tail:])
+    )
     spread = max(whole.losses[-tail:]) - min(whole.losses[-tail:])
     if begin - end <= spread:
         return None

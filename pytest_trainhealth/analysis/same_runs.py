@@ -29,7 +29,9 @@ def first_difference(one: Trace, other: Trace) -> Difference | None:
     """Bit by bit: in the weights at the start, then by step in the batch, the loss and the random numbers drawn."""
     names = other.state.starts_differently
     if names:
-        return Difference("start", 0, f"{wording.names(names)} {wording.is_or_are(len(names))} other", float(len(names)))
+        return Difference(
+            "start", 0, f"{wording.names(names)} {wording.is_or_are(len(names))} other", float(len(names))
+        )
     for step in range(min(one.steps, other.steps)):
         found = _in_step(one, other, step)
         if found is not None:

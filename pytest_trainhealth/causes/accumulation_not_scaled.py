@@ -91,7 +91,9 @@ def _unequal(trace: Trace) -> Suspicion | None:
         statement=f"a mean of {worst.passes} means, over {min(worst.counts):,.0f} to {max(worst.counts):,.0f} terms each",
         evidence=(
             Evidence(f"the losses of one update are means over {', '.join(counts)} terms", None, worst.place),
-            Evidence(f"each was multiplied by {wording.short(worst.factor)}, whatever its number of terms", worst.factor),
+            Evidence(
+                f"each was multiplied by {wording.short(worst.factor)}, whatever its number of terms", worst.factor
+            ),
         ),
         why="a term in a short pass counts for more than one in a long pass",
         places=() if worst.place is None else (worst.place,),

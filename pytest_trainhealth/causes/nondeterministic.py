@@ -81,8 +81,10 @@ def _fact(found: Difference) -> str:
 
 
 def _why(found: Difference) -> str:
-    return "the two runs were seeded alike, and something else decides" if found.what != "start" else (
-        "the factory was called twice with the same seeds, and something else decides"
+    return (
+        "the two runs were seeded alike, and something else decides"
+        if found.what != "start"
+        else ("the factory was called twice with the same seeds, and something else decides")
     )
 
 
@@ -101,7 +103,9 @@ def _cures(found: Difference, seen: list[EntropyRecord], threads: int) -> tuple[
         return tuple(held)
     order = Fix("make the order of the data depend on your seed alone: a seeded generator, sorted names")
     kernels = Fix("let torch compute in a fixed order:", ("torch.use_deterministic_algorithms(True)",))
-    alone = Fix("let one thread compute, or keep threads from adding to the same values:", ("torch.set_num_threads(1)",))
+    alone = Fix(
+        "let one thread compute, or keep threads from adding to the same values:", ("torch.set_num_threads(1)",)
+    )
     return (
         *held,
         *([Cure("same_batches", "the same batches", {"kept": []}, order)] if found.what == "batch" else []),

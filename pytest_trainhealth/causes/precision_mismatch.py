@@ -63,7 +63,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if found is not None:
         layer, error = found
         statement = f"{layer.name} ({layer.kind}) does not keep its precision in {layer.dtype}"
-        evidence.insert(0, Evidence(f"the output of {layer.name} is off by {wording.share(error)}, its inputs are not", error))
+        evidence.insert(
+            0, Evidence(f"the output of {layer.name} is off by {wording.share(error)}, its inputs are not", error)
+        )
         fix = Fix(
             f"compute {layer.name} in float32, or make its inputs smaller before they are rounded:",
             ("with torch.autocast(device, enabled=False):", f"    x = self.{layer.name}(x.float())"),

@@ -91,7 +91,10 @@ def _rounded(trace: Trace) -> Suspicion | None:
             Evidence(f"{wording.plural(len(names), 'parameter')} of 16 bits, and no copy of more in the optimizer"),
         ),
         why="an update smaller than about 1/256 of a weight in bfloat16 is rounded away",
-        fix=Fix("keep the weights in float32, and compute under autocast:", ("with torch.autocast(device, torch.bfloat16):",)),
+        fix=Fix(
+            "keep the weights in float32, and compute under autocast:",
+            ("with torch.autocast(device, torch.bfloat16):",),
+        ),
         not_this="a higher learning rate: it moves what is not lost too far",
         cures=(Cure("float32", "weights in float32"),),
     )

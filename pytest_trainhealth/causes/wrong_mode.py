@@ -137,7 +137,10 @@ def _evaluated(found: EvaluationRecord | None) -> Suspicion | None:
             statement=f"after an evaluation, {models} {_trains(found.left_in_eval)} in eval mode",
             evidence=(Evidence(f"the step before it ran with {models} in training mode, the step after it did not"),),
             why="evaluate() calls eval(), and nothing puts the model back into training mode",
-            fix=Fix("switch back to training mode at the end of each evaluation, or at the start of each step", ("model.train()",)),
+            fix=Fix(
+                "switch back to training mode at the end of each evaluation, or at the start of each step",
+                ("model.train()",),
+            ),
             not_this="more dropout, or another learning rate: these layers are switched off",
         )
     if found is None or not found.active:
@@ -147,12 +150,18 @@ def _evaluated(found: EvaluationRecord | None) -> Suspicion | None:
     mode = any(each.in_training_mode for each in found.active)
     return Suspicion(
         statement="the model is evaluated in training mode" if mode else f"{first.name} stays on in eval mode",
-        evidence=(Evidence(f"{wording.names(layers)} acted as in training during the evaluation", float(len(layers)), first.place),),
+        evidence=(
+            Evidence(
+                f"{wording.names(layers)} acted as in training during the evaluation", float(len(layers)), first.place
+            ),
+        ),
         why="nobody called its eval(): no_grad() does not change the mode"
         if mode
         else f"{first.name} is on unless it is told otherwise: its training= is True by default",
         places=() if first.place is None else (first.place,),
-        fix=Fix("switch the mode around every evaluation:", ("model.eval()", "with torch.no_grad(): ...", "model.train()"))
+        fix=Fix(
+            "switch the mode around every evaluation:", ("model.eval()", "with torch.no_grad(): ...", "model.train()")
+        )
         if mode
         else Fix("hand it the mode of the model:", ("F.dropout(x, p, training=self.training)",)),
         not_this="averaging several evaluations: each of them sees another model than the one that was trained",

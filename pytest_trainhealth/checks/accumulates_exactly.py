@@ -66,7 +66,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(_why_not(trace.state.passes[0]))
     known = [each for each in known if each.kind != "unknown"]
     if not known:
-        return CouldNotJudge("what the losses of the backward passes are made of is not known: no mean or sum ends them")
+        return CouldNotJudge(
+            "what the losses of the backward passes are made of is not known: no mean or sum ends them"
+        )
     worst = max(known, key=lambda each: each.error)
     if worst.error <= LIMIT:
         return Passed(figures={"largest_error": worst.error, "updates": float(len(known))})
@@ -101,14 +103,18 @@ def _not_accumulating(trace: Trace, settings: Mapping[str, Any], controls: Mappi
         return NeedsControl(Cure("cut_batches", CUT, {"count": asked or PARTS}))
     cut = other.state.cut
     if cut is None or cut.why_not:
-        return CouldNotJudge((cut.why_not if cut is not None else "") or other.cut_short or "too few steps: 4 are needed")
+        return CouldNotJudge(
+            (cut.why_not if cut is not None else "") or other.cut_short or "too few steps: 4 are needed"
+        )
     return _judge_cut(cut, asked)
 
 
 def _judge_cut(cut: CutRecord, asked: int | None) -> Judgement:
     figures = {"from_mean": cut.from_mean, "from_sum": cut.from_sum}
     if cut.by_chance > LIMIT:
-        return CouldNotJudge("the loss draws random numbers, in eval mode too: a batch and its parts draw others", figures)
+        return CouldNotJudge(
+            "the loss draws random numbers, in eval mode too: a batch and its parts draw others", figures
+        )
     if cut.from_mean <= LIMIT:
         return Passed(figures=figures)
     if cut.from_sum <= LIMIT:

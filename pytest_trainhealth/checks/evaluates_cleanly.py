@@ -77,7 +77,11 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         if not found.own:
             changed = wording.names(found.changed) if found.changed else "something"
             return CouldNotJudge(f"computing the loss changes {changed}, which the next steps depend on: {_HAND_IN}")
-        what = f"the evaluation changes {wording.names(found.changed)}" if found.changed else "the evaluation leaves traces"
+        what = (
+            f"the evaluation changes {wording.names(found.changed)}"
+            if found.changed
+            else "the evaluation leaves traces"
+        )
         summary = f"{what}, and the steps after it differ: {left.words} (expected the same bits as without it)"
         return Symptom(summary, UNEQUAL, left.measured, 0.0, "high", "the evaluation changes the training")
     doubt = _doubt(found)
@@ -111,7 +115,12 @@ def _shown(trace: Trace, found: EvaluationRecord) -> Symptom | None:
     if by_size > LIMIT and not _differ(found) and (layers or mixes):
         summary = f"in batches of half the size, outputs differ by up to {wording.share(by_size)} of their spread"
         return Symptom(
-            f"{summary} (at most {wording.share(LIMIT)} allowed)", UNEQUAL, by_size, LIMIT, "high", "outputs depend on the batch size"
+            f"{summary} (at most {wording.share(LIMIT)} allowed)",
+            UNEQUAL,
+            by_size,
+            LIMIT,
+            "high",
+            "outputs depend on the batch size",
         )
     return None
 
@@ -134,7 +143,9 @@ def _results(found: EvaluationRecord) -> str:
     one, other = found.results
     for a, b in zip(one, other, strict=False):
         if a != b:
-            return f"{wording.short(a)} and {wording.short(b)}" if wording.short(a) != wording.short(b) else f"{a} and {b}"
+            return (
+                f"{wording.short(a)} and {wording.short(b)}" if wording.short(a) != wording.short(b) else f"{a} and {b}"
+            )
     return "other outputs"
 
 

@@ -68,7 +68,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if again.cut_short:
         return CouldNotJudge(again.cut_short)
     if again.crash is not None:
-        return CouldNotJudge(f"made once more, step {again.crash.step} raises {again.crash.kind}: {again.crash.message}")
+        return CouldNotJudge(
+            f"made once more, step {again.crash.step} raises {again.crash.kind}: {again.crash.message}"
+        )
     found = first_difference(trace, again)
     if found is None:
         return Passed(figures={"same_steps": float(trace.steps)})

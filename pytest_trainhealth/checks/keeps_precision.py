@@ -102,15 +102,24 @@ def _compared(whole: Trace, low: Trace, name: str) -> Judgement:
     figures = {"cosine": cosine, "later_cosine": later, "progress": way, "lost_updates": lost}
     if lost > MOST_LOST and names:
         summary = f"{wording.share(lost)} of the updates leave a weight of 16 bits where it was"
-        return Symptom(f"{summary} (at most {wording.share(MOST_LOST)} allowed)", UNEQUAL, lost, MOST_LOST, "high", _LOST)
+        return Symptom(
+            f"{summary} (at most {wording.share(MOST_LOST)} allowed)", UNEQUAL, lost, MOST_LOST, "high", _LOST
+        )
     if cosine is not None and cosine < LEAST_COSINE:
         summary = f"in {name}, the first gradient has a cosine of {wording.short(cosine)} to that in float32"
         return Symptom(
-            f"{summary} (at least {LEAST_COSINE:g} wanted)", UNEQUAL, cosine, LEAST_COSINE, "high", f"{name} turns the gradient"
+            f"{summary} (at least {LEAST_COSINE:g} wanted)",
+            UNEQUAL,
+            cosine,
+            LEAST_COSINE,
+            "high",
+            f"{name} turns the gradient",
         )
     if way is not None and way < LEAST_PROGRESS:
         ends = f"{wording.loss(whole.losses[-1])} in float32 and at {wording.loss(low.losses[-1])} in {name}"
-        summary = f"the loss begins at {wording.loss(whole.losses[0])} and ends at {ends}: {wording.share(max(way, 0.0))}"
+        summary = (
+            f"the loss begins at {wording.loss(whole.losses[0])} and ends at {ends}: {wording.share(max(way, 0.0))}"
+        )
         least = f"of the way (at least {wording.share(LEAST_PROGRESS)} wanted)"
         return Symptom(f"{summary} {least}", UNEQUAL, way, LEAST_PROGRESS, "high", f"{name} does not follow float32")
     if cosine is None and way is None:

@@ -78,7 +78,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return NeedsControl(AGAIN)
     if again.cut_short or again.crash is not None or first_difference(trace, again) is not None:
         return CouldNotJudge("two runs that nothing interrupts differ, too: see is_reproducible")
-    summary = f"interrupted before step {state.saved_at}, the resumed run differs: {found.words} (expected the same bits)"
+    summary = (
+        f"interrupted before step {state.saved_at}, the resumed run differs: {found.words} (expected the same bits)"
+    )
     return Symptom(summary, UNEQUAL, found.measured, 0.0, "high", "the resumed run is another one")
 
 
@@ -97,7 +99,9 @@ def _why_not(trace: Trace) -> str:
     if not trace.state.from_training:
         return "a watched test cannot be started again from a checkpoint: return a Training"
     steps = wording.plural(trace.steps, "step")
-    return f"{steps} {'is' if trace.steps == 1 else 'are'} too few to interrupt: a checkpoint comes after 4 to 7 of them"
+    return (
+        f"{steps} {'is' if trace.steps == 1 else 'are'} too few to interrupt: a checkpoint comes after 4 to 7 of them"
+    )
 
 
 def result(trace: Trace, failed_run: FailedRun | None = None) -> str:

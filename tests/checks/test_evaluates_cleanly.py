@@ -39,7 +39,10 @@ def test_a_clean_evaluation_passes():
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (replace(CLEAN, results=((0.5,), (0.6,)), active=[DROPOUT]), "two evaluations give 0.5 and 0.6: drop (Dropout) acts"),
+        (
+            replace(CLEAN, results=((0.5,), (0.6,)), active=[DROPOUT]),
+            "two evaluations give 0.5 and 0.6: drop (Dropout) acts",
+        ),
         (replace(CLEAN, left_in_eval=["the model"]), "runs with the model in eval mode"),
         (replace(CLEAN, by_size=0.3, active=[ActiveLayer("norm", "BatchNorm1d")]), "outputs differ by up to 30 %"),
     ],

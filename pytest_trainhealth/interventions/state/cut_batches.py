@@ -37,7 +37,9 @@ class CutBatches(Listener):
             self._run.trace.state.cut = self._compared(batch)
         except Exception as error:  # a part of a batch may be too small, or a model may not compute a loss in eval mode
             reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            self._run.trace.state.cut = CutRecord(self._count, why_not=f"with a part of the batch, the loss raises {reason}")
+            self._run.trace.state.cut = CutRecord(
+                self._count, why_not=f"with a part of the batch, the loss raises {reason}"
+            )
         finally:
             for each, mode in zip(modules, modes, strict=True):
                 each.training = mode

@@ -362,9 +362,7 @@ class MixesInEvaluation(nn.Module):
 def answers_depend_on_the_batch_size(broken: bool) -> Training:
     model = MixesInEvaluation(broken)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    return Training(
-        model, optimizer, cross_entropy, classes(), val_data=classes(3), evaluate=accuracy(model)
-    )
+    return Training(model, optimizer, cross_entropy, classes(), val_data=classes(3), evaluate=accuracy(model))
 
 
 class Dated(nn.Module):
@@ -386,7 +384,9 @@ class Dated(nn.Module):
 def days_are_rounded_to_months(broken: bool) -> Training:
     model = Dated(broken)
     data = [(inputs + 20_000.0, labels) for inputs, labels in classes()]
-    optimizer = torch.optim.Adam([{"params": model.first.parameters(), "lr": 1e-4}, {"params": model.second.parameters()}], lr=5e-3)
+    optimizer = torch.optim.Adam(
+        [{"params": model.first.parameters(), "lr": 1e-4}, {"params": model.second.parameters()}], lr=5e-3
+    )
     return Training(model, optimizer, cross_entropy, data, precision="bfloat16")
 
 
