@@ -37,8 +37,8 @@ class Training:
     schedulers itself.
 
     `save(path)` and `load(path)` are those of your own loop, for `resumes_exactly`: `load` is called on a training that
-    was built anew. `evaluate(val_data)` is your own whole evaluation, modes included, for `evaluates_cleanly`; it returns
-    a number, or several.
+    was built anew. `evaluate(val_data)` is your own whole evaluation, modes included, for `evaluates_cleanly`; it
+    returns a number, or several.
     """
 
     def __init__(  # noqa: PLR0913 - a training has this many parts, each passed by name

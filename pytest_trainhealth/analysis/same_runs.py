@@ -8,7 +8,7 @@ from typing import Literal
 from .. import wording
 from ..records.trace import Trace
 
-#: Digits of a loss as everywhere (`wording.loss`), and what would have too many before the point.
+#: 3 digits of a loss as everywhere (`wording.loss`); by judgement, one of 10,000 has enough before the point.
 _ENOUGH = 3, 1e4
 _GENERATORS = ("torch", "numpy", "Python")
 What = Literal["start", "batch", "draws", "loss", "values", "length"]

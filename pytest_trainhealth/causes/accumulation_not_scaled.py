@@ -86,9 +86,10 @@ def _unequal(trace: Trace) -> Suspicion | None:
         return _sum_of_means(worst)
     if len(set(worst.counts)) == 1:
         return None
+    least, most = min(worst.counts), max(worst.counts)
     counts = [f"{count:,.0f}" for count in worst.counts[:_MOST_SHOWN]]
     return Suspicion(
-        statement=f"a mean of {worst.passes} means, over {min(worst.counts):,.0f} to {max(worst.counts):,.0f} terms each",
+        statement=f"a mean of {worst.passes} means, over {least:,.0f} to {most:,.0f} terms each",
         evidence=(
             Evidence(f"the losses of one update are means over {', '.join(counts)} terms", None, worst.place),
             Evidence(
@@ -111,7 +112,7 @@ def _sum_of_means(worst: PassesRecord) -> Suspicion:
         statement=f"each step uses the sum of {worst.passes} gradients, not their mean",
         evidence=(
             Evidence(
-                f"{worst.passes} backward passes before a step of {worst.optimizer}, each on a mean that was not divided",
+                f"{worst.passes} backward passes before a step of {worst.optimizer}, each on an undivided mean",
                 float(worst.passes),
                 worst.place,
             ),
@@ -131,7 +132,7 @@ def _sum_of_means(worst: PassesRecord) -> Suspicion:
 
 
 def _cut(trace: Trace) -> Suspicion | None:
-    cuts = [other.state.cut for other in trace.beside.values() if other.state.cut is not None]
+    cuts = [other.state.cut for other in trace.compared_with.values() if other.state.cut is not None]
     if not cuts or not cuts[0].weights:
         return None
     weights = wording.names([wording.short(each) for each in cuts[0].weights], most=4)

@@ -12,8 +12,8 @@ How it is recognised
     time: where the two are the same with it, it is what is missing.
 
 How to fix it
-    Save and load the `state_dict()` of everything that has one: model, optimizers, schedulers, scaler. Make counters and
-    averages buffers (`register_buffer`), and save variables of the loop and random numbers beside them.
+    Save and load the `state_dict()` of everything that has one: model, optimizers, schedulers, scaler. Make counters
+    and averages buffers (`register_buffer`), and save variables of the loop and random numbers beside them.
 
 What not to do
     A warm-up after each restart: it hides the bump, and costs what was learnt.
@@ -70,7 +70,7 @@ _MOST = 4
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    resumed = trace.beside.get(_RESUMED)
+    resumed = trace.compared_with.get(_RESUMED)
     if resumed is None:
         return _failing(trace.state.failure) if trace.state.failure else None
     if resumed.state.failure:

@@ -24,7 +24,6 @@ When this is wrong
 
 from __future__ import annotations
 
-from .. import wording
 from ..analysis.same_runs import Difference, first_difference
 from ..records.intervention import Cure
 from ..records.state import EntropyRecord
@@ -50,7 +49,7 @@ _STATEMENTS = {
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    again = trace.beside.get(_AGAIN)
+    again = trace.compared_with.get(_AGAIN)
     found = None if again is None else first_difference(trace, again)
     if again is None or found is None:
         return None

@@ -2,8 +2,8 @@
 
 What happens
     bfloat16 has 8 bits for the digits of a number, float16 has 11 and a small range. Sums of many values, differences
-    of large ones, large inputs that differ a little, and weights whose updates are small all lose what matters. The loss
-    falls, but not as it does in float32, or not at all.
+    of large ones, large inputs that differ a little, and weights whose updates are small all lose what matters. The
+    loss falls, but not as it does in float32, or not at all.
 
 How it is recognised
     The same steps in float32 have another first gradient, or take the loss much further. The outputs of the layers in
@@ -18,13 +18,13 @@ What not to do
     A smaller learning rate: rounding takes small updates first.
 
 When this is wrong
-    Where the difference does not matter to you: a short run with another precision may take another way to the same end.
+    Where the difference does not matter to you: a run with another precision may take another way to the same end.
 """
 
 from __future__ import annotations
 
 from .. import wording
-from ..analysis.precision import direction, first_to_leave
+from ..analysis.half_precision import direction, first_to_leave
 from ..records.intervention import Cure
 from ..records.symptoms import UNEQUAL
 from ..records.trace import Trace
@@ -50,8 +50,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     cosine = direction(a.gradients, b.gradients)
     evidence = [
         Evidence(
-            f"from {wording.loss(whole.losses[0])}, the loss goes to {wording.loss(whole.losses[-1])} in float32 and to "
-            f"{wording.loss(low.losses[-1])} in {name}",
+            f"from {wording.loss(whole.losses[0])}, the loss goes to {wording.loss(whole.losses[-1])} in float32 and "
+            f"to {wording.loss(low.losses[-1])} in {name}",
             low.losses[-1],
         )
     ]
@@ -83,7 +83,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _pair(trace: Trace) -> tuple[Trace | None, Trace | None]:
     """The run in float32, and the one in 16 bits: one of them is beside the other."""
-    if _FLOAT32 in trace.beside:
-        return trace.beside[_FLOAT32], trace
-    others = [other for label, other in trace.beside.items() if label.startswith("in ")]
+    if _FLOAT32 in trace.compared_with:
+        return trace.compared_with[_FLOAT32], trace
+    others = [other for label, other in trace.compared_with.items() if label.startswith("in ")]
     return (trace, others[-1]) if others else (None, None)

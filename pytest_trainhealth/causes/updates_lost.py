@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import unmoved
-from ..analysis.precision import lost_moves
+from ..analysis.half_precision import lost_moves
 from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU, UNEQUAL
 from ..records.trace import Trace

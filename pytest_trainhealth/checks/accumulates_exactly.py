@@ -12,9 +12,9 @@ When it fails
 
 What is not an alarm
     Dropout and BatchNorm, which differ between a batch and its parts; losses that are sums; passes over losses of
-    different kinds. Losses that compare samples with one another, or draw random numbers, are not judged. For a training
-    that does not accumulate, a mean over tokens is no fault yet: `micro_batches=k` says that it is to be accumulated
-    from k parts, and makes it one.
+    different kinds. Losses that compare samples with one another, or draw random numbers, are not judged. For a
+    training that does not accumulate, a mean over tokens is no fault yet: `micro_batches=k` says that it is to be
+    accumulated from k parts, and makes it one.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from ..records.verdict import Symptom
 SIGNALS = ("passes",)
 ONE_BATCH = False
 BLAMES_RATES = False
+#: The run, and one whose batch is cut: 2.
 RUNS = 2
 #: By judgement: with 8 passes for each update, 3 updates; and the end of a short epoch.
 STEPS = 24
-#: Parts of a batch, where nobody says how many.
+#: Parts of a batch, where nobody says how many. By judgement: 2 show whether they add up.
 PARTS = 2
 #: The difference of two gradients as a share of one of them, up to which they are the same. Of the healthy programs
 #: that accumulate, or can be cut, none has more than 2e-5 in float32; those that mean something else begin at 0.02.
@@ -97,19 +98,19 @@ def _headline(worst: PassesRecord) -> str:
 def _not_accumulating(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace]) -> Judgement:
     if not trace.state.splittable:
         return CouldNotJudge("each update has one backward pass: nothing is accumulated. A loss= can be cut into parts")
-    asked = settings.get("micro_batches")
+    requested = settings.get("micro_batches")
     other = controls.get(CUT)
     if other is None:
-        return NeedsControl(Cure("cut_batches", CUT, {"count": asked or PARTS}))
+        return NeedsControl(Cure("cut_batches", CUT, {"count": requested or PARTS}))
     cut = other.state.cut
     if cut is None or cut.why_not:
         return CouldNotJudge(
             (cut.why_not if cut is not None else "") or other.cut_short or "too few steps: 4 are needed"
         )
-    return _judge_cut(cut, asked)
+    return _judge_cut(cut, requested)
 
 
-def _judge_cut(cut: CutRecord, asked: int | None) -> Judgement:
+def _judge_cut(cut: CutRecord, requested: int | None) -> Judgement:
     figures = {"from_mean": cut.from_mean, "from_sum": cut.from_sum}
     if cut.by_chance > LIMIT:
         return CouldNotJudge(
@@ -123,10 +124,10 @@ def _judge_cut(cut: CutRecord, asked: int | None) -> Judgement:
         return CouldNotJudge("the loss compares samples with one another: no weights make the parts the whole", figures)
     weights = wording.names([wording.short(each) for each in cut.weights], most=4)
     summary = (
-        f"the mean of {cut.parts} parts of a batch has another gradient than the batch, by {wording.share(cut.from_mean)} "
-        f"(at most {wording.share(LIMIT)} allowed): the batch is {weights} of its parts"
+        f"the mean of {cut.parts} parts of a batch has another gradient than the batch, by "
+        f"{wording.share(cut.from_mean)} (at most {wording.share(LIMIT)} allowed): the batch is {weights} of its parts"
     )
-    if asked is None:
+    if requested is None:
         advice = "say micro_batches=k if you accumulate from k parts"
         return CouldNotJudge(f"nothing is accumulated, and {summary}; {advice}", figures)
     return Symptom(summary, UNEQUAL, cut.from_mean, LIMIT, "high", f"{cut.parts} parts do not add up to one batch")

@@ -2,19 +2,20 @@
 
 What it does
     After 4 steps it calls the training's `evaluate(val_data)`, twice with other random numbers and once with each batch
-    cut into halves. Without `evaluate` it computes the loss in eval mode, on `val_data`, or on `data` if there are none.
-    Then it takes more steps, and compares them bit by bit with a run that was never evaluated, random numbers aside.
+    cut into halves. Without `evaluate` it computes the loss in eval mode, on `val_data`, or on `data` if there are
+    none. Then it takes more steps, and compares them bit by bit with a run that was never evaluated, random numbers
+    aside.
 
 When it fails
-    Two evaluations differ because dropout is on; the steps after an evaluation differ, or weights, statistics or
-    attributes end with other values (with an `evaluate` of your own); the step after an evaluation runs in eval mode; outputs change with the batch size
-    because samples mix or BatchNorm is in training mode.
+    Two evaluations differ because dropout is on; after an `evaluate` of your own the steps differ, or weights,
+    statistics or attributes end with other values; the step after an evaluation runs in eval mode; outputs change with
+    the batch size because samples mix or BatchNorm is in training mode.
 
 What is not an alarm
-    An `evaluate` that leaves the model in eval mode, where the loop is not known or puts it back; attributes that change
-    and make no difference; figures that are computed batch by batch. An evaluation that draws random numbers for its loss
-    is not judged on what random numbers decide, and dropout that is told `training=True` may be meant. A watched test is
-    not judged: nothing tells its evaluations from its steps.
+    An `evaluate` that leaves the model in eval mode, where the loop is not known or puts it back; attributes that
+    change and make no difference; figures that are computed batch by batch. An evaluation that draws random numbers for
+    its loss is not judged on what random numbers decide, and dropout that is told `training=True` may be meant. A
+    watched test is not judged: nothing tells its evaluations from its steps.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ SIGNALS = ("fingerprints", "probes", "evaluation")
 ONE_BATCH = False
 BLAMES_RATES = False
 COMPARES_RUNS = True
+#: The run, and one without evaluations: 2.
 RUNS = 2
 #: The evaluation comes after the fourth step, and the probes look at step 8 for the last time. By judgement: 10 leave
 #: six steps for a trace to show.
 STEPS = 10
 #: Up to this share of their spread, outputs are the same. The same batch in halves differs by up to 2e-6 in float32, as
-#: other kernels add in another order (tests/checks/test_evaluates_cleanly.py); by judgement, bfloat16 needs as much more.
+#: other kernels add in another order (tests/checks/test_evaluates_cleanly.py).
 LIMIT = 1e-3
 #: The same for outputs of half precision, which have 8 bits. By judgement: a few of the smallest steps they can take.
 HALF_LIMIT = 0.05

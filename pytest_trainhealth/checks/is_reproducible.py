@@ -41,6 +41,7 @@ SIGNALS = ("fingerprints",)
 ONE_BATCH = False
 BLAMES_RATES = False
 COMPARES_RUNS = True
+#: The run, and the same once more: 2.
 RUNS = 2
 #: By judgement: what no seed decides shows at the first step that uses it; 10 of them see several batches.
 STEPS = 10

@@ -6,9 +6,9 @@ What it does
     gradients, how far the loss has come, and how many updates leave a weight of 16 bits where it was.
 
 When it fails
-    The gradient points elsewhere, the loss goes less than half of the way that it goes in float32, or most updates of
-    weights of 16 bits are lost to rounding. The first layer whose output is off by far more than its inputs is named, and
-    computed in float32 in a re-run.
+    The gradient points elsewhere, the loss goes less than 70 % of the way that it goes in float32, or most updates of
+    weights of 16 bits are lost to rounding. The first layer whose output is off by far more than its inputs is named,
+    and computed in float32 in a re-run.
 
 What is not an alarm
     The small differences that 16 bits make, which grow from step to step. A training that computes in float32 is not
@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import wording
-from ..analysis import precision
+from ..analysis import half_precision
 from ..analysis.run_failures import broke_down
 from ..records.intervention import Cure
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
@@ -30,9 +30,10 @@ from ..records.symptoms import UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 
-SIGNALS = ("precision",)
+SIGNALS = ("sketches",)
 ONE_BATCH = False
 BLAMES_RATES = False
+#: The run, and one in another precision: 2.
 RUNS = 2
 #: By judgement: a fifth of those that overfits_one_batch takes, as only the way of the loss is compared.
 STEPS = 40
@@ -62,13 +63,13 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     record = trace.state.precision
     if trace.cut_short or record is None:
         return CouldNotJudge(trace.cut_short or "no step was taken")
-    asked = [name for name in settings.get("precisions") or () if name != record.own]
-    if not record.own and not record.half_weights and trace.cured and not asked:
+    wanted = [name for name in settings.get("precisions") or () if name != record.own]
+    if not record.own and not record.half_weights and trace.cured and not wanted:
         return Passed()  # a cure has made it float32
-    if not record.own and not record.half_weights and not asked:
+    if not record.own and not record.half_weights and not wanted:
         return CouldNotJudge("everything is computed in float32: ask for 16 bits, with precisions='bfloat16'")
-    if asked and not record.own and not record.half_weights:
-        for name in asked:
+    if wanted and not record.own and not record.half_weights:
+        for name in wanted:
             other = controls.get(f"in {name}")
             if other is None:
                 return NeedsControl(Cure("autocast", f"in {name}", {"dtype": name}))
@@ -95,10 +96,10 @@ def _compared(whole: Trace, low: Trace, name: str) -> Judgement:
     a, b = whole.state.precision, low.state.precision
     assert a is not None
     assert b is not None
-    names, lost = precision.lost_moves(low)
-    cosine = precision.direction(a.gradients, b.gradients)
-    later = precision.direction(a.later, b.later)
-    way = precision.progress(whole, low)
+    names, lost = half_precision.lost_moves(low)
+    cosine = half_precision.direction(a.gradients, b.gradients)
+    later = half_precision.direction(a.later, b.later)
+    way = half_precision.progress(whole, low)
     figures = {"cosine": cosine, "later_cosine": later, "progress": way, "lost_updates": lost}
     if lost > MOST_LOST and names:
         summary = f"{wording.share(lost)} of the updates leave a weight of 16 bits where it was"

@@ -38,6 +38,7 @@ SIGNALS = ("fingerprints", "checkpoint")
 ONE_BATCH = False
 BLAMES_RATES = False
 COMPARES_RUNS = True
+#: The run, the resumed one, and an uninterrupted one: 3.
 RUNS = 3
 #: By judgement: at least 5 steps after the interruption, for a difference to reach the loss.
 STEPS = 12

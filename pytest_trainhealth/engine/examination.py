@@ -109,8 +109,8 @@ class Examination:
 
     def with_controls(self, trace: Trace) -> Trace:
         """A run that was judged, together with the runs that it was compared with."""
-        beside = next((controls for run, controls in self._pairs if run is trace), {})
-        return replace(trace, beside=dict(beside))
+        found = next((controls for run, controls in self._pairs if run is trace), {})
+        return replace(trace, compared_with=dict(found))
 
     def run_with(self, *cures: Cure) -> tuple[Trace, bool]:
         """The trace of a re-run with these cures, and whether that run is healthy."""

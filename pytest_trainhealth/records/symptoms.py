@@ -140,8 +140,8 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         UNEQUAL,
         "two runs that have to be the same are not: repeated, resumed, in micro-batches, in another precision",
         "high",
-        "seeds taken from the clock or the system, state that a checkpoint does not hold, a mean of means, numbers that "
-        "a type cannot hold, an evaluation that changes what it evaluates",
+        "seeds taken from the clock or the system, state that a checkpoint does not hold, a mean of means, numbers "
+        "that a type cannot hold, an evaluation that changes what it evaluates",
         "At which step do the two part? Were batch, weights and random numbers still the same before it?",
         closeup="controls",
     ),

@@ -52,7 +52,7 @@ class Trace:
     speed: SpeedRecord = field(default_factory=SpeedRecord)
     state: StateRecord = field(default_factory=StateRecord)
     #: The runs that a check has compared it with, by label.
-    beside: dict[str, Trace] = field(default_factory=dict)
+    compared_with: dict[str, Trace] = field(default_factory=dict)
     #: Against another revision.
     comparison: Comparison | None = None
 

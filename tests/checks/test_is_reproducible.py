@@ -69,9 +69,9 @@ def test_a_run_that_was_cut_short_is_not_judged():
 def test_the_source_that_was_seen_is_tried_first():
     again = run(losses=(2.0, 1.4, 1.0), entropy=[EntropyRecord("clock", "time.time()")])
     symptom = judged(run(), again).symptom
-    found = look(replace(run(), beside={AGAIN.label: again}), symptom)
+    found = look(replace(run(), compared_with={AGAIN.label: again}), symptom)
     assert found is not None
-    assert [cure.label for cure in found.cures][0] == "clock held still"
+    assert found.cures[0].label == "clock held still"
 
 
 def factory(loss=None, data=None, prepare=None):

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.analysis.precision import direction, first_to_leave, lost_moves, progress
+from pytest_trainhealth.analysis.half_precision import direction, first_to_leave, lost_moves, progress
 from pytest_trainhealth.checks.keeps_precision import FLOAT32, judge
 from pytest_trainhealth.records.judgement import CouldNotJudge, NeedsControl, Passed
 from pytest_trainhealth.records.state import LayerSketch, PrecisionRecord, Sketch, StateRecord

@@ -82,7 +82,7 @@ class CutBatches(Listener):
         wanted = [p for p in self._run.parameters.values() if p.requires_grad]
         found = torch.autograd.grad(loss, wanted, allow_unused=True)
         flat = [
-            (torch.zeros(p.numel()) if g is None else g.to_dense().detach().cpu()).double().flatten()
+            (torch.zeros(p.numel(), device="cpu") if g is None else g.to_dense().detach().cpu()).double().flatten()
             for g, p in zip(found, wanted, strict=True)
         ]
         return torch.cat(flat)
@@ -100,4 +100,5 @@ def _is_ragged(batch: Any, samples: int) -> bool:
 
 def _weights(full: Tensor, parts: list[Tensor]) -> Tensor:
     stacked = torch.stack(parts).T
-    return torch.linalg.lstsq(stacked, full.unsqueeze(1)).solution.flatten()
+    solution: Tensor = torch.linalg.lstsq(stacked, full.unsqueeze(1)).solution
+    return solution.flatten()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import random
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -25,7 +27,7 @@ class HeldEntropy(Listener):
         make = {"clock": self._clock, "system": self._system, "hash": self._hash}[source]
         sources: Any = {"clock": _entropy.CLOCK, "system": _entropy.SYSTEM, "hash": _entropy.HASH}[source]
         for holder, name in sources:
-            exchange(holder, name, stack, lambda original, name=name: _held(make(original, name)))  # type: ignore[misc]
+            exchange(holder, name, stack, functools.partial(_held, make, name))
 
     def _clock(self, original: Replacement, name: str) -> Replacement:
         def clock() -> Any:
@@ -43,8 +45,8 @@ class HeldEntropy(Listener):
 
         def seeded(*given: Any, **named: Any) -> Any:
             itself = given[:1] if given and isinstance(given[0], random.Random) else ()
-            asked = [each for each in (*given[len(itself) :], *named.values()) if each is not None]
-            if asked:
+            seeds = [each for each in (*given[len(itself) :], *named.values()) if each is not None]
+            if seeds:
                 return original(*given, **named)
             self._looks += 1
             if original.__module__ == "torch.random":
@@ -63,7 +65,8 @@ class HeldEntropy(Listener):
         return hashed
 
 
-def _held(function: Replacement) -> Replacement:
+def _held(make: Callable[[Replacement, str], Replacement], name: str, original: Replacement) -> Replacement:
     """Marked rather than wrapped: who called is read off the frame above."""
+    function = make(original, name)
     function.held_still = True  # type: ignore[attr-defined]
     return function

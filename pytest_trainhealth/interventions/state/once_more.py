@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import ExitStack
 from typing import Any
 
@@ -29,11 +30,11 @@ class OnceMore(Listener):
         self._run = run
         put_generators_back()
         for holder, name in _entropy.CLOCK:
-            exchange(holder, name, stack, lambda original, name=name: self._later(original, name))  # type: ignore[misc]
-        for holder, name in _entropy.SYSTEM:
-            exchange(holder, name, stack, lambda original, name=name: self._noted(original, name))  # type: ignore[misc]
-        for holder, name in _entropy.HASH:
-            exchange(holder, name, stack, self._salted)
+            exchange(holder, name, stack, functools.partial(self._later, name=name))
+        for source, name in _entropy.SYSTEM:
+            exchange(source, name, stack, functools.partial(self._noted, name=name))
+        for module, name in _entropy.HASH:
+            exchange(module, name, stack, self._salted)
 
     def _later(self, original: Replacement, name: str) -> Replacement:
         added: float = _OTHER_PROCESS if name == "getpid" else _LATER

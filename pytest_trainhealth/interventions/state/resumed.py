@@ -124,7 +124,7 @@ class Resumed(Listener):
 
 
 def _stored(model: nn.Module) -> list[Tensor]:
-    lasting = [*model.parameters()]
+    lasting: list[Tensor] = [*model.parameters()]
     for module in model.modules():
         if isinstance(module, torch.jit.ScriptModule):
             lasting += list(module.buffers(recurse=False))

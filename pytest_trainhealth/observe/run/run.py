@@ -22,8 +22,8 @@ from .parameter_records import bare_record, registered_record, size_of
 from .sampling import is_sampled
 
 if TYPE_CHECKING:
-    from ..calls.torch_calls import SharedCalls
     from ...training import Training
+    from ..calls.torch_calls import SharedCalls
     from ..signals.numbers.finiteness import Finiteness
     from ..source.creation_sites import CreationSites
     from .feed import Feed

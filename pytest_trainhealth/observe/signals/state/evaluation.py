@@ -160,7 +160,7 @@ def _watched(modules: Mapping[str, nn.Module], stack: ExitStack, how: str) -> di
 
     for name, module in modules.items():
         if isinstance(module, (_NormBase, _DropoutNd)) and not isinstance(module, torch.jit.ScriptModule):
-            handle = module.register_forward_pre_hook(lambda module, _, name=name: begins(name, module))  # type: ignore[misc]
+            handle = module.register_forward_pre_hook(lambda module, _, name=name: begins(name, module))
             stack.callback(handle.remove)
             if how == "in eval mode":
                 stack.callback(setattr, module, "training", module.training)

@@ -123,4 +123,6 @@ def _kind(terms: list[PassTerms], total: float) -> str:
 
 
 def _flat(gradients: Iterable[Tensor | None]) -> Tensor:
-    return torch.cat([torch.zeros(0), *(g.detach().double().cpu().flatten() for g in gradients if g is not None)])
+    return torch.cat(
+        [torch.zeros(0, device="cpu"), *(g.detach().double().cpu().flatten() for g in gradients if g is not None)]
+    )

@@ -25,8 +25,8 @@ _LATER = 2
 _HALVES = (torch.float16, torch.bfloat16)
 
 
-class Precision(Signal):
-    NAME, COST = "precision", Cost.STATE
+class Sketches(Signal):
+    NAME, COST = "sketches", Cost.STATE
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -46,7 +46,7 @@ class Precision(Signal):
             if not any(True for _ in module.children()):
                 hook = module.register_forward_hook(
                     lambda module, given, output, name=name: self._layer(name, module, output)
-                )  # type: ignore[misc]
+                )
                 self._handles.append(hook)
 
     def _layer(self, name: str, module: nn.Module, output: Any) -> None:
