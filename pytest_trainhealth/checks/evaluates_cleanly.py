@@ -33,7 +33,7 @@ from ..records.symptoms import UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 
-SIGNALS = ("fingerprints", "probes", "evaluation")
+SIGNALS = ("fingerprints", "evaluation", "probes")
 ONE_BATCH = False
 BLAMES_RATES = False
 COMPARES_RUNS = True

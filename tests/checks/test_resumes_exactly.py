@@ -122,6 +122,27 @@ def test_weights_that_a_module_keeps_once_more_are_no_state_of_their_own():
     assert verdict(training).passed
 
 
+def test_what_a_module_notes_for_itself_on_the_way_is_kept():
+    """A flag that says that hooks are in place: without it they would be there twice."""
+
+    class Hooked(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 3)
+
+        def forward(self, x):
+            if not getattr(self, "_hooked", False):
+                self.layer.register_forward_hook(lambda module, given, output: 2 * output)
+                self._hooked = True
+            return self.layer(x)
+
+    def training() -> Training:
+        model = Hooked()
+        return Training(model, torch.optim.Adam(model.parameters(), 1e-2), criterion=F.cross_entropy, data=batches())
+
+    assert verdict(training).passed
+
+
 def complete(without: str = "", *, dropout: float = 0.0) -> Training:
     model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 3))
     optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)

@@ -98,7 +98,9 @@ class Resumed(Listener):
         ]
         for name, holder, key in self._slots():
             before, now = self._first.get(name), _read(holder, key)
-            if name in self._run.trace.applied.carried_over or _same(before, now):
+            # what a package notes for itself on the way (that hooks are in place) is not made anew here
+            noted = name not in self._first and key.startswith("_")
+            if noted or name in self._run.trace.applied.carried_over or _same(before, now):
                 continue
             self._run.trace.state.lost.append(LostRecord("attributes", name, words_of(now, before)))
             _write(holder, key, before, exists=name in self._first)

@@ -21,7 +21,7 @@ _SECOND_LOOK = 7919
 
 
 class CheckpointSignal(Signal):
-    NAME, COST, LAST = "checkpoint", Cost.STATE, True
+    NAME, COST = "checkpoint", Cost.STATE
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)

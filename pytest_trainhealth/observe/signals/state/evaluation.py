@@ -31,7 +31,7 @@ _STATE = ("weights", "buffers", "attributes")
 
 
 class Evaluation(Signal):
-    NAME, COST, LAST = "evaluation", Cost.STATE, True
+    NAME, COST = "evaluation", Cost.STATE
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)

@@ -29,7 +29,7 @@ _BOTH = 1.001
 
 
 class Passes(Signal):
-    NAME, COST, LAST = "passes", Cost.STATE, True
+    NAME, COST = "passes", Cost.STATE
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
