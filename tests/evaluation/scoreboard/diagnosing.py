@@ -32,7 +32,7 @@ def diagnosed(job: Job) -> Result:
         return Result(case, seed, error=in_short(error), seconds=round(time.perf_counter() - began, 3))
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     steps = max(verdict.steps for verdict in report.verdicts)
-    bare = bare_seconds(case, seed, steps) if timed else 0.0
+    bare = bare_seconds(case, seed, steps) if timed and checks_of(case) is None else 0.0
     return Result(
         case,
         seed,
