@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-_KINDS = (torch.Generator, np.random.Generator, np.random.RandomState, random.Random)
+from .generator_states import GENERATORS, set_state, state_of
+
 #: For the examination that is under way.
 _UNDO: list[Callable[[], object]] = []
 
@@ -44,9 +45,9 @@ def _living() -> list[Any]:
         kind = type(each)
         if kind is dict:
             for value in list(each.values()):
-                if type(value) in _KINDS:
+                if type(value) in GENERATORS:
                     found[id(value)] = value
-        elif kind in _KINDS:
+        elif kind in GENERATORS:
             found[id(each)] = each
     return [each for each in found.values() if not _is_seeded_anyway(each)]
 
@@ -58,14 +59,5 @@ def _is_seeded_anyway(generator: Any) -> bool:
 
 
 def _undo(generator: Any) -> Callable[[], object]:
-    if isinstance(generator, torch.Generator):
-        state = generator.get_state()
-        return lambda: generator.set_state(state)
-    if isinstance(generator, np.random.Generator):
-        bits, now = generator.bit_generator, generator.bit_generator.state
-        return lambda: setattr(bits, "state", now)
-    if isinstance(generator, np.random.RandomState):
-        held = generator.get_state()
-        return lambda: generator.set_state(held)
-    inner = generator.getstate()
-    return lambda: generator.setstate(inner)
+    state = state_of(generator)
+    return lambda: set_state(generator, state)

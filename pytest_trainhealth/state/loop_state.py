@@ -6,13 +6,11 @@ A part can be read as a copy and written again, into the same training or into o
 from __future__ import annotations
 
 import copy
-import random
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -20,6 +18,7 @@ from torch.optim import Optimizer
 from ..tensors.batches import tensors
 from ..tensors.fingerprint import NoFingerprint, fingerprint
 from ..tensors.module_paths import full_path
+from .generator_states import GENERATORS, set_shared_state, set_state, shared_state, state_of
 from .user_code import names_used, written_by_user
 
 #: What `nn.Module` itself keeps in its `__dict__`.
@@ -28,7 +27,6 @@ _OF_OPTIMIZERS = frozenset({"state", "param_groups", "defaults"})
 #: How far functions, and objects of the user's classes, are followed. By judgement: a step that is a method of a
 #: trainer whose helper holds the counter takes 3.
 _DEEPEST = 3
-_GENERATORS = (torch.Generator, np.random.Generator, np.random.RandomState, random.Random)
 
 
 class Part(NamedTuple):
@@ -64,7 +62,7 @@ def parts_of(training: Any) -> dict[str, Part]:
     for root in (training.step, training.loss, training.criterion):
         for part in _of_loop(root, known):
             found.setdefault(f"{part.kind} {part.name}", part)
-    found["random numbers "] = Part("random numbers", "torch, numpy and Python", _random_state, _set_random_state)
+    found["random numbers "] = Part("random numbers", "torch, numpy and Python", shared_state, set_shared_state)
     return found
 
 
@@ -93,8 +91,8 @@ def settings_of(optimizer: Optimizer) -> dict[str, Any]:
 def copied(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.detach().clone()
-    if isinstance(value, _GENERATORS):
-        return _state_of(value)
+    if isinstance(value, GENERATORS):
+        return state_of(value)
     if isinstance(value, dict):
         return {key: copied(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
@@ -103,7 +101,7 @@ def copied(value: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    if isinstance(value, _GENERATORS):
+    if isinstance(value, GENERATORS):
         return True
     if isinstance(value, deque):
         value = list(value)
@@ -137,7 +135,7 @@ def _tensor(tensor: Tensor) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
 def _slot(names: dict[str, Any], name: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
     def write(value: Any) -> None:
         now = names.get(name)
-        if isinstance(now, _GENERATORS):
+        if isinstance(now, GENERATORS):
             set_state(now, value)
         else:
             names[name] = copied(value)
@@ -148,7 +146,7 @@ def _slot(names: dict[str, Any], name: str) -> tuple[Callable[[], Any], Callable
 def _cell(cell: types.CellType) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
     def write(value: Any) -> None:
         now = cell.cell_contents
-        if isinstance(now, _GENERATORS):
+        if isinstance(now, GENERATORS):
             set_state(now, value)
         elif isinstance(now, list) and isinstance(value, list):
             now[:] = copied(value)
@@ -229,30 +227,3 @@ def _named(
 def _is_of_the_user(thing: Any) -> bool:
     plain = hasattr(thing, "__dict__") and not isinstance(thing, (type, nn.Module, types.ModuleType, Tensor))
     return plain and not callable(thing) and written_by_user(type(thing))
-
-
-def _state_of(generator: Any) -> Any:
-    if isinstance(generator, torch.Generator):
-        return generator.get_state()
-    if isinstance(generator, np.random.Generator):
-        return copy.deepcopy(generator.bit_generator.state)
-    return generator.get_state() if isinstance(generator, np.random.RandomState) else generator.getstate()
-
-
-def set_state(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = state
-    elif isinstance(generator, random.Random):
-        generator.setstate(state)
-    else:
-        generator.set_state(state)
-
-
-def _random_state() -> dict[str, Any]:
-    return {"torch": torch.get_rng_state(), "numpy": list(np.random.get_state()), "python": random.getstate()}
-
-
-def _set_random_state(state: dict[str, Any]) -> None:
-    torch.set_rng_state(state["torch"])
-    np.random.set_state(tuple(state["numpy"]))
-    random.setstate(state["python"])

@@ -15,7 +15,8 @@ from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...records.state import CutRecord
 from ...state.process import remember_random_numbers, seed_everything
-from ...tensors.batches import batch_size, map_tensors, tensors
+from ...tensors.batches import batch_size, tensors
+from ...tensors.parts_of_batches import is_ragged, rows_of
 
 #: The step before which it is tried. By judgement: after a few updates, what was initialised with zeros has gradients.
 _AT = 3
@@ -50,10 +51,10 @@ class CutBatches(Listener):
         size = samples // self._count
         if not size:
             return CutRecord(self._count, why_not=f"a batch of {samples} has no {self._count} parts")
-        if not any(t.ndim and t.shape[0] == samples for _, t in tensors(batch)) or _is_ragged(batch, samples):
+        if not any(t.ndim and t.shape[0] == samples for _, t in tensors(batch)) or is_ragged(batch, samples):
             return CutRecord(self._count, why_not="the batch does not say which rows belong to which sample")
-        cut = [_rows(batch, samples, slice(size * n, size * (n + 1))) for n in range(self._count)]
-        whole = _rows(batch, samples, slice(0, size * self._count))
+        cut = [rows_of(batch, samples, slice(size * n, size * (n + 1))) for n in range(self._count)]
+        whole = rows_of(batch, samples, slice(0, size * self._count))
         seed_everything(1)
         full = self._gradient(whole)
         seed_everything(2)
@@ -86,16 +87,6 @@ class CutBatches(Listener):
             for g, p in zip(found, wanted, strict=True)
         ]
         return torch.cat(flat)
-
-
-def _rows(batch: Any, samples: int, rows: slice) -> Any:
-    return map_tensors(lambda _, t: t[rows].clone() if t.ndim and t.shape[0] == samples else t, batch)
-
-
-def _is_ragged(batch: Any, samples: int) -> bool:
-    """A list with one entry for each sample cannot be cut as tensors can."""
-    others = [t for _, t in tensors(batch) if not t.ndim or t.shape[0] != samples]
-    return any(t.ndim for t in others)
 
 
 def _weights(full: Tensor, parts: list[Tensor]) -> Tensor:

@@ -19,7 +19,8 @@ from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...records.state import LostRecord
 from ...state.checkpoints import kept
-from ...state.loop_state import attributes_of, copied, parts_of, set_state, settings_of
+from ...state.generator_states import GENERATORS, set_state
+from ...state.loop_state import attributes_of, copied, parts_of, settings_of
 from ...tensors.batches import map_tensors, tensors
 from ...tensors.fingerprint import NoFingerprint, fingerprint
 from ...tensors.module_paths import full_path
@@ -153,7 +154,7 @@ def _read(holder: Any, key: str) -> Any:
 
 def _write(holder: Any, key: str, value: Any, *, exists: bool) -> None:
     now = getattr(holder, key)
-    if isinstance(now, (torch.Generator,)) or hasattr(now, "bit_generator") or hasattr(now, "getstate"):
+    if isinstance(now, GENERATORS):
         if exists:
             set_state(now, value)
     elif isinstance(holder, nn.Module) and key in holder._buffers:

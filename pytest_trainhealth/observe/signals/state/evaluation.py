@@ -15,11 +15,13 @@ from torch.nn.modules.dropout import _DropoutNd
 from ....records.state import ActiveLayer, EvaluationRecord
 from ....state.loop_state import Part, parts_of
 from ....state.process import remember_random_numbers, seed_everything
-from ....tensors.batches import batch_size, map_tensors, tensors
+from ....tensors.batches import batch_size
+from ....tensors.parts_of_batches import is_ragged, rows_of
 from ....training import is_one_batch
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from .evaluated_calls import DropoutsSeen, EvaluatedCalls
+from .side_by_side import aligned, figures_apart, numbers, outputs_apart
 
 #: The step after which it evaluates. By judgement: after 4 steps BatchNorm has statistics.
 _AFTER = 3
@@ -90,7 +92,7 @@ class Evaluation(Signal):
         second = self._once(training, data, _OTHER, None)
         _put_back(parts, values)
         record.results = (first[0], second[0])
-        record.by_chance = _apart(first[1], second[1])
+        record.by_chance = outputs_apart(first[1], second[1])
         if not values:  # state that moves within an evaluation moves at other samples when batches are smaller
             self._smaller(record, training, data)
 
@@ -98,18 +100,18 @@ class Evaluation(Signal):
         """Each batch is cut into two halves, so that a mean of the batches' means stays what it is."""
         batches = [data] if is_one_batch(data) else list(islice(data, _MOST))
         sizes = [batch_size(batch) or 0 for batch in batches]
-        even = [_rows(b, n, slice(0, n - n % 2)) for b, n in zip(batches, sizes, strict=True) if n > 1]
-        halves = [_rows(b, n, half) for b, n in zip(batches, sizes, strict=True) if n > 1
+        even = [rows_of(b, n, slice(0, n - n % 2)) for b, n in zip(batches, sizes, strict=True) if n > 1]
+        halves = [rows_of(b, n, half) for b, n in zip(batches, sizes, strict=True) if n > 1
                   for half in (slice(0, n // 2), slice(n // 2, n - n % 2))]  # fmt: skip
-        if not even or any(_is_ragged(batch, n) for batch, n in zip(batches, sizes, strict=True)):
+        if not even or any(is_ragged(batch, n) for batch, n in zip(batches, sizes, strict=True)):
             return
         try:
             whole = self._once(training, even, _ONE, None)
             cut = self._once(training, halves, _ONE, None)
         except Exception:  # an `evaluate` may ask its loader for its data set, and a graph cannot be cut
             return
-        record.by_size = _apart(*_aligned(whole[1], cut[1], len(even)))
-        record.figures_by_size = _figures_apart(whole[0], cut[0])
+        record.by_size = outputs_apart(*aligned(whole[1], cut[1], len(even)))
+        record.figures_by_size = figures_apart(whole[0], cut[0])
 
     def _once(
         self, training: Any, data: Any, seed: int, record: EvaluationRecord | None
@@ -120,7 +122,7 @@ class Evaluation(Signal):
             seen = stack.enter_context(DropoutsSeen(off=self._run.trace.applied.evaluated == "in eval mode"))
             layers = _watched(dict(self._run.named_modules()), stack, self._run.trace.applied.evaluated)
             if training.evaluate is not None:
-                figures = _numbers(training.evaluate(data))
+                figures = numbers(training.evaluate(data))
             else:
                 figures = self._by_the_loss(training, data)
             if record is not None:
@@ -175,57 +177,3 @@ def _put_back(parts: Mapping[str, Part], values: Mapping[str, Any]) -> None:
 def _changed(before: Mapping[str, str], after: Mapping[str, Part]) -> list[str]:
     now = {name: part for name, part in after.items() if part.kind in _STATE}
     return [part.name for name, part in now.items() if name in before and part.print() != before[name]]
-
-
-def _numbers(result: Any) -> tuple[float, ...]:
-    if isinstance(result, Tensor):
-        flat = result.detach().double().flatten()
-        return tuple(flat.tolist()) if not result.is_complex() else ()
-    if isinstance(result, (bool, int, float)):
-        return (float(result),)
-    if isinstance(result, Mapping):
-        return tuple(number for value in result.values() for number in _numbers(value))
-    if isinstance(result, (list, tuple)):
-        return tuple(number for value in result for number in _numbers(value))
-    try:
-        return (float(result),)
-    except (TypeError, ValueError):
-        return ()
-
-
-def _figures_apart(one: tuple[float, ...], other: tuple[float, ...]) -> float | None:
-    """Of the largest; means of losses by batch have another number of entries."""
-    if not one or len(one) != len(other):
-        return None
-    return max(abs(a - b) / max(abs(a), abs(b), 1e-12) for a, b in zip(one, other, strict=True))
-
-
-def _apart(one: list[Tensor], other: list[Tensor]) -> float | None:
-    """How far outputs are apart, as a share of how far samples are; None where they cannot be laid side by side."""
-    if not one or not other or sum(t.shape[0] for t in one) != sum(t.shape[0] for t in other):
-        return None
-    try:
-        a, b = torch.cat(one), torch.cat(other)
-    except RuntimeError:  # sequences of other lengths
-        return None
-    if a.shape != b.shape or not a.numel():
-        return None
-    spread = float((a - a.mean(0)).abs().mean()) or float(a.abs().mean())
-    return float((a - b).abs().max()) / spread if spread else float((a - b).abs().max() > 0)
-
-
-def _aligned(whole: list[Tensor], cut: list[Tensor], batches: int) -> tuple[list[Tensor], list[Tensor]]:
-    """A model may be called several times for a batch: each call has the rows of its halves beside it."""
-    calls = len(whole) // batches
-    if not calls or len(whole) != calls * batches or len(cut) != 2 * len(whole):
-        return whole, []
-    order = [(2 * b + half) * calls + call for b in range(batches) for call in range(calls) for half in (0, 1)]
-    return whole, [cut[at] for at in order]
-
-
-def _rows(batch: Any, samples: int, rows: slice) -> Any:
-    return map_tensors(lambda _, t: t[rows].clone() if t.ndim and t.shape[0] == samples else t, batch)
-
-
-def _is_ragged(batch: Any, samples: int) -> bool:
-    return any(t.ndim and t.shape[0] != samples for _, t in tensors(batch))
