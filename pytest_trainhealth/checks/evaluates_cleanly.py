@@ -42,8 +42,8 @@ RUNS = 2
 #: The evaluation comes after the fourth step, and the probes look at step 8 for the last time. By judgement: 10 leave
 #: six steps for a trace to show.
 STEPS = 10
-#: Up to this share of their spread, outputs are the same. The same batch in halves differs by up to 2e-6 in float32, as
-#: other kernels add in another order (tests/checks/test_evaluates_cleanly.py).
+#: Up to this share of their spread, outputs are the same. Of 43 healthy programs in halves of a batch, none differs by
+#: more than 2e-6, as other kernels add in another order; the smallest of those that mix samples differs by 0.35.
 LIMIT = 1e-3
 #: The same for outputs of half precision, which have 8 bits. By judgement: a few of the smallest steps they can take.
 HALF_LIMIT = 0.05
