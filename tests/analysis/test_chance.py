@@ -66,7 +66,9 @@ def test_the_loss_of_a_guess(call: LossCall, guess: float | None) -> None:
 def test_a_start_that_is_too_sure(first: float, steps: int, sure: bool) -> None:
     losses = [first] * steps + [GUESS] * (40 - steps)
     assert chance.too_sure_at_first(trace(losses, CLASSES)) is sure
-    assert not chance.too_sure_at_first(trace(losses, replace(CLASSES, function="mse_loss", target=TensorSummary(std=1.0))))
+    assert not chance.too_sure_at_first(
+        trace(losses, replace(CLASSES, function="mse_loss", target=TensorSummary(std=1.0)))
+    )
     assert not chance.too_sure_at_first(trace(losses))
     assert not chance.too_sure_at_first(trace([], CLASSES))
 
@@ -260,9 +262,7 @@ def test_beside_a_momentum_that_never_settles_half_is_enough() -> None:
     assert not far_better(ends(2.0, 0.051), uncured)
 
 
-@pytest.mark.parametrize(
-    ("last", "better"), [(0.2, True), (0.21, False), (0.0, True), (-0.1, False)]
-)
+@pytest.mark.parametrize(("last", "better"), [(0.2, True), (0.21, False), (0.0, True), (-0.1, False)])
 def test_smaller_steps_have_to_lead_to_a_fifth_in_their_last_quarter(last: float, better: bool) -> None:
     cured = Trace.of([2.0] * 40 + [1.0] * 30 + [last] * 10)
     cured.applied.smaller_steps_from = 40

@@ -74,7 +74,9 @@ def test_at_every_update(calls: int, steps: int, every: bool) -> None:
 )
 def test_data_that_weights_are_not_made_for(facts: dict[str, Any], off: bool) -> None:
     made = Trace.of([1.0])
-    made.data.scales = [ScaleRecord(**{"name": "x", "shape": (8, 2), "mean": 0.0, "std": 1.0, "low": 0.0, "high": 1.0, **facts})]
+    made.data.scales = [
+        ScaleRecord(**{"name": "x", "shape": (8, 2), "mean": 0.0, "std": 1.0, "low": 0.0, "high": 1.0, **facts})
+    ]
     assert data_scale.data_off_scale(made) is off
     assert bool(data_scale.inputs_off_scale(made)) is (off and not facts.get("target", False))
     assert bool(data_scale.targets_off_scale(made)) is (off and facts.get("target", False))
@@ -85,7 +87,12 @@ def test_data_that_weights_are_not_made_for(facts: dict[str, Any], off: bool) ->
 HERE, THERE = Place("model.py", 3), Place("model.py", 9)
 
 
-def slow(call: tuple[str, float, Place | None] | None = None, loop: tuple[float, int] | None = None, line: float = 0.0, modules: int = 0) -> str:
+def slow(
+    call: tuple[str, float, Place | None] | None = None,
+    loop: tuple[float, int] | None = None,
+    line: float = 0.0,
+    modules: int = 0,
+) -> str:
     made = Trace.of([1.0])
     if call is not None:
         made.speed.calls = [CallRecord(call[0], 3, 0.1, call[1], call[2], torch=True)]
@@ -104,7 +111,10 @@ def slow(call: tuple[str, float, Place | None] | None = None, loop: tuple[float,
         ({"call": ("sort", 0.9, None)}, ""),
         ({"call": ("run_backward", 0.9, HERE)}, ""),
         ({"loop": (0.6, 8)}, "a loop of 8 rounds, the lines of the loop, 8 rounds in a step, the forward pass"),
-        ({"loop": (0.6, 1200)}, "a loop of 1,200 rounds, the lines of the loop, 1,200 rounds in a step, the forward pass"),
+        (
+            {"loop": (0.6, 1200)},
+            "a loop of 1,200 rounds, the lines of the loop, 1,200 rounds in a step, the forward pass",
+        ),
         ({"loop": (0.59, 8)}, ""),
         ({"loop": (0.6, 7)}, ""),
         ({"line": 0.6}, "one line, the line is run once in a step, the forward pass"),

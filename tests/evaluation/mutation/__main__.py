@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.evaluation.mutation.merge import merged
 from tests.evaluation.mutation.mutants import Mutant, mutants_of
-from tests.evaluation.mutation.reach import merged
 from tests.evaluation.mutation.trials import Trials
 
 _PACKAGE = Path("pytest_trainhealth")

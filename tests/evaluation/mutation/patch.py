@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -28,8 +29,10 @@ def put_in(path: Path, code: CodeType) -> None:
 
 
 def _module_at(path: Path) -> ModuleType:
+    """Imported by now: what is imported only when it is needed would come unchanged afterwards."""
     with_files = [module for module in [*sys.modules.values()] if getattr(module, "__file__", None)]
-    return next(module for module in with_files if Path(str(module.__file__)).resolve() == path)
+    found = [module for module in with_files if Path(str(module.__file__)).resolve() == path]
+    return found[0] if found else import_module(".".join(path.relative_to(Path.cwd()).with_suffix("").parts))
 
 
 def _holders(module: ModuleType, name: str, old: object) -> list[ModuleType]:

@@ -1,7 +1,8 @@
 """Each changed program against the tests that reach the change, in a process of its own.
 
 pytest collects once; the child is forked from there, changes the module in place and runs the tests, the quickest
-first, until one fails. So a trial costs its tests and little more.
+first, until one fails. So a trial costs its tests and little more. Of each file the first trial is one without any
+change, whose tests have to pass: otherwise every change of it would seem to be noticed.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
-from tests.evaluation.mutation.mutants import Mutant, code_of
+from tests.evaluation.mutation.mutants import Mutant, code_of, unchanged
 from tests.evaluation.mutation.patch import put_in
 
 # By judgement: a change may make a loop endless; ten times the tests' own time and a start are enough to know.
@@ -37,32 +39,43 @@ class Trials:
         gc.collect()
         gc.freeze()  # what a child does not touch it need not copy
         items = {item.nodeid: item for item in session.items}
+        sound: dict[str, bool] = {}
         for mutant in self.mutants:
             seconds = {test: known for test, known in self.tests_for(mutant).items() if test in items}
             chosen = [items[test] for test in seconds]
+            limit = _START_SECONDS + _PATIENCE * sum(seconds.values())
             if not chosen:
                 self.tell(mutant, "not reached", 0)
                 continue
-            child = os.fork()
-            if child == 0:
-                os.setsid()
-                self.child = True
-                os._exit(_run(mutant, chosen))
-            failed = _wait(child, _START_SECONDS + _PATIENCE * sum(seconds.values()))
+            path = Path(mutant.path)
+            if mutant.path not in sound:
+                sound[mutant.path] = not self._fails(path, unchanged(path), chosen, limit)
+            if not sound[mutant.path]:
+                self.tell(mutant, "fails without any change", len(chosen))
+                continue
+            failed = self._fails(path, code_of(mutant), chosen, limit)
             self.tell(mutant, "killed" if failed else "survived", len(chosen))
         return True
+
+    def _fails(self, path: Path, code: CodeType, chosen: list[pytest.Item], limit: float) -> bool:
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            self.child = True
+            os._exit(_run(path, code, chosen))
+        return _wait(child, limit) != 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self.child and report.failed:
             os._exit(1)
 
 
-def _run(mutant: Mutant, chosen: list[pytest.Item]) -> int:
+def _run(path: Path, code: CodeType, chosen: list[pytest.Item]) -> int:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     try:
-        put_in(Path(mutant.path).resolve(), code_of(mutant))
+        put_in(path.resolve(), code)
         for item, following in zip(chosen, [*chosen[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
     except BaseException:  # a changed program may raise anything, and was noticed then
