@@ -11,12 +11,12 @@ import pytest
 from pytest_trainhealth.analysis.reference_points import (
     REFERENCES,
     Points,
+    Reach,
     above_reach,
     missing_reference,
     points,
     reach,
 )
-from pytest_trainhealth.analysis.reference_points import Reach
 from pytest_trainhealth.analysis.without_a_floor import (
     UNTRAINED,
     ZEROED_INPUTS,
