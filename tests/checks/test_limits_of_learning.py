@@ -10,6 +10,7 @@ import pytest
 
 from pytest_trainhealth.analysis.misalignment import HELD_OUT
 from pytest_trainhealth.analysis.reference_points import REFERENCES
+from pytest_trainhealth.analysis.run_failures import UNSEEN_LOSS
 from pytest_trainhealth.checks.learns_from_data import judge, max_steps, result, stop_when
 from pytest_trainhealth.records.data import Alignment
 from pytest_trainhealth.records.judgement import (
@@ -176,12 +177,25 @@ def test_no_step_at_all() -> None:
 def test_without_an_update_it_learns_only_by_hand() -> None:
     made = known(curve(0.5))
     made.updates = [0] * 160
+    assert kind(judge(made, {})) == "passes", "nobody knows what its parameters are"
+    made.wiring.parameters["w"] = ParameterRecord("w", moved=False)
     symptom = judge(made, {})
     assert isinstance(symptom, Symptom)
     assert symptom.summary == "no optimizer step in 160 steps: loss 2.000 -> 0.500"
     assert (symptom.measured, symptom.limit) == (0.0, 1.0)
-    made.wiring.parameters["w"] = ParameterRecord("w", moved=True)
+    made.wiring.trains_unknown = True
+    assert kind(judge(made, {})) == "passes", "what else it trains may have moved"
+    made.wiring.trains_unknown = False
+    made.wiring.parameters["w"].moved = True
     assert kind(judge(made, {})) == "passes"
+
+
+def test_a_loss_that_nobody_saw_is_not_judged() -> None:
+    made = known(curve(0.5))
+    made.loss_seen = False
+    assert judge(made, {}) == CouldNotJudge(UNSEEN_LOSS)
+    made.cut_short = "the budget is used up"
+    assert judge(made, {}) == CouldNotJudge("the budget is used up")
 
 
 @pytest.mark.parametrize(("step", "fails"), [(55, True), (56, False)])

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_trainhealth.analysis.reference_points import REFERENCES
+from pytest_trainhealth.analysis.run_failures import UNSEEN_LOSS
 from pytest_trainhealth.analysis.without_a_floor import UNTRAINED, ZEROED_INPUTS
 from pytest_trainhealth.checks.overfits_one_batch import judge, max_steps, result, stop_when
 from pytest_trainhealth.records.judgement import (
@@ -247,6 +248,12 @@ def test_a_divergence_that_outweighs_the_rest_fails_only_with_proof() -> None:
 
 def test_without_a_step_nothing_is_judged() -> None:
     assert judge(Trace.of(), {}) == CouldNotJudge("no step was taken")
+
+
+def test_a_loss_that_nobody_saw_is_not_judged() -> None:
+    made = known(curve(0.01))
+    made.loss_seen = False
+    assert judge(made, {}) == CouldNotJudge(UNSEEN_LOSS)
 
 
 def test_a_run_that_was_cut_short_is_not_judged_unless_the_promise_is_kept() -> None:
