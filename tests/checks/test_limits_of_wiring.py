@@ -143,7 +143,7 @@ def test_what_is_missing_is_looked_for_until_step_32(more: tuple[ParameterRecord
 
 
 def test_other_reasons_to_look_on() -> None:
-    assert stops(trace(parameter("a.weight", gradients=ZERO, shape=(4,), moved=False), GOOD, steps=8))
+    assert stops(trace(parameter("c.bias", gradients=ZERO, shape=(4,), moved=False), GOOD, steps=8))
     made = trace(GOOD, steps=8)
     made.wiring.empty_updates = EmptyUpdates(full=7, cleared=1)
     assert not stops(made)
