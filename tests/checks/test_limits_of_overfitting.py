@@ -33,7 +33,7 @@ def curve(last: float, first: float = CHANCE, steps: int = 400) -> list[float]:
     return [first, *[last] * (steps - 1)]
 
 
-def known(losses: list[float], chance: float = CHANCE, floor: float = 0.0, steady: bool = True) -> Trace:
+def known(losses: list[float], chance: float | None = CHANCE, floor: float = 0.0, steady: bool = True) -> Trace:
     """Of a loss function whose floor and chance are known."""
     trace = Trace.of(losses)
     call = LossCall("cross_entropy", weight=1.0, sole=True, given_target=steady, floor=floor, chance=chance)
@@ -185,6 +185,7 @@ def test_a_floor_that_the_plain_recipe_breaks_was_none() -> None:
 def test_targets_that_are_drawn_anew_have_a_floor_of_their_own() -> None:
     assert kind(judge(known(curve(1.0), steady=False), {}, beside(0.99))) == "needs zeroed inputs"
     assert kind(judge(known(curve(1.0)), {}, beside(0.99))) == "model if confirmed, else cannot judge"
+    assert kind(judge(known(curve(1.0), chance=None), {}, beside(0.99))) == "needs zeroed inputs", "no guess is known"
 
 
 # -- without a known floor ----------------------------------------------------------------------------------------
