@@ -99,7 +99,7 @@ def _suspicion(trace: Trace, optimizer: OptimizerRecord, small: float) -> Suspic
         evidence=tuple(evidence),
         why="the steps are right, but tiny",
         places=rate_places(optimizer),
-        fix=_fix(optimizer, rate * 10),
+        fix=_fix(optimizer, rate * 10 or _USUAL_RATE),
         not_this="more epochs: they take as many times longer as the rate is too low",
         cures=_cures(optimizer, rate, small),
     )
@@ -139,4 +139,4 @@ def _cures(optimizer: OptimizerRecord, rate: float, size: float) -> tuple[Cure, 
 
 
 def _fix(optimizer: OptimizerRecord, rate: float) -> Fix:
-    return other_rate("raise it", optimizer, rate) if rate else Fix("raise it:", ())
+    return other_rate("raise it", optimizer, rate)

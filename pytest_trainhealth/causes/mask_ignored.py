@@ -135,6 +135,8 @@ def _fix(record: PaddingRecord) -> Fix:
 
 
 def _lengths(record: PaddingRecord) -> str:
+    if record.known_from == "padding_idx":
+        return f"({record.padded} != padding_idx).sum(1)"
     return record.mask if record.known_from == "lengths" else f"{record.mask}.sum(1)"
 
 

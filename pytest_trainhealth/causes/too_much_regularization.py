@@ -53,6 +53,8 @@ _PER_STEP = 5e-3
 _IN_THE_GRADIENT = 0.05
 #: Of its first value: a loss that stays above is held up. By judgement: the cure decides.
 _HELD_UP = 0.5
+#: What is advised instead: at most 0.01, as in torch's AdamW. By judgement a tenth of one that is lower already.
+_USUAL_DECAY = 0.01
 _DECOUPLED = ("AdamW", "Lion", "Muon", "Adafactor")
 
 
@@ -187,7 +189,8 @@ def _fix(dropout: bool, decays: list[OptimizerRecord]) -> Fix:
     if dropout:
         return Fix("drop less (p is the share that is set to 0):", ("nn.Dropout(p=0.2)",))
     if decays:
-        return Fix("lower the weight decay:", (f"{decays[0].kind}(..., weight_decay=0.01)",))
+        lower = wording.short(min(_USUAL_DECAY, decays[0].weight_decay / 10))
+        return Fix("lower the weight decay:", (f"{decays[0].kind}(..., weight_decay={lower})",))
     return Fix("lower the factor of the penalty until the loss falls without it")
 
 

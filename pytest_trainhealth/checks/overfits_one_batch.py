@@ -185,11 +185,7 @@ def _equal_targets(
         return without_a_floor.by_its_fall(trace, controls, ratio, known)
     if control is None:
         return NeedsControl(without_a_floor.ZEROED_INPUTS)
-    if (
-        control is not None
-        and without_a_floor.control_level(control) is not None
-        and not memorising.below(control.losses, ratio)
-    ):
+    if without_a_floor.control_level(control) is not None and not memorising.below(control.losses, ratio):
         return Passed(("judged against zeroed inputs, because all targets are equal",), known)
     return CouldNotJudge("all targets of the batch are equal: the same answer for every sample is right", known)
 
@@ -233,11 +229,14 @@ def _ended_early(trace: Trace) -> bool:
 
 
 def _far_above(reached: Reach, last: float, start: float, marks: Points) -> bool:
-    """A loss without a known floor may mean anything (a reward, a queue): there the plain run has to be far better."""
+    """A loss without a known floor may mean anything (a reward, a queue): there the plain run has to be far better.
+
+    Below 0 it always is, if it is better by that share.
+    """
     share = reference_points.above_reach(reached, last, start)
     if marks.known:
         return share > _ABOVE_REACH
-    return share > _FAR_ABOVE_REACH and (last < 0 or loss_curve.clearly_below(reached.level, last))
+    return share > _FAR_ABOVE_REACH and loss_curve.clearly_below(reached.level, last)
 
 
 def _as_far_as_it_gets(
@@ -246,8 +245,7 @@ def _as_far_as_it_gets(
     """As good as the plain recipe, and not good: what the two share is in the way, or the model is small on purpose."""
     marks, first, last = points(trace), trace.losses[0], loss_curve.level(trace.losses)
     symptom = replace(memorising.stuck(trace, first, last, ratio, reference_points.reach(controls)), suspects="model")
-    untreated = controls.get(UNTREATED)
-    if untreated is not None and without_a_floor.healed(trace, untreated, last):
+    if without_a_floor.healed(trace, controls.get(UNTREATED), last):
         return Passed(("judged against the run without the cure",), known)
     start, floor = marks.start(first), marks.floor or 0.0
     if last - floor > _NO_BETTER_THAN_A_GUESS * (start - floor) and marks.steady:

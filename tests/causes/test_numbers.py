@@ -278,6 +278,21 @@ def test_weight_decay(kind: str, lr: float, decay: float, said: bool) -> None:
     assert (look("too-much-regularization", trace) is not None) is said
 
 
+@pytest.mark.parametrize(
+    ("rate", "decay", "advised"), [(0.1, 1.0, "0.01"), (1.0, 0.0051, "0.00051"), (0.1, 0.05, "0.005")]
+)
+def test_a_lower_weight_decay_is_lower(rate: float, decay: float, advised: str) -> None:
+    trace = flat()
+    trace.wiring.optimizers = {"SGD": OptimizerRecord("SGD", "SGD", lr={0: rate}, steps=64, weight_decay=decay)}
+    assert found("too-much-regularization", trace).fix.code == (f"SGD(..., weight_decay={advised})",)
+
+
+def test_a_rate_of_zero_is_raised_to_a_usual_one() -> None:
+    trace = flat(weight("0.weight", updates={0: 0.0}))
+    trace.wiring.optimizers = {"SGD": OptimizerRecord("SGD", "SGD", lr={0: 0.0}, steps=64)}
+    assert found("lr-too-low", trace).fix.code == ("SGD(model.parameters(), lr=0.001)",)
+
+
 def test_a_penalty_counts_where_the_loss_hardly_falls() -> None:
     trace = flat()
     trace.numbers.penalties.append(Place("train.py", 9))

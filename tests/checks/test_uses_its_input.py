@@ -173,6 +173,11 @@ def test_padding_is_marked_by_lengths_or_by_the_embedding():
     assert suspicion.why == "lengths are not used"
     assert "pack_padded_sequence(embedded, lengths" in suspicion.fix.code[0]
 
+    packed = PaddingRecord("Reader", "padding_idx", "words", 0.1, 15, 12, known_from="padding_idx", operation="gru")
+    suspicion = cause("mask-ignored").look(trace(paddings=[packed]), symptom)
+    assert suspicion is not None
+    assert "pack_padded_sequence(embedded, (words != padding_idx).sum(1)," in suspicion.fix.code[0]
+
     token = PaddingRecord("Encoder", "padding_idx", "tokens", 0.1, 15, 12, known_from="padding_idx", longer=False)
     token.operation = "multi_head_attention_forward"
     suspicion = cause("mask-ignored").look(trace(paddings=[token]), symptom)

@@ -9,10 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from importlib import import_module
 from pathlib import Path
 
+import pytest
+
+from tests.evaluation.mutation.merge import merged
 from tests.evaluation.mutation.mutants import Mutant, mutants_of
+from tests.evaluation.mutation.trials import Trials
 
 _PACKAGE = Path("pytest_trainhealth")
 _TESTS = ["tests/analysis", "tests/checks", "tests/causes", "tests/engine", "tests/messages"]
@@ -21,19 +24,27 @@ _TESTS = ["tests/analysis", "tests/checks", "tests/causes", "tests/engine", "tes
 def main() -> None:
     options = _options()
     reach = _reach(options)
-    for name in ("torch", "numpy", "pytest", "hypothesis"):
-        import_module(name)  # once, for all trials
-    rows = []
+    rows: list[dict] = []
+    sample = [(room, mutant) for room in options.rooms for mutant in _sample(room, options)]
+    rooms = dict((mutant, room) for room, mutant in sample)
+
+    def tests_for(mutant: Mutant) -> dict[str, float]:
+        tests = _quickest(_reaching(mutant, reach["reach"]), reach["seconds"], options.seconds)
+        return {test: reach["seconds"][test] for test in tests}
+
+    def tell(mutant: Mutant, outcome: str, tests: int) -> None:
+        told = {"mutant": str(mutant), "kind": mutant.kind, "outcome": outcome, "tests": tests}
+        rows.append(told | {"room": rooms[mutant]})
+        if outcome != "killed":
+            print(f"{len(rows)}/{len(sample)} {outcome}: {mutant}", flush=True)
+        if options.output:
+            Path(options.output).write_text(json.dumps(rows, indent=1))
+
+    trials = Trials([mutant for _, mutant in sample], tests_for, tell)
+    files = {test.partition("::")[0] for _, mutant in sample for test in tests_for(mutant)}
+    pytest.main([*sorted(files), "-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--no-header"], plugins=[trials])
     for room in options.rooms:
-        sample = _sample(room, options)
-        for place, mutant in enumerate(sample):
-            row = _tried(mutant, reach, options.seconds)
-            rows.append(row | {"room": room})
-            if row["outcome"] != "killed":
-                print(f"{room} {place + 1}/{len(sample)} {row['outcome']}: {mutant}", flush=True)
-            if options.output:
-                Path(options.output).write_text(json.dumps(rows, indent=1))
-        print(_line(room, [row for row in rows if row["room"] == room]), flush=True)
+        print(_line(room, [row for row in rows if row["room"] == room]))
     print(_line("all", rows))
     _by_kind(rows)
 
@@ -46,18 +57,29 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests for each change, the quickest first")
     parser.add_argument("--reach", help="file with what the tests reach; made when it is not there")
+    parser.add_argument("--again", nargs="+", default=[], help="measure what these test files reach anew")
     parser.add_argument("--output", help="JSON file for every change and its outcome")
     return parser.parse_args()
 
 
 def _reach(options: argparse.Namespace) -> dict:
-    """Measured in a process of its own: this one has to stay without the package (see ``trial``)."""
+    """Measured in a process of its own, so that the tests of this one start with nothing run."""
     target = Path(options.reach) if options.reach else Path(tempfile.mkdtemp()) / "reach.json"
     if not target.exists():
-        sources = ",".join(str(_PACKAGE / room) for room in options.rooms)
-        command = [sys.executable, "-m", "tests.evaluation.mutation.reach", sources, ",".join(_TESTS), str(target)]
-        subprocess.run(command, check=True)
-    return json.loads(target.read_text())
+        _measure(options.rooms, _TESTS, target)
+    known = json.loads(target.read_text())
+    if options.again:
+        latest = Path(tempfile.mkdtemp()) / "reach.json"
+        _measure(options.rooms, options.again, latest)
+        known = merged(known, json.loads(latest.read_text()), options.again)
+        target.write_text(json.dumps(known))
+    return known
+
+
+def _measure(rooms: list[str], tests: list[str], target: Path) -> None:
+    sources = ",".join(str(_PACKAGE / room) for room in rooms)
+    command = [sys.executable, "-m", "tests.evaluation.mutation.reach", sources, ",".join(tests), str(target)]
+    subprocess.run(command, check=True)
 
 
 def _sample(room: str, options: argparse.Namespace) -> list[Mutant]:
@@ -67,15 +89,6 @@ def _sample(room: str, options: argparse.Namespace) -> list[Mutant]:
     if not options.sample or len(everything) <= options.sample:
         return everything
     return random.Random(options.seed).sample(everything, options.sample)
-
-
-def _tried(mutant: Mutant, reach: dict, limit: float) -> dict:
-    from tests.evaluation.mutation.trial import survives
-
-    tests = _quickest(_reaching(mutant, reach["reach"]), reach["seconds"], limit)
-    seconds = sum(reach["seconds"][test] for test in tests)
-    outcome = "not reached" if not tests else "survived" if survives(mutant, tests, seconds) else "killed"
-    return {"mutant": str(mutant), "kind": mutant.kind, "outcome": outcome, "tests": len(tests)}
 
 
 def _reaching(mutant: Mutant, reach: dict[str, dict[str, list[str]]]) -> list[str]:

@@ -67,6 +67,10 @@ def code_of(mutant: Mutant) -> CodeType:
     return compile(ast.fix_missing_locations(changed), mutant.path, "exec")
 
 
+def unchanged(path: Path) -> CodeType:
+    return compile(ast.parse(path.read_text()), str(path), "exec")
+
+
 class _Swap(ast.NodeTransformer):
     def __init__(self, node: ast.AST, other: ast.AST) -> None:
         self.node, self.other = node, other
