@@ -87,6 +87,7 @@ def test_half_of_the_way_down_to_the_floor_is_learning():
 def test_without_a_single_update_nothing_is_learnt():
     trace = classified(noisy(CHANCE, 80))
     trace.updates = [0] * 80
+    trace.wiring.parameters["fc.weight"] = ParameterRecord("fc.weight", (8, 8), 64, moved=False)
     symptom = judge(trace, {})
     assert isinstance(symptom, Symptom)
     assert symptom.category == NOT_LEARNING
