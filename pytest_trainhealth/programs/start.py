@@ -47,11 +47,12 @@ class Start:
         self.remark = ""
         self._first, self._factory, self._device = training, factory, device
         self._original = self._snapshot = Snapshot(training.state_roots())
-        if device is not None:
-            for module in training.modules.values():
-                module.to(device)
-        if _initialise_lazy_modules(training) or device is not None:
-            self._snapshot = Snapshot(training.state_roots())  # on the device, and with lazy parameters initialised
+        try:
+            if self._prepared(training):
+                self._snapshot = Snapshot(training.state_roots())
+        except BaseException:  # the user's own code: lazy modules need a batch, and take a forward pass
+            self._original.give_back()
+            raise
         self._print = _fingerprint(training)
         #: Parameters that begin with other values when the factory is called again.
         self.differing: tuple[str, ...] = ()
@@ -60,6 +61,13 @@ class Start:
         self._used = False
         self._not_put_back: list[str] | None = None
         self._shared: list[str] | None = None
+
+    def _prepared(self, training: Training) -> bool:
+        """Moves it to the device and initialises lazy parameters. Whether there was anything to do."""
+        if self._device is not None:
+            for module in training.modules.values():
+                module.to(self._device)
+        return _initialise_lazy_modules(training) or self._device is not None
 
     @property
     def training(self) -> Training:
@@ -93,10 +101,7 @@ class Start:
         if not isinstance(rebuilt, Training):
             self._factory, self.remark = None, "the factory returned a Training only once: re-runs used a snapshot"
             return None
-        if self._device is not None:
-            for module in rebuilt.modules.values():
-                module.to(self._device)
-        _initialise_lazy_modules(rebuilt)
+        self._prepared(rebuilt)
         now = _fingerprint(rebuilt)
         before = self._print if not seed_offset else self._prints.setdefault(str(seed_offset), now)
         self.differing = _differing(before, now)
