@@ -119,6 +119,8 @@ class Start:
     def _built_while(self, holding: str, seed_offset: int) -> Training:
         assert self._rebuilds is not None
         self._used, self._not_put_back = True, self._snapshot.restore()
+        if self._factory is not None and not self.repeatable:
+            raise CannotStartAgain(self.why_not)
         rebuilt, self.creation_sites = build(self._rebuilds, self.seed + seed_offset)
         if not isinstance(rebuilt, Training):
             raise CannotStartAgain("the factory returned a Training only once")
