@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +16,7 @@ from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
 from .state.data_parts import DataPart
+from .state.iterators import sources
 from .tensors.batches import tensors
 from .tensors.module_paths import full_path
 
@@ -68,6 +71,7 @@ class Training:
         self.optimizers = _named_optimizers(optimizer, needed=step is None)
         self.schedulers = _schedulers(scheduler)
         self.scheduler_every = self._pace(scheduler_every)
+        self.read_from = [*_referred_to(data), *_referred_to(val_data)]
         self.data = _checked_data(data, "data")
         self.val_data = None if val_data is None else _checked_data(val_data, "val_data")
         self.precision = _precision(precision)
@@ -232,6 +236,18 @@ def _checked_data(data: Any, name: str) -> Any:
     if isinstance(data, list) and next(tensors(data[0]), None) is None:
         raise ValueError(f"Training: {name}[0] is a batch without a tensor in it ({_described(data[0])})")
     return data
+
+
+def _referred_to(data: Any) -> list[weakref.ref[Any]]:
+    """The iterators that are read here, to tell whether another training reads from the same ones.
+
+    They are not kept: workers of a loader end with the last that refers to its iterator.
+    """
+    found = []
+    for each in sources(data) if hasattr(data, "__next__") else ():
+        with suppress(TypeError):  # some kinds cannot be referred to, such as a `zip`; what it reads from can
+            found.append(weakref.ref(each))
+    return found
 
 
 #: A generator may be endless. All checks but one look at fewer batches; the closer look takes 64 steps.

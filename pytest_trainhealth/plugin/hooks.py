@@ -88,9 +88,18 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{where}: cannot write {file}: {error.strerror or error}") from None
 
 
+#: Neither 1.6 nor 1.7.5 of pytest-forked runs a test with pytest 9.2, with or without us.
+_FORKED = "if every test crashes, this pytest-forked does not work with this pytest: use -n 2 instead of --forked"
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     options = config.stash[OPTIONS]
-    return f"trainhealth: {options.describe()}" if options["enabled"] else None
+    if not options["enabled"]:
+        return None
+    described = f"trainhealth: {options.describe()}"
+    if config.getoption("forked", False):
+        return f"{described}\ntrainhealth: {_FORKED}"
+    return described
 
 
 @pytest.hookimpl(tryfirst=True)

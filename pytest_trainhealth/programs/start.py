@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import torch
 from torch.nn.parameter import is_lazy
 
 from ..observe.run.feed import Feed
+from ..observe.run.hanging import DidNotComeBack
 from ..observe.source.creation_sites import CreationSites, loaded_batches_noted, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
-from ..state.process import seed_everything
+from ..state.process import seed_everything, undisturbed
+from ..state.process_settings import process_settings_kept
 from ..state.snapshot import Snapshot
 from ..training import Training
 
@@ -44,11 +47,12 @@ class Start:
         self.remark = ""
         self._first, self._factory, self._device = training, factory, device
         self._original = self._snapshot = Snapshot(training.state_roots())
-        if device is not None:
-            for module in training.modules.values():
-                module.to(device)
-        if _initialise_lazy_modules(training) or device is not None:
-            self._snapshot = Snapshot(training.state_roots())  # on the device, and with lazy parameters initialised
+        try:
+            if self._prepared(training):
+                self._snapshot = Snapshot(training.state_roots())
+        except BaseException:  # the user's own code: lazy modules need a batch, and take a forward pass
+            self._original.give_back()
+            raise
         self._print = _fingerprint(training)
         #: Parameters that begin with other values when the factory is called again.
         self.differing: tuple[str, ...] = ()
@@ -56,6 +60,14 @@ class Start:
         self._rebuilds, self._prints = factory, dict[str, dict[str, tuple[object, ...]]]()
         self._used = False
         self._not_put_back: list[str] | None = None
+        self._shared: list[str] | None = None
+
+    def _prepared(self, training: Training) -> bool:
+        """Moves it to the device and initialises lazy parameters. Whether there was anything to do."""
+        if self._device is not None:
+            for module in training.modules.values():
+                module.to(self._device)
+        return _initialise_lazy_modules(training) or self._device is not None
 
     @property
     def training(self) -> Training:
@@ -76,7 +88,7 @@ class Start:
             seed_everything(self.seed + 1)
             return self._first
         self._not_put_back = self._snapshot.restore()
-        rebuilt = self._rebuild(seed_offset) if self._factory is not None else None
+        rebuilt = self._rebuild(seed_offset) if self._factory is not None and self.repeatable else None
         if rebuilt is None and not self.repeatable:
             raise CannotStartAgain(self.why_not)
         # the random numbers of a run must not depend on how many the factory drew
@@ -89,10 +101,7 @@ class Start:
         if not isinstance(rebuilt, Training):
             self._factory, self.remark = None, "the factory returned a Training only once: re-runs used a snapshot"
             return None
-        if self._device is not None:
-            for module in rebuilt.modules.values():
-                module.to(self._device)
-        _initialise_lazy_modules(rebuilt)
+        self._prepared(rebuilt)
         now = _fingerprint(rebuilt)
         before = self._print if not seed_offset else self._prints.setdefault(str(seed_offset), now)
         self.differing = _differing(before, now)
@@ -101,11 +110,17 @@ class Start:
             self._given_up = self.differing
             self._snapshot.restore()
             return None
+        if _read_from_the_same(self._first, rebuilt):
+            self._factory, self.remark = None, "the factory reads on in the same iterator: re-runs used a snapshot"
+            self._snapshot.restore()
+            return None
         return rebuilt
 
     def _built_while(self, holding: str, seed_offset: int) -> Training:
         assert self._rebuilds is not None
         self._used, self._not_put_back = True, self._snapshot.restore()
+        if self._factory is not None and not self.repeatable:
+            raise CannotStartAgain(self.why_not)
         rebuilt, self.creation_sites = build(self._rebuilds, self.seed + seed_offset)
         if not isinstance(rebuilt, Training):
             raise CannotStartAgain("the factory returned a Training only once")
@@ -120,13 +135,26 @@ class Start:
 
     def close(self) -> list[str]:
         """Restores the user's objects to the state in which they were passed in. Returns what did not let itself."""
-        refused = self._original.give_back()
-        return refused if self._factory is not None else [*refused, *self._original.one_way]
+        one_way = self._original.one_way
+        if one_way and self._factory is not None:
+            shared = self._handed_out_again()
+            one_way = [f"{name}, unless the factory makes it anew" for name in one_way] if shared is None else shared
+        return [*self._original.give_back(), *one_way]
+
+    def _handed_out_again(self) -> list[str] | None:
+        """Generators that the factory does not make: the same ones are in every training, read on from run to run.
+
+        Only another training shows it. It is built if there are generators that have been read, and once. None while
+        nobody knows: an interrupt is on its way, or the factory raises.
+        """
+        if self._shared is None and self._factory is not None and isinstance(sys.exception(), Exception | None):
+            self._shared = handed_out_again(self._original, self._factory, self.seed)
+        return self._shared
 
     @property
     def repeatable(self) -> bool:
         if self._factory is not None:
-            return True
+            return not self._original.one_way or not self._handed_out_again()
         if self._used and self._not_put_back is None:  # the first run is over: try, so that nobody counts on it in vain
             self._not_put_back = self._snapshot.restore()
         return not self._snapshot.one_way and not self._not_put_back
@@ -134,8 +162,21 @@ class Start:
     @property
     def why_not(self) -> str:
         refused = [f"{name} cannot be put back" for name in self._not_put_back or ()]
+        if self._factory is not None:
+            shared = "; ".join(self._handed_out_again() or ())
+            return f"cannot start again: {shared}. The function that builds the training has to make it anew, too"
         reasons = [*self._snapshot.one_way, *refused]
         return f"cannot start again: {'; '.join(reasons)}. Hand in a function that builds the training"
+
+
+def handed_out_again(first: Snapshot, factory: Callable[[], object], seed: int) -> list[str] | None:
+    """What of the first training that cannot be rewound is in the next one, too. None if there is no next one."""
+    with process_settings_kept(), undisturbed():
+        try:
+            second, _ = build(factory, seed)
+        except (Exception, DidNotComeBack):  # whoever needs another run will hear of it
+            return None
+        return first.one_way_also_in(Snapshot(second.state_roots())) if isinstance(second, Training) else None
 
 
 @engine_frame
@@ -144,6 +185,12 @@ def build(factory: Callable[[], object], seed: int) -> tuple[object, CreationSit
     seed_everything(seed)
     with record_creation_sites() as creation_sites, loaded_batches_noted(creation_sites):
         return factory(), creation_sites
+
+
+def _read_from_the_same(first: Training, second: Training) -> bool:
+    """A `Training` reads the batches from an iterator when it is made. The second one has others then, or none."""
+    before = [iterator for iterator in (each() for each in first.read_from) if iterator is not None]
+    return any(each() is iterator for each in second.read_from for iterator in before)
 
 
 def _fingerprint(training: Training) -> dict[str, tuple[object, ...]]:

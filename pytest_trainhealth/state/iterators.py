@@ -13,6 +13,7 @@ import io
 import re
 import types
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from torch.utils.data import dataloader
@@ -64,6 +65,14 @@ def inside(value: Any) -> list[Any]:
         warnings.simplefilter("ignore", DeprecationWarning)
         parts = value.__reduce__()
     return [*parts[1], *(parts[2] if len(parts) > 2 and isinstance(parts[2], tuple) else ())]
+
+
+def sources(value: Any) -> Iterator[Any]:
+    """The iterator itself, and those that it reads from: a `zip` that is new may read from an old generator."""
+    yield value
+    for each in inside(value) if moves(value) else ():
+        if moves(each) or isinstance(each, _GENERATORS):
+            yield from sources(each)
 
 
 def _copy(value: Any, copies: Copies) -> Any:

@@ -33,6 +33,9 @@ class Notes:
         self._seen[id(thing)] = thing
         return True
 
+    def has_met(self, thing: Any) -> bool:
+        return id(thing) in self._seen
+
     def meet_content(self, container: Any) -> bool:
         """Whether nothing has been noted about it so far: it may be met in full, or only what is in it."""
         if id(container) in self._seen or id(container) in self._contents:

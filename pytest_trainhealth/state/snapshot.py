@@ -26,7 +26,7 @@ from torch import Tensor
 
 from . import code_state, containers, objects
 from .data_parts import DataPart
-from .iterators import inside, is_unread, moves, named
+from .iterators import inside, is_unread, moves, named, sources
 from .notes import Held, Notes
 from .paths import Path, root
 from .undoing import undo_all
@@ -61,7 +61,20 @@ class Snapshot:
     @property
     def one_way(self) -> list[str]:
         """What cannot start again: its name, and what it is. A generator can, as long as nobody has begun it."""
-        return [f"`{path}` is {named(thing)}" for path, thing in self._notes.one_way if not is_unread(thing)]
+        return [f"`{path}` is {named(thing)}" for path, thing in self._read()]
+
+    def one_way_also_in(self, other: Snapshot) -> list[str]:
+        """The same, if the other one has met the same object. It may have ended by then."""
+        theirs = {id(each) for _, thing in other._notes.one_way for each in sources(thing)}
+        shared = [
+            (path, thing)
+            for path, thing in self._read()
+            if any(id(each) in theirs or other._notes.has_met(each) for each in sources(thing))
+        ]
+        return [f"`{path}` is {named(thing)}" for path, thing in shared]
+
+    def _read(self) -> list[tuple[Path, Any]]:
+        return [(path, thing) for path, thing in self._notes.one_way if not is_unread(thing)]
 
     @property
     def lends(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -171,3 +172,94 @@ def test_threads_are_shared_among_workers(asked: int, workers: int, given: int) 
     assert threads(asked, workers) == given
     assert threads(0, 1_000) == 1
     assert threads(asked, workers, "keeps_throughput") == 0  # the speed is that of the user's own number
+
+
+# -- factories that hand out the same generator every time ---------------------------------------------------
+
+
+def batches(count: int) -> Iterator[Any]:
+    for _ in range(count):
+        yield X, Y
+
+
+def with_data(make: Callable[[], Any]) -> Callable[[], Training]:
+    def factory() -> Training:
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+        return Training(model, optimizer, criterion=F.cross_entropy, data=make())
+
+    return factory
+
+
+def reading_in_its_step(make: Callable[[], Iterator[Any]]) -> Callable[[], Training]:
+    def factory() -> Training:
+        model, source = nn.Linear(4, 3), make()
+        optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+
+        def step(batch: Any) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(next(source, batch)[0]), batch[1])
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return Training(model, optimizer, step=step, data=(X, Y))
+
+    return factory
+
+
+SHARED = {
+    "itself": lambda shared: reading_in_its_step(lambda: shared),
+    "in an iterator that is new": lambda shared: reading_in_its_step(lambda: map(tuple, shared)),
+}
+
+
+@pytest.mark.parametrize("made", SHARED.values(), ids=SHARED)
+@pytest.mark.parametrize("count", [20, 10_000], ids=["that ends", "that goes on"])
+def test_a_factory_that_hands_out_the_same_generator(made: Callable[[Any], Any], count: int) -> None:
+    verdict = overfit(made(batches(count)))
+    assert verdict.outcome == "could not judge"
+    assert re.search(r"cannot start again: `step.source` is .*which cannot be rewound|a `map`", verdict.reason)
+    assert "The function that builds the training has to make it anew, too" in verdict.reason
+    assert any(note.startswith("left changed: `step.source` is ") for note in verdict.notes)
+
+
+def test_it_is_named_too_after_a_check_that_needs_one_run() -> None:
+    shared = batches(10_000)
+    verdict = examine(reading_in_its_step(lambda: shared), Request("trains_without_nan", "once", 3, {"sweep": False}))
+    assert verdict.outcome == "passed"
+    assert verdict.notes == ("left changed: `step.source` is the generator batches(), which cannot be rewound",)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_it_is_named_too_after_an_error(error: type[BaseException]) -> None:
+    def raises() -> Iterator[Any]:
+        yield X, Y
+        raise error
+
+    shared = raises()
+    with pytest.raises(error) as raised:
+        overfit(reading_in_its_step(lambda: shared))
+    assert any("`step.source` is the generator raises(), which cannot be" in note for note in raised.value.__notes__)
+
+
+def test_a_training_that_is_made_of_the_same_iterator_again_is_not_used() -> None:
+    """A `Training` reads its batches from an iterator at once, and the next would get others."""
+    shared = map(tuple, batches(10_000))
+    verdict = overfit(with_data(lambda: shared))
+    assert verdict.findings[0].cause == "lr-too-low"
+    assert "the factory reads on in the same iterator: re-runs used a snapshot" in verdict.notes
+
+
+FRESH = {
+    "read by the step": reading_in_its_step(lambda: batches(10_000)),
+    "in another iterator": reading_in_its_step(lambda: map(tuple, batches(10_000))),
+    "the data": with_data(lambda: batches(10_000)),
+}
+
+
+@pytest.mark.parametrize("factory", FRESH.values(), ids=FRESH)
+def test_a_factory_that_makes_its_generators_is_run_again_as_ever(factory: Callable[[], Training]) -> None:
+    verdict = overfit(factory)
+    assert verdict.findings[0].cause == "lr-too-low"
+    assert verdict.notes == ()

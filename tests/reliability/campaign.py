@@ -96,6 +96,8 @@ def run(case: Case, tally: Tally | None = None) -> list[str]:
         raised = trip.raised()
         told = _told(report, error)
         changed = [each for each in differences(inside, seen()) if not _is_told(each, told)]
+        for kind in _own_affairs(case):
+            del around[kind]
         changed += _process_differences(around, [error, *raised])
         changed += _misjudged(case, report, error, raised)
     outcome = type(error).__name__ if report is None else report.verdicts[0].outcome
@@ -104,17 +106,29 @@ def run(case: Case, tally: Tally | None = None) -> list[str]:
     return changed
 
 
+def _own_affairs(case: Case) -> list[str]:
+    """What a test that trains itself changes: a context variable that it sets is like a global one, and the workers of
+    its loader have folders for as long as they live."""
+    if case.subject != "watched":
+        return []
+    return ["context", "temporary files"] if case.data in WITH_WORKERS else ["context"]
+
+
 def _process_differences(around: dict[str, Any], errors: list[BaseException | None]) -> list[str]:
     """An error holds the frames it passed, and what they hold may be open files: then that is let go of, first."""
-    changed = differences(around, seen_in_process())
+    changed = differences(around, _seen_again(around))
     if changed:
         for error in errors:
             while error is not None and error.__traceback__ is not None:  # errors may be each other's context
                 traceback.clear_frames(error.__traceback__)
                 error = error.with_traceback(None).__context__
         gc.collect()
-        changed = differences(around, seen_in_process())
+        changed = differences(around, _seen_again(around))
     return changed
+
+
+def _seen_again(around: dict[str, Any]) -> dict[str, Any]:
+    return {kind: value for kind, value in seen_in_process().items() if kind in around}
 
 
 def _subject(case: Case, bench: Bench, trip: Trip) -> Any:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
@@ -29,8 +31,8 @@ _EXPECTED = re.compile(
     r"(test_\w+|conftest|\w+_plugin)\.py|__pycache__|\.pytest_cache|ready\w*|out\w*\.(json|xml)|tmp|full"
     r"|pytest-of-\w+|torchinductor_\w+|pymp-\w+"
 )
-#: Seconds: far more than any of these runs takes.
-_PATIENCE = 120
+#: Seconds: far more than any of these runs takes, also on a machine that is slow and busy.
+_PATIENCE = 600
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Ended:
     code: int
     output: str
     running: list[str]
+    #: Names in its folder for temporary files.
+    temporary: list[str]
 
     @property
     def document(self) -> dict[str, Any]:
@@ -72,7 +76,7 @@ class Ended:
     def left(self) -> list[str]:
         """Processes and files that should not be there any more."""
         files = [path.name for path in self.folder.iterdir() if not _EXPECTED.fullmatch(path.name)]
-        temporary = [path.name for path in (self.folder / "tmp").iterdir() if not _EXPECTED.fullmatch(path.name)]
+        temporary = [name for name in self.temporary if not _EXPECTED.fullmatch(name)]
         return [*self.running, *files, *temporary]
 
 
@@ -82,6 +86,9 @@ class Run:
     def __init__(self, folder: Path, *options: str, enforced: bool = True) -> None:
         self.folder = folder
         (folder / "tmp").mkdir(exist_ok=True)
+        # Not in the folder: its path is so long under xdist that no socket can be made there (108 characters at most),
+        # and then the workers of a loader hand on nothing, and torch waits for them without an end.
+        self.temporary = Path(tempfile.mkdtemp(prefix="run"))
         asked = ["--trainhealth", "--trainhealth-json=out.json"] if enforced else []
         plugins = ["-p", "no:hypothesispytest", "-p", "no:benchmark"]
         paths = (_PACKAGE_FOLDER, str(folder), os.environ.get("PYTHONPATH", ""))
@@ -91,7 +98,7 @@ class Run:
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-                "TMPDIR": str(folder / "tmp"),
+                "TMPDIR": str(self.temporary),
                 "COLUMNS": "100",
             },
             stdin=subprocess.DEVNULL,
@@ -125,11 +132,16 @@ class Run:
     def wait(self) -> Ended:
         try:
             code = self.process.wait(_PATIENCE)
-        finally:
+        except subprocess.TimeoutExpired:
             self.process.kill()
+            _still_running(self.process.pid)  # they hold the other end of its output
+            self._reader.join(_PATIENCE)
+            raise AssertionError(f"it has not ended:\n{self._read()}") from None
         running = _still_running(self.process.pid)
         self._reader.join(_PATIENCE)  # it ends when the last process has closed its end
-        return Ended(self.folder, code, self._read(), running)
+        temporary = [path.name for path in self.temporary.iterdir()]
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        return Ended(self.folder, code, self._read(), running, temporary)
 
     def _read(self) -> str:
         return b"".join(self._output).decode(errors="replace")

@@ -30,6 +30,32 @@ AGAIN: list[Case] = [
     Case(form="closure", habits=("sets_defaults",), subject="factory", check="overfits_one_batch"),
     Case(form="method", habits=("leaves_gradients_off",), check="overfits_one_batch"),
     Case(data="workers", fault="MemoryError", point="after backward", at=4, stays=True, subject="watched"),
+    Case(
+        model="transformer",
+        optimizer="adam in tensors",
+        data="workers",
+        form="callable",
+        fault="OSError",
+        point="step begins",
+        at=10,
+        steps=2,
+        check="overfits_one_batch",
+    ),
+    Case(
+        model="transformer",
+        data="workers",
+        form="method",
+        fault="RuntimeError",
+        point="after backward",
+        at=2,
+        stays=True,
+        warm=1,
+        scaler=True,
+        steps=2,
+        check="uses_its_input",
+    ),
+    Case(form="generator", subject="shared model", fault="KeyError", point="after backward", at=10, stays=True),
+    Case(form="generator", subject="shared model", fault="KeyboardInterrupt", point="step begins", at=3),
 ]
 
 

@@ -204,6 +204,7 @@ def test_forked(tmp_path: Path, options: tuple[str, ...]) -> None:
     works = run(tmp_path / "alone", "-p", "trainhealth", "-p", "pytest_forked", "--forked").code == 0
     shutil.rmtree(tmp_path / "alone")
     ended = beside("pytest_forked", tmp_path, TWO, "--forked", *options)
+    assert "use -n 2 instead of --forked" in ended.output
     if works:
         both_are_judged(ended)
     else:

@@ -170,3 +170,28 @@ def test_the_environment_and_filters_of_warnings_are_as_before(monkeypatch: pyte
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert (dict(os.environ), list(warnings.filters), os.getcwd(), np.geterr()) == before
+
+
+def test_a_lazy_layer_whose_first_pass_raises_leaves_everything_as_it_was() -> None:
+    """It needs a batch before the first run begins."""
+
+    class Counting(torch.utils.data.Dataset[Any]):
+        read = 0
+
+        def __len__(self) -> int:
+            return 6
+
+        def __getitem__(self, index: int) -> Any:
+            self.read += 1
+            return torch.randn(4), torch.tensor(0)
+
+    def raises(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        raise OSError("the first pass")
+
+    model, data = nn.Sequential(nn.LazyLinear(3)), Counting()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loader = torch.utils.data.DataLoader(data, 3)
+    with pytest.raises(OSError, match="the first pass"):
+        diagnose(Training(model, optimizer, criterion=raises, data=loader), ["overfits_one_batch"])
+    assert data.read == 0
+    assert type(model[0]) is nn.LazyLinear

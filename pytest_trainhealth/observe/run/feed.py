@@ -19,6 +19,7 @@ from ...tensors.batches import fresh_containers, tensors, to_device
 from ...training import Training, is_one_batch
 from ..source.engine_frames import engine_frame
 from .batch_guard import BatchGuard
+from .loader_end import end_workers
 from .written_views import WrittenViews
 
 
@@ -97,9 +98,8 @@ class Feed:
             self._data._iterator = None
         # torch ends the workers once nothing refers to their iterator; but the traceback of an error does, and a worker
         # that dies meanwhile makes torch raise wherever the main thread is: inside of pytest, say
-        end_workers = None if iterator is self._found else getattr(iterator, "_shutdown_workers", None)
-        if end_workers is not None:
-            end_workers()
+        if iterator is not self._found:
+            end_workers(iterator)
 
     def keeps(self, tensor: Tensor) -> bool:
         """Whether the tensor belongs to the data themselves, and is not a copy."""

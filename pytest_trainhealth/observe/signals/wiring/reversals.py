@@ -33,6 +33,8 @@ class Reversals(Signal):
         self._run = run
         self._patched = ExitStack()
         self._handles: list[Any] = []
+        #: The run, until it ends.
+        self._listening = [run]
 
     def run_begins(self) -> None:
         original: Any = Tensor.register_hook
@@ -44,7 +46,11 @@ class Reversals(Signal):
         Tensor.register_hook = noted  # type: ignore[method-assign]
 
     def run_ends(self) -> None:
+        """The user's hook lives on in a graph, where no garbage collection looks: it must not lead to a run that ended
+        in the middle of a step, and that holds this graph."""
         self._patched.close()
+        self._remove()
+        self._listening.clear()
 
     def backward_begins(self, roots: list[Tensor]) -> None:
         if self._run.step < _STEPS and not self._run.trace.wiring.reversed_gradients:
@@ -52,21 +58,27 @@ class Reversals(Signal):
                 self._handles.append(node.register_hook(self._looked_at))
 
     def step_ends(self) -> None:
+        self._remove()
+        if self._run.step >= _STEPS - 1:
+            self._patched.close()
+
+    def _remove(self) -> None:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        if self._run.step >= _STEPS - 1:
-            self._patched.close()
 
     def _looked_at(self, handed_on: tuple[Any, ...], came: tuple[Any, ...]) -> None:
         if any(_is_reversed(before, after) for before in came for after in handed_on):
             self._run.trace.wiring.reversed_gradients += 1
 
     def _compared(self, hook: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+        listening = self._listening
+
         def compared(gradient: Tensor) -> Any:
             result = hook(gradient)
-            if self._run.step < _STEPS and _is_reversed(gradient, result):
-                self._run.trace.wiring.reversed_gradients += 1
+            for run in listening:
+                if run.step < _STEPS and _is_reversed(gradient, result):
+                    run.trace.wiring.reversed_gradients += 1
             return result
 
         return compared
