@@ -23,6 +23,7 @@ from .engine.request import Request
 from .engine.shared_results import SharedResults
 from .observe.run.hanging import DidNotComeBack, interrupting
 from .observe.source.engine_frames import engine_frame
+from .observe.source.spawned import note_spawning
 from .programs.plan import Look, RunPlan, Wrap
 from .programs.program import Program
 from .programs.start import CannotStartAgain, Start
@@ -196,6 +197,9 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
 @engine_frame
 def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left: list[str]) -> Iterator[Program]:
     """The subject as something that can be run again. `left` gets the names of what cannot be put back afterwards."""
+    if find_check(request.check).in_ranks:
+        yield _in_ranks(subject, request, plan)
+        return
     if isinstance(subject, Training):
         with _training_program(Start(subject, seed=seed, device=plan.device), left) as program:
             yield program
@@ -209,7 +213,7 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
         as_before.enter_context(undisturbed())
         seed_everything(seed)
         try:
-            with watch.watching():
+            with note_spawning() as spawned, watch.watching():
                 returned = factory()
         except DidNotComeBack as hung:
             hung.what = f"step {watch.run.step}" if watch.run.models else request.name
@@ -231,13 +235,33 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
         raise NotATraining(f"the test returned {described(returned)}: return a Training, or nothing at all")
     seen = [(number, trace) for number, trace in enumerate(watch.traces) if trace.losses or trace.update_count]
     if not seen:
-        nothing = "nothing to check: the test returned nothing and trained nothing"
-        raise NotATraining(f"{nothing} that {request.check} could watch")
+        raise NotATraining(_nothing(request.check, spawned))
     # with a timer, the first run does not count: the test runs once more, and the timer times that run
     untimed = plan.wrap.timer is None
     programs = [WatchedProgram(factory, seed, each if untimed else None, at) for at, each in seen]
     programs[0].siblings = tuple(programs[1:]) if untimed else ()
     yield programs[0]
+
+
+def _nothing(check: str, spawned: list[str]) -> str:
+    """Why there is nothing to check, where a test has returned nothing and trained nothing here."""
+    if spawned:
+        own = f"nothing to check: this test starts processes of its own ({spawned[0]})"
+        return f"{own}, and what they train cannot be watched from here: use ranks_agree"
+    return f"nothing to check: the test returned nothing and trained nothing that {check} could watch"
+
+
+def _in_ranks(subject: Subject, request: Request, plan: RunPlan) -> Program:
+    """The subject is not called here: it may need the other processes."""
+    from .ranks.gang import NoTraining
+    from .ranks.program import RanksProgram
+
+    try:
+        program = RanksProgram(subject, request)
+        program.begin(plan)
+    except NoTraining as why:
+        raise NotATraining(str(why)) from None
+    return program
 
 
 @contextmanager

@@ -142,7 +142,7 @@ OVERFITS_ONE_BATCH, GRADIENTS_FLOW, TRAINS_WITHOUT_NAN, KEEPS_THROUGHPUT = (
 USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
 IS_REPRODUCIBLE, RESUMES_EXACTLY = "is_reproducible", "resumes_exactly"
 KEEPS_PRECISION, ACCUMULATES_EXACTLY = "keeps_precision", "accumulates_exactly"
-EVALUATES_CLEANLY = "evaluates_cleanly"
+EVALUATES_CLEANLY, RANKS_AGREE = "evaluates_cleanly", "ranks_agree"
 
 
 class CheckRow(NamedTuple):
@@ -180,6 +180,11 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
     CheckRow(
         EVALUATES_CLEANLY,
         "evaluation is deterministic, leaves no trace, and does not depend on its batch size",
+        in_battery=False,
+    ),
+    CheckRow(
+        RANKS_AGREE,
+        "the processes of a distributed training stay in step, each on its own samples, and do what one would do",
         in_battery=False,
     ),
 )
@@ -349,6 +354,26 @@ SETTINGS: tuple[Setting, ...] = (
         ini=False,
         least=2,
         checks=(ACCUMULATES_EXACTLY,),
+    ),
+    Setting(
+        "ranks",
+        int,
+        2,
+        "processes that ranks_agree starts",
+        option=False,
+        ini=False,
+        least=2,
+        checks=(RANKS_AGREE,),
+    ),
+    Setting(
+        "timeout",
+        float,
+        30.0,
+        "seconds without any progress after which ranks are taken to wait in vain",
+        option=False,
+        ini=False,
+        least=1.0,
+        checks=(RANKS_AGREE,),
     ),
     Setting(
         "max_step_ms",

@@ -51,7 +51,8 @@ DATA = Group("data", "Inputs and data", Stage.STRUCTURE)
 NUMBERS = Group("numbers", "Numbers", Stage.NUMBERS)
 KEEPS_THROUGHPUT = Group("speed", "Speed and memory, with `keeps_throughput`", Stage.KEEPS_THROUGHPUT)
 STATE = Group("state", "State, with `is_reproducible`, `resumes_exactly` and the like", Stage.STRUCTURE)
+RANKS = Group("ranks", "Several processes, with `ranks_agree`", Stage.STRUCTURE)
 RATES = Group("rates", "Rates, last of all", Stage.RATES)
 
 #: As the tables list them.
-GROUPS = (WIRING, LOSS, DATA, NUMBERS, STATE, KEEPS_THROUGHPUT, RATES)
+GROUPS = (WIRING, LOSS, DATA, NUMBERS, STATE, RANKS, KEEPS_THROUGHPUT, RATES)

@@ -18,6 +18,7 @@ from ..settings import (
     KEEPS_THROUGHPUT,
     LEARNS_FROM_DATA,
     OVERFITS_ONE_BATCH,
+    RANKS_AGREE,
     RESUMES_EXACTLY,
     TRAINS_WITHOUT_NAN,
     USES_ITS_INPUT,
@@ -165,6 +166,19 @@ class TrainHealth:
         """Evaluation is deterministic, leaves no trace, and does not depend on its batch size."""
         __tracebackhide__ = True
         return self._check(EVALUATES_CLEANLY, training, steps=steps, budget=budget)
+
+    def ranks_agree(
+        self,
+        training: Subject,
+        *,
+        ranks: int | None = None,
+        timeout: float | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """The processes of a distributed training stay in step. Pass a function: each process calls it by itself."""
+        __tracebackhide__ = True
+        return self._check(RANKS_AGREE, training, ranks=ranks, timeout=timeout, steps=steps, budget=budget)
 
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""

@@ -79,14 +79,14 @@ def _serve(service: Service) -> None:
 
         run(service)
         return
-    subject = _function(Path(order["file"]), order["function"])
+    subject = function_in(Path(order["file"]), order["function"])
     if subject is None:
         service.server.send(missing=True)
     else:
         service.give(subject)
 
 
-def _function(file: Path, name: str) -> Any:
+def function_in(file: Path, name: str) -> Any:
     """A function of a file that need not be on the import path; None if there is no such file or function."""
     if not file.is_file():
         return None

@@ -112,7 +112,7 @@ def run_check(
     if fixture is not None:
         timed_steps = request.values.get("steps") or check.steps
         request = replace(request, timer=BenchmarkTimer(fixture, timed_steps))
-    if request.values.get("against"):
+    if (request.values.get("against") or check.in_ranks) and "::" in request.test:
         from ..compare.test_locator import of_test
 
         request = replace(request, locator=of_test(config, request.test))

@@ -4,7 +4,7 @@ it."""
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -13,10 +13,28 @@ from ..compare.protocol import Message
 from ..engine.request import Request
 from ..records.verdict import Verdict
 from .items import check_of, test_of
-from .revision_process import Service
 
 #: The name by which `run_check` finds this plugin, and so serves instead of judging.
 PLUGIN = "trainhealth-side"
+
+
+class Sender(Protocol):
+    def send(self, **answer: Any) -> None: ...
+
+
+class Service(Protocol):
+    """What does something with the training of the one test: the process of a revision, or of a rank."""
+
+    @property
+    def order(self) -> Message: ...
+
+    @property
+    def server(self) -> Sender: ...
+
+    @property
+    def given(self) -> bool: ...
+
+    def give(self, subject: Any) -> None: ...
 
 
 class ServePlugin:

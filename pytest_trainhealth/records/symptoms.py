@@ -44,6 +44,7 @@ MEMORY = "growing-memory"
 SILENT = "silently-wrong"
 CRASH = "crash"
 UNEQUAL = "not-the-same"
+OUT_OF_STEP = "ranks-apart"
 
 SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
     SymptomRow(
@@ -143,6 +144,16 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "seeds taken from the clock or the system, state that a checkpoint does not hold, a mean of means, numbers "
         "that a type cannot hold, an evaluation that changes what it evaluates",
         "At which step do the two part? Were batch, weights and random numbers still the same before it?",
+        closeup="controls",
+    ),
+    SymptomRow(
+        OUT_OF_STEP,
+        "the processes of a distributed training differ where they have to be the same, or one of them raises or hangs",
+        "critical",
+        "gradients that nobody averages, models that are made from different seeds, a missing DistributedSampler, shards "
+        "of different lengths, a collective that not every rank comes to",
+        "Which tensor differs, on which rank, and since which update? Where does each rank wait?",
+        needs_second_run=False,
         closeup="controls",
     ),
 )

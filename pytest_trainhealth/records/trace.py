@@ -16,6 +16,7 @@ from .intervention import Applied
 from .losses import LossRecord
 from .numbers import Crash, NonFinite, NumbersRecord
 from .probes import ProbeRecord
+from .ranks import RanksRecord
 from .speed import SpeedRecord
 from .state import StateRecord
 from .wiring import ParameterRecord, WiringRecord
@@ -53,6 +54,8 @@ class Trace:
     state: StateRecord = field(default_factory=StateRecord)
     #: The runs that a check has compared it with, by label.
     compared_with: dict[str, Trace] = field(default_factory=dict)
+    #: Of several processes.
+    ranks: RanksRecord | None = None
     #: Against another revision.
     comparison: Comparison | None = None
 

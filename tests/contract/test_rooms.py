@@ -24,7 +24,7 @@ _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed", "state")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
 _ENGINE = {*_RUNNING, *_READERS, "checks", "causes", "engine"}
-_TOP = {*_ENGINE, "stress", "reproducers", "compare"}
+_TOP = {*_ENGINE, "stress", "reproducers", "compare", "ranks"}
 
 #: A room, and the rooms that it may know besides itself. Lower lines come later; nothing is allowed that is not here.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -52,6 +52,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stress": _ENGINE,
     "reproducers": _ENGINE,
     "compare": _ENGINE,
+    # both find the same test in other processes, and talk to them
+    "ranks": {*_ENGINE, "compare"},
     "examine": _TOP,
     "api": {*_TOP, "examine"},
     "reports": {"wording", "records", "settings"},
@@ -62,7 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 #: Rooms that read records only: no torch, and nothing that would bring it.
 WITHOUT_TORCH = {"", "settings", "wording", "records", "analysis", "checks", "causes", "reports", "reports.explain"}
 #: pytest's side imports torch where a test is judged, by way of the engine; seeding fixtures is torch's own business.
-PLUGIN_WITH_TORCH = {"plugin.seeding", "plugin.revision_process", "plugin.benchmark"}
+PLUGIN_WITH_TORCH = {"plugin.seeding", "plugin.revision_process", "plugin.rank_process", "plugin.benchmark"}
 HEAVY = {"torch", "numpy", "hypothesis", "lightning", "transformers"}
 #: The one import against the rule: `str(verdict)` is the chart, and the chart is laid out in reports.
 EXCEPTION = ("records.verdict", "reports")

@@ -1,0 +1,1 @@
+"""What ranks should have done among themselves. Installed in every rank, so that all take part."""

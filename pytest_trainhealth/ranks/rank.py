@@ -1,0 +1,127 @@
+"""A rank as seen from outside: a process that is started, listened to and, whatever happens in between, ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import pytest_trainhealth
+
+from ..compare.error_lines import last_line
+from ..compare.protocol import Client, Ended, Message, Silence
+from .stacks import Whereabouts, whereabouts
+
+#: What runs in the process. Given by name, because it belongs to the plugin, which this room may not import.
+PROCESS = f"{pytest_trainhealth.__name__}.plugin.rank_process"
+_START = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from {PROCESS} import main; main()"
+_PACKAGES = Path(pytest_trainhealth.__file__).resolve().parent.parent
+#: Seconds until a process that was told to quit is killed. By judgement: ending a DataLoader's workers takes up to 3.
+_GRACE = 3.0
+#: Seconds that a process gets to write down where it is. By judgement: 2 on a busy machine.
+_WRITING = 2.0
+#: Between two looks at the same thing.
+_PAUSE = 0.02
+
+
+class RankProcess:
+    def __init__(self, order: Message, environment: Mapping[str, str], folder: Path, name: str) -> None:
+        self.name = name
+        self._stack, self._log = folder / f"{name}.stack", (folder / f"{name}.log").open("w+", errors="replace")
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START, str(_PACKAGES)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            encoding="utf-8",
+            env=dict(environment),
+            start_new_session=True,  # a group of its own, which is killed as a whole
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._client = Client(self._process.stdin, self._process.stdout)
+        #: Its end of the line is closed, because it is gone.
+        self.gone = False
+        self.send(**order, stack=str(self._stack))
+
+    def send(self, **message: object) -> None:
+        with suppress(Ended):  # `receive` finds out
+            self._client.send(**message)
+
+    def receive(self) -> list[Message]:
+        """What it has sent since; does not wait."""
+        found: list[Message] = []
+        try:
+            while not self.gone:
+                found.append(self._client.answer(0.0))
+        except Silence:
+            pass
+        except Ended:
+            self.gone = True
+        return found
+
+    def last_words(self) -> str:
+        """Why a process is gone that did not say so."""
+        try:
+            code = self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            return "it closed its end of the line"
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        return f"ended by itself with exit code {code}"
+
+    def printed(self) -> str:
+        self._log.flush()
+        return Path(self._log.name).read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def last_line(self) -> str:
+        return last_line(self.printed())
+
+    def processor_seconds(self) -> float | None:
+        """That it has used so far. None where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError, AttributeError):
+            return None
+
+    def whereabouts(self) -> Whereabouts:
+        if self.gone or not hasattr(signal, "SIGUSR1") or not self._stack.exists():
+            return Whereabouts()
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGUSR1)
+        until, written = time.monotonic() + _WRITING, ""
+        while time.monotonic() < until:
+            time.sleep(_PAUSE)
+            now = self._stack.read_text(errors="replace")
+            if now and now == written:
+                break
+            written = now
+        return whereabouts(written)
+
+    def end(self, *, gently: bool) -> None:
+        """Then kills its whole group, because a DataLoader's workers are in it."""
+        try:
+            if gently and self._process.poll() is None:
+                self.send(ask="quit")
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_GRACE)
+        finally:
+            self._kill()
+            self._process.wait()
+            self._client.close()
+            self._log.close()
+
+    def _kill(self) -> None:
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        elif self._process.poll() is None:
+            self._process.kill()
