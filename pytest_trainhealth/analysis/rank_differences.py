@@ -43,17 +43,28 @@ class Likeness:
         return self.parallel and abs(self.factor - factor) <= SAME_GRADIENT * factor
 
 
+#: The difference as a share of the whole model, below which it is noise in a tensor that is about 0. By judgement: a
+#: hundredth of what float32 resolves would do, and a tenth of it is 1e-8.
+_NOISE = 1e-8
+
+
 def first_difference(record: RanksRecord, kind: str) -> list[Difference]:
     """Of the earliest update that has any: parameters, used gradients or buffers that differ, the largest first."""
     shards = {name for rank in record.ranks for name in rank.shards}
     for update in range(updates_in_common(record)):
         first: Sketches = getattr(record.ranks[0].updates[update], kind)
         found: dict[str, Difference] = {}
+        whole = math.hypot(*(sketch.norm for sketch in first.values())) if first else 0.0
         for other in record.ranks[1:]:
             theirs: Sketches = getattr(other.updates[update], kind)
             for name in first.keys() & theirs.keys() - shards:
                 share = distance(first[name], theirs[name])
-                if share > SAME and share > (found[name].share if name in found else 0.0):
+                apart = math.dist(first[name].values, theirs[name].values)
+                if (
+                    share > SAME
+                    and not apart <= _NOISE * whole
+                    and share > (found[name].share if name in found else 0.0)
+                ):
                     found[name] = Difference(name, other.rank, update, share)
         if found:
             return sorted(found.values(), key=lambda each: -each.share)
@@ -138,6 +149,10 @@ def same_samples(record: RanksRecord) -> bool | None:
     """Whether all ranks saw the same at every update. None if that cannot be told: the inputs never change, say."""
     seen = [[update.inputs for update in rank.updates] for rank in record.ranks]
     common = updates_in_common(record)
+    # a step may give its model a part of the batch, so that only batches that differ say something
+    batches = [[update.batch for update in rank.updates] for rank in record.ranks]
+    if any(all(each[at] for each in batches) and len({each[at] for each in batches}) > 1 for at in range(common)):
+        return False
     known = [at for at in range(common) if all(each[at] for each in seen)]
     if not known:
         return None

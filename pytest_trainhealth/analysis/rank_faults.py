@@ -1,4 +1,4 @@
-"""What is wrong between ranks, the first thing that explains the others: a rank that is gone, then weights, then data."""
+"""What is wrong between ranks, and explains the rest: first a rank that is gone, then weights, then data."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from .rank_differences import (
     used_its_own,
 )
 
+#: Letters of an error that are shown. By judgement: 120 fill a line.
+_LONGEST = 120
 #: What DDP says when a parameter of its model takes no part in the loss.
 _UNUSED = "finished reduction in the prior iteration"
 
@@ -41,6 +43,12 @@ def find_fault(record: RanksRecord) -> RankFault | None:
         if fault is not None:
             return fault
     return None
+
+
+def brief(error: str) -> str:
+    """Its first sentence: what torch adds is advice, and longer than a chart."""
+    first = error.partition(". ")[0].strip()
+    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}..."
 
 
 def is_unused_parameter(rank: RankRecord) -> bool:

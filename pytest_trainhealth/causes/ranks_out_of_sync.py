@@ -1,36 +1,36 @@
 """ranks-out-of-sync: the processes of a distributed training do not do the same, or wait for one another in vain
 
 What happens
-    Every process holds a copy of the model, and all copies have to take the same steps. Where gradients are not averaged,
-    or copies begin with different weights, each process trains a model of its own and the checkpoint of rank 0 holds one
-    of them. Where every process gets the same samples, all of them do the work of one. Where one comes to a collective
-    and another does not, the job hangs until somebody looks.
+    Every process holds a copy of the model, and all copies have to take the same steps. Where gradients are not
+    averaged, or copies begin with different weights, each process trains a model of its own and the checkpoint of
+    rank 0 holds one of them. Where every process gets the same samples, all of them do the work of one. Where one
+    comes to a collective and another does not, the job hangs until somebody looks.
 
 How it is recognised
-    The test runs in several processes. Parameters are compared when each update begins, inputs when the model is called,
-    and the gradient with that of one process with all samples. A rank that raises or is killed is named with its
-    traceback; if nobody computes any more, so is the line at which each of them waits. Re-runs average the gradients,
-    begin with the weights of rank 0, or give each rank batches of its own.
+    The test runs in several processes. Parameters are compared when each update begins, inputs when the model is
+    called, and the gradient with that of one process with all samples. A rank that raises or is killed is named with
+    its traceback; if nobody computes any more, so is the line at which each of them waits. Re-runs average the
+    gradients, begin with the weights of rank 0, or give each rank batches of its own.
 
 How to fix it
-    Wrap the model in `DistributedDataParallel`, which copies the weights of rank 0 and averages gradients, and call the
-    wrapped model. Give the loader a `DistributedSampler`, which also makes all shards as long as the longest. Call every
-    collective on every rank, outside of `if rank == 0`.
+    Wrap the model in `DistributedDataParallel`, which copies the weights of rank 0 and averages gradients, and call
+    the wrapped model. Give the loader a `DistributedSampler`, which also makes all shards as long as the longest.
+    Call every collective on every rank, outside of `if rank == 0`.
 
 What not to do
     A longer timeout, or another barrier: the rank that is missing does not come.
 
 When this is wrong
-    Ranks that are meant to differ for many steps (local SGD with a long period), or that share their samples because each
-    holds a part of the model. A loop that ends shards of different lengths by itself (`Join`): let it be watched, not
-    returned as a `Training`.
+    Ranks that are meant to differ for many steps (local SGD with a long period), or that share their samples because
+    each holds a part of the model. A loop that ends shards of different lengths by itself (`Join`): let it be
+    watched, not returned as a `Training`.
 """
 
 from __future__ import annotations
 
 from .. import wording
 from ..analysis.rank_differences import updates_in_common
-from ..analysis.rank_faults import Kind, RankFault, find_fault, is_unused_parameter, uneven
+from ..analysis.rank_faults import Kind, RankFault, brief, find_fault, is_unused_parameter, uneven
 from ..records.intervention import Cure
 from ..records.ranks import RankRecord, RanksRecord
 from ..records.symptoms import OUT_OF_STEP
@@ -65,7 +65,10 @@ _FIXES: dict[Kind, Fix] = {
     ),
 }
 _UNEVEN = Fix("make all shards equally long: DistributedSampler does, and so does dropping the rest")
-_UNUSED = Fix("use the parameters in the loss, freeze them, or say so:", ("DistributedDataParallel(model, find_unused_parameters=True)",))
+_UNUSED = Fix(
+    "use the parameters in the loss, freeze them, or say so:",
+    ("DistributedDataParallel(model, find_unused_parameters=True)",),
+)
 _WHY: dict[Kind, str] = {
     "start": "models were made from different random numbers, and nobody copied the weights of one to the others",
     "not averaged": "every optimizer got what its own samples had given: nobody averaged the gradients",
@@ -106,12 +109,21 @@ def _statement(fault: RankFault, record: RanksRecord) -> str:
     if rank is not None:
         return _of_rank(fault, rank, record)
     if fault.kind == "samples":
-        return f"all {record.world} ranks see the same samples"
+        return f"{_all(record.world)} ranks see the same samples"
     if fault.kind == "summed":
         return f"gradients are summed over {record.world} ranks, not averaged"
-    first, names = fault.differences[0], wording.names([each.name for each in fault.differences])
+    first, names = fault.differences[0], _one_of([each.name for each in fault.differences])
     verb = "differs" if len(fault.differences) == 1 else "differ"
     return f"{names} {verb} between ranks 0 and {first.rank} from update {first.update} on"
+
+
+def _one_of(names: list[str]) -> str:
+    """One line has room for one."""
+    return names[0] if len(names) == 1 else wording.names(names, most=1)
+
+
+def _all(world: int) -> str:
+    return "both" if world == 2 else f"all {world}"
 
 
 def _of_rank(fault: RankFault, rank: RankRecord, record: RanksRecord) -> str:
@@ -124,7 +136,7 @@ def _of_rank(fault: RankFault, rank: RankRecord, record: RanksRecord) -> str:
         return f"rank {rank.rank} raises {rank.error.partition(':')[0]} after update {rank.taken}"
     if uneven(record):
         lengths = wording.names([str(each) for each in uneven(record)], most=8)
-        return f"ranks have {lengths} batches, and the longest waits for the others forever"
+        return f"ranks have {lengths} batches, and wait for those that have ended"
     done = [each for each in record.ranks if each.end == "done"]
     if done:
         return f"rank {rank.rank} waits in {rank.waits_in or 'an exchange'} for rank {done[0].rank}, which has ended"
@@ -151,7 +163,7 @@ def _evidence(fault: RankFault, record: RanksRecord) -> tuple[Evidence, ...]:
 def _end(rank: RankRecord) -> str:
     words = {
         "done": "ended",
-        "raised": f"raised {rank.error}",
+        "raised": f"raised {brief(rank.error)}",
         "gone": rank.error,
         "waits": f"waits in {rank.waits_in or 'an unknown place'}",
         "stopped": "was running",

@@ -12,8 +12,8 @@ A check's module defines
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
-``COMPARES_RUNS``, ``IN_RANKS``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name: ``clearly_better``,
-``is_faster``, ``figures``, ``cured_steps``.
+``COMPARES_RUNS``, ``IN_RANKS``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name:
+``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``.
 """
 
 from __future__ import annotations

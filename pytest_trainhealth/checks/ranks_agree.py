@@ -2,22 +2,23 @@
 
 What it does
     Starts the test in two processes (`ranks=`), with the environment that torchrun gives them: RANK, WORLD_SIZE,
-    MASTER_ADDR, MASTER_PORT. There is a process group already, of gloo on a CPU and of the accelerator's own kind where
-    there is one for every rank; an `init_process_group` of your own replaces it. Each process gets a seed of its own, as
-    in a job that nobody seeds, builds the training as the test does, and takes 5 steps on its own data. A third process
-    takes the first step with the samples of all ranks. Nothing is exchanged but what your code exchanges.
+    MASTER_ADDR, MASTER_PORT. There is a process group already, of gloo on a CPU and of the accelerator's own kind
+    where there is one for every rank; an `init_process_group` of your own replaces it. Each process gets a seed of
+    its own, as in a job that nobody seeds, builds the training as the test does, and takes 5 steps on its own data. A
+    third process takes the first step with the samples of all ranks. Nothing is exchanged but what your code
+    exchanges.
 
 When it fails
-    A parameter is not the same on all ranks when an update begins; a buffer that checkpoints hold is not, when the model
-    is called; every rank sees the same samples; the gradient is the sum over the ranks where one process would have
-    the mean; a rank raises, is killed, or waits for something that does not come (`timeout=`, 30 seconds without
+    A parameter is not the same on all ranks when an update begins; a buffer that checkpoints hold is not, when the
+    model is called; every rank sees the same samples; the gradient is the sum over the ranks where one process would
+    have the mean; a rank raises, is killed, or waits for something that does not come (`timeout=`, 30 seconds without
     progress). Where ranks have different numbers of batches, the end of an epoch is tried, too.
 
 What is not an alarm
     Statistics of BatchNorm, which every rank has of its own; parameters that are averaged after the step or inside of
-    it; parts of parameters (`fully_shard`), whose gradient is compared with that of one process; a rank that sees other
-    samples than a sampler would give it. Where one process has another gradient for good reason (BatchNorm, dropout, a
-    loss that compares samples or weighs tokens), a note says so. Tensor parallelism is not judged.
+    it; parts of parameters (`fully_shard`), whose gradient is compared with that of one process; a rank that sees
+    other samples than a sampler would give it. Where one process has another gradient for good reason (BatchNorm,
+    dropout, a loss that compares samples or weighs tokens), a note says so. Tensor parallelism is not judged.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 
 from .. import wording
 from ..analysis.rank_differences import same_samples, updates_in_common
-from ..analysis.rank_faults import RankFault, averaged, find_fault, uneven, unlike_one_process
+from ..analysis.rank_faults import RankFault, averaged, brief, find_fault, uneven, unlike_one_process
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
 from ..records.ranks import RankRecord, RanksRecord
 from ..records.symptoms import OUT_OF_STEP
@@ -67,7 +68,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
 
 
 def _different(record: RanksRecord) -> bool:
-    """Where ranks hold different parts of a model, nothing is to be the same; one that has not come to it says nothing."""
+    """Ranks hold different parts of a model, so that nothing is to be the same."""
     told = [rank.shapes for rank in record.ranks if rank.shapes]
     return any(shapes != told[0] for shapes in told[1:])
 
@@ -90,13 +91,15 @@ def _passed(record: RanksRecord) -> Judgement:
     figures = {"ranks": float(record.world), "updates": float(updates_in_common(record))}
     if seen is None:
         return CouldNotJudge(
-            "whether ranks see samples of their own cannot be told: every update has the same inputs on all of them, or "
-            "none that are known. Hand in a loader, or batches that differ by rank",
+            "whether ranks see samples of their own cannot be told: every update has the same inputs on all of them, "
+            "or none that are known. Hand in a loader, or batches that differ by rank",
             figures,
         )
     taken = {rank.taken for rank in record.ranks}
     if len(taken) > 1 and all(rank.end == "done" for rank in record.ranks) and not uneven(record):
-        return CouldNotJudge(f"ranks took different numbers of updates: {wording.names(sorted(map(str, taken)))}", figures)
+        return CouldNotJudge(
+            f"ranks took different numbers of updates: {wording.names(sorted(map(str, taken)))}", figures
+        )
     mean = averaged(record)
     if record.joint is None:
         if mean is None:
@@ -107,7 +110,9 @@ def _passed(record: RanksRecord) -> Judgement:
         return Passed(figures=figures)
     if mean is None:
         return CouldNotJudge(f"the gradient is not that of one process: {_reason(record, *unlike)}", figures)
-    return Passed((f"the gradient is the mean of the ranks', not that of one process: {_reason(record, *unlike)}",), figures)
+    return Passed(
+        (f"the gradient is the mean of the ranks', not that of one process: {_reason(record, *unlike)}",), figures
+    )
 
 
 def _reason(record: RanksRecord, factor: float, rest: float) -> str:
@@ -131,10 +136,11 @@ def summary(fault: RankFault, record: RanksRecord) -> str:
     if fault.rank is not None:
         return _of_rank(fault, fault.rank, record)
     if fault.kind == "samples":
-        return f"all {record.world} ranks see the same samples in {updates_in_common(record)} updates (expected their own)"
+        who = "both" if record.world == 2 else f"all {record.world}"
+        return f"{who} ranks see the same samples in {updates_in_common(record)} updates (expected their own)"
     if fault.kind == "summed":
         return (
-            f"the gradient is {record.world} times that of one process with the samples of all {record.world} ranks "
+            f"the gradient is {record.world} times that of one process with the samples of all ranks "
             "(expected the same)"
         )
     first = fault.differences[0]
@@ -156,7 +162,7 @@ def _of_rank(fault: RankFault, rank: RankRecord, record: RanksRecord) -> str:
         return f"rank {rank.rank} was gone {after}: {rank.error}"
     if fault.kind == "raised":
         who = "every rank" if fault.everywhere else f"rank {rank.rank}"
-        return f"{who} raises {after}: {rank.error}"
+        return f"{who} raises {after}: {brief(rank.error)}"
     waiting = [each for each in record.ranks if each.end == "waits"]
     where = "; ".join(f"rank {each.rank} in {each.waits_in or 'an unknown place'}" for each in waiting)
     ended = [each for each in record.ranks if each.end == "done"]

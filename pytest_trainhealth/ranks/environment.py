@@ -24,6 +24,8 @@ def of_rank(rank: int, world: int, port: int, threads: int) -> dict[str, str]:
         # by which frameworks recognise torchrun
         "TORCHELASTIC_RUN_ID": "trainhealth",
         "OMP_NUM_THREADS": threads,
+        # by which whoever looks at the processes of a machine finds out whose they are
+        "TRAINHEALTH_RANK_OF": os.getpid(),
         "PYTHONDONTWRITEBYTECODE": 1,
         "PYTEST_ADDOPTS": "",
     }

@@ -31,7 +31,7 @@ def keep_weights(training: Training, folder: Path, rank: int) -> None:
     if sum(each.numel() for each in state.values()) <= _MOST_VALUES:
         for name, tensor in state.items():
             if is_shard(tensor):
-                kept[name] = (first_row(tensor), tensor.to_local().cpu())  # type: ignore[operator]
+                kept[name] = (first_row(tensor), tensor.to_local().cpu())  # type: ignore[attr-defined]
             elif rank == 0:
                 kept[name] = (0, _whole(tensor).cpu())
     torch.save(kept, folder / f"weights-{rank}.pt")
@@ -86,4 +86,4 @@ def _state(training: Training) -> dict[str, Tensor]:
 
 
 def _whole(tensor: Tensor) -> Tensor:
-    return tensor.to_local() if hasattr(tensor, "placements") else tensor.detach()  # type: ignore[operator]
+    return tensor.to_local() if hasattr(tensor, "placements") else tensor.detach()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A rank's end of the line to the process that started it. A rank whose parent is gone ends itself, whatever it does."""
+"""A rank's end of the line to the process that started it. One whose parent is gone ends itself."""
 
 from __future__ import annotations
 

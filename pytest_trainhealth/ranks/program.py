@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,7 @@ class RanksProgram:
                 break
         return _trace(gang)
 
-    def count_flops(self, plan: RunPlan) -> None:
+    def count_flops(self, plan: RunPlan) -> None:  # noqa: ARG002 - as other programs
         return None
 
     def _gang(self, plan: RunPlan) -> Gang:
@@ -78,7 +77,7 @@ class RanksProgram:
             return {
                 **found,
                 "check": self._request.check,
-                "path": [entry or os.getcwd() for entry in sys.path],  # noqa: PTH109
+                "path": [entry or os.getcwd() for entry in sys.path],
                 "meeting": str(folder),
                 "seed": seed,
                 "threads": terms.threads,
@@ -120,6 +119,3 @@ def _tracebacks(record: RanksRecord | None) -> tuple[str, ...]:
         if rank.traceback:
             found.setdefault(rank.traceback, []).append(f"rank {rank.rank}")
     return tuple(line for lines, who in found.items() for line in (f"{' and '.join(who)}:", *lines))
-
-
-Factory = Callable[[], object]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -53,8 +54,7 @@ class RankObserver(Listener):
         self._depth = 0
         #: Updates so far.
         self.count = 0
-        #: A batch that was handed out for this update; the parent falls back to it where no forward pass is seen.
-        self.batch = ""
+        self._batch = ""
 
     # -- what is trained -----------------------------------------------------------------------------
 
@@ -80,7 +80,8 @@ class RankObserver(Listener):
                 if id(parameter) not in self._names:
                     self._names[id(parameter)], self._parameters[full] = full, parameter
                     if parameter.requires_grad:
-                        parameter.register_hook(lambda gradient, name=full: self._add_local(name, gradient))
+                        hook = partial(self._add_local, full)
+                        parameter.register_hook(hook)  # type: ignore[no-untyped-call]
         self._link.send(model=self._described())
 
     def _described(self) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class RankObserver(Listener):
             values = [one + other for one, other in zip(before[1], found[1], strict=True)]
             self._local[name] = math.hypot(*values), values
 
-    def _forward_begins(self, module: nn.Module, inputs: Any, keywords: Any) -> None:
+    def _forward_begins(self, _: nn.Module, inputs: Any, keywords: Any) -> None:
         if self.count >= self._wanted or not torch.is_grad_enabled() or len(self._inputs) >= _MOST_CALLS:
             return
         try:
@@ -128,6 +129,12 @@ class RankObserver(Listener):
             self._inputs.append("")
         if not self._buffers:
             self._buffers = self._sketched_buffers()
+
+    def batch_taken(self, batch: Any) -> None:
+        try:
+            self._batch = "" if self.count >= self._wanted else fingerprint([each for _, each in tensors(batch)])
+        except (TypeError, RuntimeError):
+            self._batch = ""
 
     def _sketched_buffers(self) -> Sketched:
         """Without statistics of normalisation, which ranks have of their own, and what a checkpoint does not hold."""
@@ -162,10 +169,10 @@ class RankObserver(Listener):
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._depth += 1
         if self._depth == 1 and self.count < self._wanted:
-            self._before = self._sketched({name: p for name, p in self._held(optimizer).items()})
+            self._before = self._sketched(self._held(optimizer))
             self._used = {} if has_closure else self._gradients(optimizer)
 
-    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
+    def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:  # noqa: ARG002 - as the event has it
         self._depth -= 1
         if self._depth:  # an optimizer that calls another one
             return
@@ -180,6 +187,7 @@ class RankObserver(Listener):
                 local={name: self._local[name] for name in held if name in self._local},
                 buffers=self._buffers,
                 inputs=" ".join(self._inputs) if all(self._inputs) else "",
+                batch=self._batch,
                 loss=self._loss,
             )
         self.count += 1

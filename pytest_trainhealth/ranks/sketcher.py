@@ -52,7 +52,8 @@ class Sketcher:
 
 def _signs(name: str, length: int) -> Tensor:
     """Those of a longer tensor begin like those of a shorter one: a rank knows only how far its own part goes."""
-    pieces, piece = [], 0
+    pieces: list[Tensor] = []
+    piece = 0
     while sum(each.numel() for each in pieces) < length:
         generator = torch.Generator().manual_seed(zlib.crc32(f"{name}:{piece}".encode()) + _SEED)
         pieces.append(torch.randint(0, 2, (_PIECE,), generator=generator, dtype=torch.int8) * 2 - 1)
@@ -75,7 +76,7 @@ def _part(tensor: Tensor) -> tuple[Tensor | None, int]:
     placements: Any = getattr(tensor, "placements", None)
     if placements is None:
         return tensor, 0
-    local: Tensor = tensor.to_local()  # type: ignore[operator]
+    local: Tensor = tensor.to_local()  # type: ignore[attr-defined]
     if not is_shard(tensor):
         return local, 0
     if len(placements) != 1 or not placements[0].is_shard(0):

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import NamedTuple
 
-from ..observe.source.authorship import is_library_file
+from ..observe.source.authorship import PACKAGE_ROOT, is_library_file
 from ..observe.source.places import place_of
 from ..records.verdict import Place
 
@@ -16,6 +16,10 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function
 _THREAD = re.compile(r"^(Current thread|Thread) ")
 #: Where backward() waits: for gradients of other ranks, in a model that DDP wraps.
 _BACKWARD = "_engine_run_backward"
+#: Functions of torch.distributed that stand around the one that was called.
+_PASSING_ON = ("wrapper", "wait", "_wait")
+
+Frame = tuple[str, int, str]
 
 
 class Whereabouts(NamedTuple):
@@ -34,26 +38,27 @@ def write_on_signal(file: Path) -> None:
 
 def whereabouts(written: str) -> Whereabouts:
     """Of the thread that runs the user's code, from what `faulthandler` wrote: innermost first."""
-    threads: list[list[tuple[str, int, str]]] = [[]]
+    threads: list[list[Frame]] = [[]]
     for line in written.splitlines():
         if _THREAD.match(line):
             threads.append([])
         elif (found := _FRAME.search(line)) is not None:
             threads[-1].append((found["file"], int(found["line"]), found["function"]))
-    for frames in sorted(threads, key=len, reverse=True):
-        own = [at for at, (file, _, _) in enumerate(frames) if not is_library_file(file)]
-        if own:
-            places = [place_of(*frames[at][:2]) for at in own]
-            lines = tuple(f"  {place}   {place.code}".rstrip() for place in reversed(places))
-            return Whereabouts(places[0], _inside(frames[: own[0] + 1]), lines)
-    return Whereabouts()
+    frames = max(threads, key=len)  # the others are ours, and short
+    own = [at for at, (file, _, _) in enumerate(frames) if not is_library_file(file)]
+    ours = [at for at, (file, _, _) in enumerate(frames) if file.startswith(PACKAGE_ROOT)]
+    places = [place_of(*frames[at][:2]) for at in own]
+    lines = tuple(f"  {place}   {place.code}".rstrip() for place in reversed(places))
+    # where none of the lines is the user's, everything up to the one that took the step
+    innermost = frames[: own[0] + 1] if own else frames[: ours[0]] if ours else frames
+    return Whereabouts(places[0] if places else None, _inside(innermost), lines)
 
 
-def _inside(frames: list[tuple[str, int, str]]) -> str:
-    """The call that the user's line is in: the innermost of torch.distributed, or the one it made."""
+def _inside(frames: list[Frame]) -> str:
+    """The exchange that it waits in, or else what the user's line has called; or the function that the line is in."""
     if any(function == _BACKWARD for _, _, function in frames):
         return "backward()"
-    for file, _, function in frames:
-        if "/torch/distributed/" in file.replace("\\", "/") and function not in ("wrapper", "wait", "_wait"):
-            return f"{function}()"
-    return f"{frames[-2][2]}()" if len(frames) > 1 else ""
+    exchanges = [function for file, _, function in frames if "/torch/distributed/" in file.replace("\\", "/")]
+    named = [function for function in exchanges if function not in _PASSING_ON]
+    called = named[0] if named else frames[-2][2] if len(frames) > 1 else frames[0][2] if frames else ""
+    return f"{called}()" if called else ""

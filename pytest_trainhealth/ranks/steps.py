@@ -88,9 +88,10 @@ class RankRun:
             return
         if self._order["keeps"]:
             keep_weights(training, self._folder, self._rank)
-        for index, batch in enumerate(_batches(training, self._order["steps"], go["shortest"], run)):
+        for index, batch in enumerate(_batches(training, self._order["steps"], go["shortest"])):
             if self._order["keeps"] and not self.observer.count:
                 keep_batch(batch, self._folder, self._rank, index)
+            self.observer.batch_taken(batch)
             stepper.take(to_device(fresh_containers(batch), training.device))
             self._link.send(step=index)
 
@@ -99,7 +100,7 @@ def _called(factory: Callable[[], Any]) -> Any:
     return factory()
 
 
-def _batches(training: Training, steps: int, shortest: int | None, run: Run) -> Iterator[Any]:
+def _batches(training: Training, steps: int, shortest: int | None) -> Iterator[Any]:
     """As many as there are steps; where ranks have epochs of different lengths, also the end of the first epoch."""
     data = training.data
     if is_one_batch(data):

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from .verdict import Place
 
-#: How a rank ended: it took its steps; it raised; it was killed or ended by itself; it waits for something that does not
-#: come; or others ended the run first.
+#: How a rank ended: it took its steps; it raised; it was killed or ended by itself; it waits in vain; or others ended
+#: the run first.
 End = Literal["done", "raised", "gone", "waits", "stopped"]
 
 
@@ -36,6 +36,8 @@ class UpdateRecord:
     buffers: Mapping[str, TensorSketch] = field(default_factory=dict)
     #: A fingerprint of what the model was given; empty if that is not known.
     inputs: str = ""
+    #: The same of the batch that the step was given, of which it may use a part.
+    batch: str = ""
     loss: float = 0.0
 
 
@@ -93,4 +95,4 @@ def update_of(message: Mapping[str, Any]) -> UpdateRecord:
         name: {each: TensorSketch(norm, tuple(values)) for each, (norm, values) in message[name].items()}
         for name in ("parameters", "used", "local", "buffers")
     }
-    return UpdateRecord(**fields, inputs=message["inputs"], loss=message["loss"])
+    return UpdateRecord(**fields, inputs=message["inputs"], batch=message["batch"], loss=message["loss"])

@@ -150,8 +150,8 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         OUT_OF_STEP,
         "the processes of a distributed training differ where they have to be the same, or one of them raises or hangs",
         "critical",
-        "gradients that nobody averages, models that are made from different seeds, a missing DistributedSampler, shards "
-        "of different lengths, a collective that not every rank comes to",
+        "gradients that nobody averages, models that are made from different seeds, a missing DistributedSampler, "
+        "shards of different lengths, a collective that not every rank comes to",
         "Which tensor differs, on which rank, and since which update? Where does each rank wait?",
         needs_second_run=False,
         closeup="controls",
