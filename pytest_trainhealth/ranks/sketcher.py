@@ -55,8 +55,8 @@ def _signs(name: str, length: int) -> Tensor:
     pieces: list[Tensor] = []
     piece = 0
     while sum(each.numel() for each in pieces) < length:
-        generator = torch.Generator().manual_seed(zlib.crc32(f"{name}:{piece}".encode()) + _SEED)
-        pieces.append(torch.randint(0, 2, (_PIECE,), generator=generator, dtype=torch.int8) * 2 - 1)
+        generator = torch.Generator("cpu").manual_seed(zlib.crc32(f"{name}:{piece}".encode()) + _SEED)
+        pieces.append(torch.randint(0, 2, (_PIECE,), generator=generator, dtype=torch.int8, device="cpu") * 2 - 1)
         piece += 1
     return torch.cat(pieces)[:length] if len(pieces) > 1 else pieces[0]
 
