@@ -69,8 +69,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
 
 def _different(record: RanksRecord) -> bool:
     """Ranks hold different parts of a model, so that nothing is to be the same."""
-    told = [rank.shapes for rank in record.ranks if rank.shapes]
-    return any(shapes != told[0] for shapes in told[1:])
+    known = [rank.shapes for rank in record.ranks if rank.shapes]
+    return any(shapes != known[0] for shapes in known[1:])
 
 
 def _unfit(record: RanksRecord) -> str:

@@ -53,7 +53,7 @@ class Gang:
         #: Why the run did not come to its end, if it did not.
         self.cut_short = ""
         self._ready: set[int] = set()
-        self._progress = time.monotonic()
+        self._progress = monotonic.now()
         self._used: list[float | None] = []
         self._failed_at: float | None = None
         self._joint_asked = False
@@ -88,7 +88,7 @@ class Gang:
         while True:
             for index, member in enumerate(self._members):
                 for message in member.receive():
-                    self._progress = time.monotonic()
+                    self._progress = monotonic.now()
                     if index < self._terms.world:
                         self._note(self.record.ranks[index], message)
                     else:
@@ -144,12 +144,12 @@ class Gang:
             member.send(go=True, shortest=shortest)
 
     def _fail(self) -> None:
-        self._failed_at = self._failed_at or time.monotonic()
+        self._failed_at = self._failed_at or monotonic.now()
 
     # -- when it is over -----------------------------------------------------------------------------
 
     def _over(self) -> bool:
-        records, now = self.record.ranks, time.monotonic()
+        records, now = self.record.ranks, monotonic.now()
         self._ask_for_joint()
         for record, member in zip(records, self._ranks, strict=True):
             if member.gone and record.end == "stopped":
@@ -183,7 +183,7 @@ class Gang:
                 self.record.why_no_joint = "the test is watched, so that no batch can be handed out"
 
     def _joint_over(self) -> bool:
-        record, late = self.record, time.monotonic() - self._progress > self._terms.patience
+        record, late = self.record, monotonic.now() - self._progress > self._terms.patience
         if not self._terms.joint or record.joint is not None or record.why_no_joint:
             return True
         if self._members[-1].gone:
@@ -196,7 +196,7 @@ class Gang:
         """No progress, and nobody computes. Before the first update others may wait while one fetches data, say."""
         if not any(record.taken for record in self.record.ranks):
             return False
-        quiet = time.monotonic() - self._progress
+        quiet = monotonic.now() - self._progress
         if quiet < self._terms.patience / 2:
             self._used = []
             return False
@@ -212,7 +212,7 @@ class Gang:
             if now is not None and before is not None
         ]
         if any(each > _WAITING for each in share):
-            self._progress, self._used = time.monotonic(), []  # look again later
+            self._progress, self._used = monotonic.now(), []  # look again later
             return False
         for record in running:
             record.end = "waits"

@@ -23,7 +23,7 @@ PACKAGE = Path(pytest_trainhealth.__file__).parent
 #: and again).
 RECORDING = [
     PACKAGE / name
-    for name in ("tensors", "state", "observe", "interventions", "programs", "stress/search/trial_step.py")
+    for name in ("tensors", "state", "observe", "interventions", "programs", "ranks", "stress/search/trial_step.py")
 ]
 FILES = [file for file in sorted(PACKAGE.rglob("*.py")) if not any(map(file.is_relative_to, RECORDING))]
 

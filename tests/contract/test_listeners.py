@@ -39,6 +39,7 @@ DECLARED = {
     "AtTheLoss": {"before", "after"},
     "_Sight": {"scout", "look"},
     "WatchedSteps": {"forward_begins", "look_again"},
+    "RankObserver": {"find_models", "add_models", "batch_taken", "without_gradient"},
 }
 
 
