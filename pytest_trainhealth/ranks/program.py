@@ -34,6 +34,7 @@ class RanksProgram:
     start = None
     repeatable = True
     why_not = ""
+    siblings: tuple[RanksProgram, ...] = ()
 
     def __init__(self, subject: Any, request: Request) -> None:
         self._request, self._values = request, request.values
