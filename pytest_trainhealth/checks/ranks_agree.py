@@ -18,7 +18,8 @@ What is not an alarm
     Statistics of BatchNorm, which every rank has of its own; parameters that are averaged after the step or inside of
     it; parts of parameters (`fully_shard`), whose gradient is compared with that of one process; a rank that sees
     other samples than a sampler would give it. Where one process has another gradient for good reason (BatchNorm,
-    dropout, a loss that compares samples or weighs tokens), a note says so. Tensor parallelism is not judged.
+    dropout, a loss that compares samples or weighs tokens), a note says so. Tensor parallelism is not judged, and
+    neither is a training that never asks for its rank.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ def _unfit(record: RanksRecord) -> str:
     unfit = next((rank.unfit for rank in record.ranks if rank.unfit), "")
     if unfit:
         return unfit
+    if not any(rank.distributed for rank in record.ranks):
+        return "nothing in it asks for its rank, or exchanges anything: this is no distributed training"
     if _different(record):
         return "ranks hold different parameters, as in pipeline or tensor parallelism: there is nothing to compare"
     common = updates_in_common(record)

@@ -117,6 +117,7 @@ class Gang:
                 self._begin()
         elif "done" in message:
             record.end, record.watched, record.taken = "done", message["watched"], message["taken"]
+            record.distributed = message["distributed"]
         elif "raised" in message:
             self._raised(record, message)
         elif any(word in message for word in ("skipped", "unfit", "missing", "ended")):

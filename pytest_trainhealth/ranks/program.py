@@ -18,11 +18,13 @@ from ..programs.plan import RunPlan
 from ..records.ranks import RanksRecord
 from ..records.trace import Trace
 from ..settings import setting
-from .gang import Gang, NoTraining, Terms
+from .gang import Gang, Terms
 
 #: Share of the time that a watched test may train before it is ended, once all updates that count were seen. By
 #: judgement: half, so that a re-run fits in.
 _LONG_ENOUGH = 0.5
+#: Share of the time after which ranks are ended that still run. By judgement: 0.9 leave time to ask where they are.
+_IN_TIME = 0.9
 #: A port that was free may be taken by the time a rank uses it. By judgement: twice in a row is no accident.
 _TRIES = 2
 _TAKEN = ("EADDRINUSE", "address already in use")
@@ -44,10 +46,15 @@ class RanksProgram:
 
     def begin(self, plan: RunPlan) -> None:
         """The run that decides. Raises `NoTraining` if there is nothing to run."""
+        if self._locator is None:
+            why = "only a test, or a function at the top of a file, can be started in processes of its own"
+            self.first_run = Trace(cut_short=why)
+            return
         self.first_run = self.record(plan)
         self.remarks = _tracebacks(self.first_run.ranks)
 
     def record(self, plan: RunPlan) -> Trace:
+        """Raises `NoTraining` if the test gives nothing to train."""
         for _ in range(_TRIES):
             gang = self._gang(plan)
             gang.run()
@@ -65,7 +72,7 @@ class RanksProgram:
         terms = Terms(
             world=world,
             patience=values.get("timeout", setting("timeout").default),
-            deadline=monotonic.now() + budget.left,
+            deadline=monotonic.now() + _IN_TIME * budget.left,
             long_enough=monotonic.now() + _LONG_ENOUGH * budget.left,
             threads=max(1, values.get("threads", 1)),
             joint=True,
@@ -74,6 +81,7 @@ class RanksProgram:
 
         def order(folder: Path, index: int) -> Message:
             everywhere = Folders(Path("/"), Path("/"))
+            assert self._locator is not None
             found = self._locator.order(everywhere, folder / f"cache-{index}")
             return {
                 **found,
@@ -84,6 +92,7 @@ class RanksProgram:
                 "threads": terms.threads,
                 "steps": plan.max_steps,
                 "world": world,
+                "rank": 0 if index == world else index,
                 "joint": index == world,
                 "keeps": terms.joint,
                 "cures": [] if index == world else cures,
@@ -92,15 +101,14 @@ class RanksProgram:
         return Gang(terms, order, plan.max_steps)
 
 
-def _locator(subject: Any, request: Request) -> TestLocator:
+def _locator(subject: Any, request: Request) -> TestLocator | None:
+    """None for what other processes cannot find: a training that was made already, a function inside of another."""
     if request.locator is not None:
         return replace(request.locator, call=request.call)
     try:
         return of_function(subject)
     except CannotCompare:
-        raise NoTraining(
-            "only a test, or a function at the top of a file, can be started in processes of its own"
-        ) from None
+        return None
 
 
 def _trace(gang: Gang) -> Trace:

@@ -205,6 +205,13 @@ class RankObserver(Listener):
         return {name: sketch for name, sketch in found.items() if sketch is not None}
 
     @property
+    def knows_of_ranks(self) -> bool:
+        """One of the models is wrapped by what exchanges gradients."""
+        kinds = {type(each) for root in self._roots for each in root.modules()}
+        parts = any(is_shard(parameter) for parameter in self._parameters.values())
+        return parts or any(issubclass(kind, DistributedDataParallel) for kind in kinds)
+
+    @property
     def without_gradient(self) -> list[str]:
         """Parameters that need gradients, and that the latest backward pass did not reach."""
         return [n for n, p in self._parameters.items() if p.requires_grad and n not in self._reached]

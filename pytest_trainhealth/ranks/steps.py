@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -35,7 +34,7 @@ class RankRun:
 
     def __init__(self, link: Link, order: Message, group: ProcessGroup) -> None:
         self._link, self._order, self._group = link, order, group
-        self._folder, self._rank = Path(order["meeting"]), int(os.environ["RANK"])
+        self._folder, self._rank = Path(order["meeting"]), order["rank"]
         self.observer = RankObserver(link, order["steps"])
 
     def give(self, subject: Any) -> None:
@@ -66,7 +65,8 @@ class RankRun:
                 nothing = "nothing to check: the test returned nothing and trained nothing that ranks_agree could watch"
                 self._link.send(unfit=f"nothing to check: {own}" if starts else nothing)
                 return
-            self._link.send(done=True, taken=self.observer.count, watched=built is None)
+            distributed = self._group.asked_for or self.observer.knows_of_ranks
+            self._link.send(done=True, taken=self.observer.count, watched=built is None, distributed=distributed)
             self._link.wait()
 
     def _train(self, training: Training, run: Run) -> None:

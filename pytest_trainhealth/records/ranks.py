@@ -63,6 +63,8 @@ class RankRecord:
     #: Why it cannot be compared with other ranks, if it cannot.
     unfit: str = ""
     watched: bool = False
+    #: Its code asks for its rank, or exchanges something with others. Known at the end.
+    distributed: bool = True
     #: Parameters that the latest backward pass did not reach.
     without_gradient: tuple[str, ...] = ()
     #: What it raised, or was killed by, in one line.

@@ -223,3 +223,12 @@ def test_one_that_has_ended_is_waited_for():
 
 def test_too_few_updates_show_nothing():
     assert isinstance(judged(ranks(updates=1)), CouldNotJudge)
+
+
+def test_a_training_that_knows_nothing_of_ranks_is_not_judged():
+    record = changed(ranks(), 1, 1, parameters={"weight": sketch(2.5, 3.0)})
+    for rank in record.ranks:
+        rank.distributed = False
+    found = judged(record)
+    assert isinstance(found, CouldNotJudge)
+    assert "no distributed training" in found.reason

@@ -39,7 +39,7 @@ DECLARED = {
     "AtTheLoss": {"before", "after"},
     "_Sight": {"scout", "look"},
     "WatchedSteps": {"forward_begins", "look_again"},
-    "RankObserver": {"find_models", "add_models", "batch_taken", "without_gradient"},
+    "RankObserver": {"find_models", "add_models", "batch_taken", "knows_of_ranks", "without_gradient"},
 }
 
 

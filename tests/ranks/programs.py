@@ -144,3 +144,11 @@ class TwoHeads(nn.Module):
 
 def unused_parameters() -> Training:
     return ddp(TwoHeads())
+
+
+def alone() -> Training:
+    """Knows nothing of ranks."""
+    model = layers()
+    return Training(
+        model, torch.optim.SGD(model.parameters(), lr=0.1), criterion=F.cross_entropy, data=DataLoader(samples(), 8)
+    )

@@ -70,6 +70,18 @@ def test_parts_of_parameters_are_put_together():
     assert verdict.notes == ()
 
 
+def test_a_training_that_knows_nothing_of_ranks_is_no_alarm():
+    verdict = judged("alone")
+    assert verdict.outcome == "could not judge"
+    assert "this is no distributed training" in verdict.reason
+
+
+def test_what_other_processes_cannot_find_is_not_judged():
+    (verdict,) = diagnose(lambda: programs.alone(), (CHECK,)).verdicts
+    assert verdict.outcome == "could not judge"
+    assert "processes of its own" in verdict.reason
+
+
 def test_a_killed_rank_is_reported():
     verdict = judged("killed")
     assert verdict.findings[0].headline == f"{CAUSE}: rank 1 is gone after update 2: killed by SIGKILL"
