@@ -10,11 +10,11 @@ from ..records.ranks import RanksRecord, TensorSketch, UpdateRecord
 
 Sketches = Mapping[str, TensorSketch]
 
-#: The difference of two tensors as a share of their size, up to which they are the same. Copies are exact, and means
-#: over ranks differ by 1e-7 at most; models from different seeds differ by about 1.
+#: The difference of two tensors as a share of their size, up to which they are the same. By judgement: copies and means
+#: over ranks should be exact, float32 resolves 1e-7, and models from different seeds have nothing in common.
 SAME = 1e-5
-#: The same for gradients, which other orders of summation change by 1e-5 in float32 and 1e-2 in bfloat16; those of
-#: different samples differ by 0.3 and more.
+#: The same for gradients, which another order of summation changes. By judgement: bfloat16 resolves 0.004, and a factor
+#: of two between ranks, or other samples, are far beyond.
 SAME_GRADIENT = 0.02
 
 
@@ -44,7 +44,7 @@ class Likeness:
 
 
 #: The difference as a share of the whole model, below which it is noise in a tensor that is about 0. By judgement: a
-#: hundredth of what float32 resolves would do, and a tenth of it is 1e-8.
+#: tenth of what float32 resolves.
 _NOISE = 1e-8
 
 

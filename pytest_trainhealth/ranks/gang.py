@@ -21,8 +21,8 @@ _PAUSE = 0.02
 #: Seconds that the others get to say how they end, once one rank has failed. By judgement: 3, as an error that follows
 #: from another one comes at once.
 _AFTERMATH = 3.0
-#: Share of a processor below which a process is waiting. Measured: in a collective of gloo 0.00, in a step 0.4 and more
-#: on a machine with eight times as many processes as cores; waiting for a disk comes close.
+#: Share of a processor below which a process is waiting. By judgement: one that computes gets more than 0.02 even on a
+#: machine with many more processes than cores; one that waits for a disk may come close.
 _WAITING = 0.02
 _JOINT = "joint"
 
