@@ -58,6 +58,8 @@ class Watch:
             self._sites = whole.enter_context(record_creation_sites(self._optimizer_made))
             self._begin()
             self._sites.on_parameter = self._something_made
+            # the same record goes on while a training that was returned is run, and then nobody watches
+            whole.callback(setattr, self._sites, "on_parameter", None)
             whole.callback(self._end)
             whole.enter_context(listening(self))
             self.run.emit("run_begins")

@@ -8,7 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.modules.module import _global_forward_pre_hooks
 
+from pytest_trainhealth import Training
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import NotATraining, examine
 from pytest_trainhealth.records.verdict import Verdict
@@ -237,3 +239,25 @@ def test_what_raises_before_anything_is_trained_is_raised() -> None:
 
     with pytest.raises(ZeroDivisionError):
         watched(body, FLOW)
+
+
+def test_a_parameter_made_in_a_returned_step_wakes_nobody_up() -> None:
+    """The test that returned it was watched until it returned; later nothing may be hung on modules any more."""
+
+    def factory() -> Training:
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+
+        def step(batch: Tensor) -> Tensor:
+            optimizer.zero_grad()
+            loss = model(batch).square().mean()
+            loss.backward()
+            optimizer.step()
+            model.bias = nn.Parameter(model.bias.detach().clone())
+            return loss
+
+        return Training(model, optimizer, step=step, data=torch.randn(8, 4))
+
+    before = dict(_global_forward_pre_hooks)
+    examine(factory, Request(MEMORY, "it", 0, {}))
+    assert dict(_global_forward_pre_hooks) == before
