@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
 from typing import ParamSpec, TypeVar
+from weakref import WeakSet
 
 import torch
 from torch._C._functorch import peek_interpreter_stack
@@ -28,13 +29,28 @@ def inside_transform() -> bool:
 class FunctionMode(TorchFunctionMode):
     """What all modes here derive from: at its exit this very mode is taken off, whatever stands on it by then.
 
-    Signals put theirs on when a step begins and take them off in the same order, so the first one is not on top.
+    Signals put theirs on when a step begins and take them off in the same order, so the first one is not on top. A step
+    may end while torch calls a mode, as with `torch.func`: then the mode is not on the stack, and torch puts it back
+    afterwards. It is taken off later, by `take_off_ended`.
     """
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        _take_off(self)
+        if _take_off(self) is None:
+            _ended.add(self)
+
+
+#: Modes whose exit came while they were off the stack.
+_ended: WeakSet[FunctionMode] = WeakSet()
+
+
+def take_off_ended() -> None:
+    """At the end of a run, when no mode is being called."""
+    for mode in list(_ended):
+        while _take_off(mode) is not None:
+            pass
+    _ended.clear()
 
 
 def unseen(measures: Callable[_P, _R]) -> Callable[_P, _R]:

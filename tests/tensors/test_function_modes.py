@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
-from pytest_trainhealth.tensors.function_modes import FunctionMode, Lifted, unseen
+from pytest_trainhealth.tensors.function_modes import FunctionMode, Lifted, take_off_ended, unseen
 
 
 class _Mode(FunctionMode):
@@ -87,3 +87,17 @@ def test_what_only_measures_is_seen_by_none_of_ours() -> None:
             measure(True)
         assert _get_current_function_mode_stack() == [first, theirs, second]
     assert measure(False) == []
+
+
+def test_a_mode_that_ends_while_torch_calls_it_is_taken_off_later() -> None:
+    class Ends(FunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            self.__exit__(None, None, None)
+            return func(*args, **(kwargs or {}))
+
+    before = torch._C._len_torch_function_stack()
+    Ends().__enter__()
+    torch.ones(2).sum()
+    assert torch._C._len_torch_function_stack() == before + 1, "torch has put it back"
+    take_off_ended()
+    assert torch._C._len_torch_function_stack() == before

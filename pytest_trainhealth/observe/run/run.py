@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 from ...budget.budget import Budget
 from ...records.trace import Trace
 from ...records.wiring import OptimizerRecord, SchedulerRecord
+from ...tensors.function_modes import take_off_ended
 from ...tensors.module_paths import full_path
 from .events import EVENTS, Listener
 from .hidden_layers import unregistered
@@ -114,6 +115,7 @@ class Run:
     def end(self) -> None:
         """Every listener gets this event, even if another raises: it may have hooks to remove."""
         with ExitStack() as every:
+            every.callback(take_off_ended)
             for method in reversed(self._listeners.get("run_ends", ())):
                 every.callback(method)
 
