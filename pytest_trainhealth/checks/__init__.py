@@ -6,14 +6,16 @@ A check's module defines
 ``ONE_BATCH``     one batch again and again, or one after the other
 ``STEPS``         how many steps it takes as a rule
 ``BLAMES_RATES``  whether a learning rate may be what it has found
-``max_steps``     ``(settings) -> int``: the most steps that a run may take
-``stop_when``     ``(trace, settings) -> bool``, called after every step: is the promise kept, or clearly not?
 ``judge``         ``(trace, settings, controls) -> Judgement``; `controls` are the traces requested so far, by label
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
 ``COMPARES_RUNS``, ``IN_RANKS``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name:
-``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``.
+``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``, and
+
+``max_steps``     ``(settings) -> int``: the most steps that a run may take; else those asked for, or ``STEPS``
+``stop_when``     ``(trace, settings) -> bool``, called after every step: is the promise kept, or clearly not? Else
+                  no run stops before its last step
 """
 
 from __future__ import annotations
@@ -74,6 +76,14 @@ class Check:
 _LAST = 99
 
 
+def _asked_for(usual: int, settings: Settings) -> int:
+    return int(settings.get("steps") or usual)
+
+
+def _takes_all(trace: Trace, settings: Settings) -> bool:
+    return False
+
+
 @functools.cache
 def check(name: str) -> Check:
     module: Any = import_module(f".{name}", __name__)
@@ -84,8 +94,8 @@ def check(name: str) -> Check:
         one_batch=module.ONE_BATCH,
         steps=module.STEPS,
         blames_rates=module.BLAMES_RATES,
-        max_steps=module.max_steps,
-        stop_when=module.stop_when,
+        max_steps=own.get("max_steps", functools.partial(_asked_for, module.STEPS)),
+        stop_when=own.get("stop_when", _takes_all),
         judge=module.judge,
         result=module.result,
         turn=own.get("TURN", _LAST),

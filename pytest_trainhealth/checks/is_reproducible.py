@@ -49,14 +49,6 @@ STEPS = 10
 AGAIN = Cure("once_more", "once more")
 
 
-def max_steps(settings: Mapping[str, Any]) -> int:
-    return int(settings.get("steps") or STEPS)
-
-
-def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
-    return False
-
-
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
     broken = broke_down(trace)
     if broken is not None:

@@ -50,10 +50,6 @@ def max_steps(settings: Mapping[str, Any]) -> int:
     return max(int(settings.get("steps") or STEPS), _FEWEST)
 
 
-def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
-    return False
-
-
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
     record = trace.ranks
     if record is None:

@@ -69,10 +69,6 @@ def cured_steps(settings: Mapping[str, Any]) -> int:
     return 2 * max_steps(settings)
 
 
-def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
-    return False
-
-
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
     broken = broke_down(trace, None if trace.cured else max_steps(settings))
     if broken is not None:

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest_trainhealth
 
 from ..budget import monotonic
+from .child_process import ChildProcess
 from .error_lines import last_line, with_hint
 from .git import CannotCompare, OutOfTime
-from .protocol import Client, Ended, Message, Silence
+from .protocol import Ended, Message, Silence
 from .step_sync import Pace, Taken
 
 #: What runs in the process of a revision. Given by name, because it belongs to the plugin, which this room may not
 #: import.
 PROCESS = f"{pytest_trainhealth.__name__}.plugin.revision_process"
-#: Both processes use this very plugin: it is found by its folder, whatever their import path is going to be.
-_START = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from {PROCESS} import main; main()"
-_PACKAGES = Path(pytest_trainhealth.__file__).resolve().parent.parent
 #: Seconds until a revision has imported the test and built its training. By judgement: 4 minutes are enough to import
 #: torch and build a large model on a busy machine.
 _UNTIL_READY = 240.0
@@ -44,20 +39,10 @@ class Revision:
         self._late = False
         self._is_other = order.get("root") != order.get("top")
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _START, str(_PACKAGES)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            encoding="utf-8",
-            # all options for pytest are in the order
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""},
-            start_new_session=True,  # Ctrl-C reaches only this process, which then ends the other
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._client = Client(self._process.stdin, self._process.stdout)
+        # all options for pytest are in the order
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
+        self._child = ChildProcess(PROCESS, self._log, environment)
+        self._client, self._process = self._child.client, self._child.process
         with suppress(Ended):  # then there is no answer either, and `ready` says so
             self._client.send(**order)
 
@@ -123,25 +108,7 @@ class Revision:
         return with_hint(message) if self._is_other else message
 
     def end(self, grace: float = _SHORT_GRACE) -> None:
-        """Asks the process to quit, then kills its whole group, because a DataLoader's workers are in it."""
-        try:
-            if self._process.poll() is None:
-                with suppress(Ended):
-                    self._client.send(ask="quit")
-                with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(grace)
-        finally:
-            self._kill()
-            self._process.wait()
-            self._client.close()
-            self._log.close()
-
-    def _kill(self) -> None:
-        if hasattr(os, "killpg"):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        elif self._process.poll() is None:
-            self._process.kill()
+        self._child.end(grace)
 
     def __enter__(self) -> Revision:
         return self

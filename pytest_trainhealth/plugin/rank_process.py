@@ -53,29 +53,14 @@ def main() -> None:
     os.chdir(order["folder"])
     from ..ranks.process_group import ProcessGroup
     from ..ranks.stacks import write_on_signal
+    from .revision_process import serve
 
     write_on_signal(Path(order["stack"]))
     try:
-        _serve(RankService(link, order, ProcessGroup(Path(order["meeting"]))))
+        serve(RankService(link, order, ProcessGroup(Path(order["meeting"]))))
     except BaseException as error:  # a conftest.py that ends the process, for example
         link.send(**_described(error))
         raise
-
-
-def _serve(service: RankService) -> None:
-    order = service.order
-    if order["function"] is None:
-        from .serve_plugin import run
-
-        run(service)
-        return
-    from .revision_process import function_in
-
-    subject = function_in(Path(order["file"]), order["function"])
-    if subject is None:
-        service.server.send(missing=True)
-    else:
-        service.give(subject)
 
 
 def _described(error: BaseException) -> Message:

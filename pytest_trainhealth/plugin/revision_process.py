@@ -18,6 +18,7 @@ from ..compare.worktree import Worktree
 
 if TYPE_CHECKING:
     from ..compare.session import Served
+    from .serve_plugin import Service as Serves
 
 
 class Service:
@@ -61,7 +62,7 @@ def main() -> None:
     sys.path[:] = order["path"]
     os.chdir(order["folder"])
     try:
-        _serve(Service(server, order))
+        serve(Service(server, order))
     except BaseException as error:  # a conftest.py that ends the process, for example
         if server.owes:
             server.send(**of_error(error))
@@ -72,7 +73,8 @@ def main() -> None:
             Worktree.of(order["worktree"]).remove()
 
 
-def _serve(service: Service) -> None:
+def serve(service: Serves) -> None:
+    """Gives the service the test or the function that its order names."""
     order = service.order
     if order["function"] is None:
         from .serve_plugin import run

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,14 +12,13 @@ from pathlib import Path
 
 import pytest_trainhealth
 
+from ..compare.child_process import ChildProcess
 from ..compare.error_lines import last_line
-from ..compare.protocol import Client, Ended, Message, Silence
+from ..compare.protocol import Ended, Message, Silence
 from .stacks import Whereabouts, whereabouts
 
 #: What runs in the process. Given by name, because it belongs to the plugin, which this room may not import.
 PROCESS = f"{pytest_trainhealth.__name__}.plugin.rank_process"
-_START = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from {PROCESS} import main; main()"
-_PACKAGES = Path(pytest_trainhealth.__file__).resolve().parent.parent
 #: Seconds until a process that was told to quit is killed. By judgement: ending a DataLoader's workers takes up to 3.
 _GRACE = 3.0
 #: Seconds that a process gets to write down where it is. By judgement: 2 on a busy machine.
@@ -33,19 +31,8 @@ class RankProcess:
     def __init__(self, order: Message, environment: Mapping[str, str], folder: Path, name: str) -> None:
         self.name = name
         self._stack, self._log = folder / f"{name}.stack", (folder / f"{name}.log").open("w+", errors="replace")
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _START, str(_PACKAGES)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            encoding="utf-8",
-            env=dict(environment),
-            start_new_session=True,  # a group of its own, which is killed as a whole
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._client = Client(self._process.stdin, self._process.stdout)
+        self._child = ChildProcess(PROCESS, self._log, environment)
+        self._client, self._process = self._child.client, self._child.process
         #: Its end of the line is closed, because it is gone.
         self.gone = False
         self.send(**order, stack=str(self._stack))
@@ -107,21 +94,4 @@ class RankProcess:
         return whereabouts(written)
 
     def end(self, *, gently: bool) -> None:
-        """Then kills its whole group, because a DataLoader's workers are in it."""
-        try:
-            if gently and self._process.poll() is None:
-                self.send(ask="quit")
-                with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(_GRACE)
-        finally:
-            self._kill()
-            self._process.wait()
-            self._client.close()
-            self._log.close()
-
-    def _kill(self) -> None:
-        if hasattr(os, "killpg"):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        elif self._process.poll() is None:
-            self._process.kill()
+        self._child.end(_GRACE if gently else 0.0)

@@ -417,9 +417,9 @@ def test_without_a_look_nothing_is_said_about_inputs() -> None:
     assert uses_its_input.result(made) == "not examined"
     assert uses_its_input.result(Trace.of([math.nan])) == "not finite"
     assert uses_its_input.result(probed()) == "outputs follow the inputs"
-    assert uses_its_input.max_steps({}) == 9
-    assert uses_its_input.max_steps({"steps": 5}) == 5
-    assert uses_its_input.stop_when(probed(), {}) is False
+    assert check("uses_its_input").max_steps({}) == 9
+    assert check("uses_its_input").max_steps({"steps": 5}) == 5
+    assert check("uses_its_input").stop_when(probed(), {}) is False
 
 
 # -- trains_without_nan -------------------------------------------------------------------------------------------
@@ -459,7 +459,7 @@ def test_a_cured_run_has_to_learn_a_tenth_of_what_was_learnt(
 def test_what_trains_without_nan_tells() -> None:
     assert trains_without_nan.max_steps({}) == 50
     assert trains_without_nan.cured_steps({"steps": 7}) == 14
-    assert trains_without_nan.stop_when(Trace.of([1.0]), {}) is False
+    assert check("trains_without_nan").stop_when(Trace.of([1.0]), {}) is False
     assert trains_without_nan.result(broken(1.0)) == "nan at step 1"
     assert trains_without_nan.judge(Trace.of([2.0, 1.0]), {}) == Passed(figures={"first_loss": 2.0, "last_loss": 1.0})
     assert trains_without_nan.judge(Trace.of(), {}) == CouldNotJudge("no step was taken")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_trainhealth.compare import revision
+from pytest_trainhealth.compare import child_process
 
 from .repository import Repository
 
@@ -32,7 +32,7 @@ def nothing_is_left(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
             super().__init__(*given, **named)
             started.append(self)
 
-    monkeypatch.setattr(revision.subprocess, "Popen", Noted)
+    monkeypatch.setattr(child_process.subprocess, "Popen", Noted)
     yield
     monkeypatch.undo()
     for process in started:

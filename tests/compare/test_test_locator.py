@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_trainhealth.compare import revision
+from pytest_trainhealth.compare import child_process, revision
 from pytest_trainhealth.compare.import_paths import Folders
 from pytest_trainhealth.compare.test_locator import of_test
 
@@ -40,7 +40,7 @@ def test_options_of_the_environment_are_not_for_a_side(monkeypatch: pytest.Monke
         raise OSError("no more processes")
 
     monkeypatch.setenv("PYTEST_ADDOPTS", "--junitxml=report.xml")
-    monkeypatch.setattr(revision.subprocess, "Popen", started)
+    monkeypatch.setattr(child_process.subprocess, "Popen", started)
     with pytest.raises(OSError, match="no more processes"):
         revision.Revision("here", {}, 0.0)
     assert seen["PYTEST_ADDOPTS"] == ""
