@@ -72,7 +72,7 @@ def test_a_process_that_ends_before_it_has_answered(monkeypatch: pytest.MonkeyPa
     heard.owes, heard.deserted = True, deserted  # type: ignore[attr-defined]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(revision_process, "Server", lambda: heard)
-    monkeypatch.setattr(revision_process, "_serve", serve)
+    monkeypatch.setattr(revision_process, "serve", serve)
     with pytest.raises(SystemExit):
         revision_process.main()
     assert len(heard.said) == 1
