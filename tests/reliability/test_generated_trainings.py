@@ -54,6 +54,15 @@ AGAIN: list[Case] = [
         steps=2,
         check="uses_its_input",
     ),
+    Case(
+        model="checkpointed",
+        data="workers",
+        form="generator",
+        fault="OSError",
+        point="after backward",
+        at=4,
+        check="trains_without_nan",
+    ),
     Case(form="generator", subject="shared model", fault="KeyError", point="after backward", at=10, stays=True),
     Case(form="generator", subject="shared model", fault="KeyboardInterrupt", point="step begins", at=3),
 ]
