@@ -34,6 +34,10 @@ def attach_to_report(
         if crash is not None:
             crash.message = headline(error.verdict)
             crash.path, crash.lineno = _in_the_test(item, crash.path, crash.lineno)
+        # pytest adds that all entries of the traceback are hidden, and how to see them: there is nothing in them to see
+        traceback = getattr(report.longrepr, "reprtraceback", None)
+        if getattr(traceback, "extraline", None) is not None:
+            traceback.extraline = None
     elif isinstance(error, NotJudged) and isinstance(report.longrepr, tuple):
         path, line, _ = report.longrepr
         report.longrepr = (*_in_the_test(item, path, line), f"Skipped: {error.msg}")

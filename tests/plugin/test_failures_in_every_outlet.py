@@ -44,6 +44,7 @@ def test_the_chart_is_whole_in_every_style(broken: Project, style: str) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(CHART)
     result.stdout.no_fnmatch_line("*running.py*")
+    result.stdout.no_fnmatch_line("*traceback entries are hidden*")
 
 
 def test_the_bar_names_the_check(broken: Project) -> None:
