@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -99,8 +100,13 @@ def _without(name: str, check: str) -> str:
 
 
 def seed_of(test: str, seed: int) -> int:
-    """Uses crc32 rather than hash(), because it is the same in every process."""
-    return zlib.crc32(f"{seed}:{test}".encode())
+    """The same wherever pytest is started. Folders of a node id do not count: they are those between pytest's root
+    directory and the file, and which that is depends on the arguments and on which configuration files lie around.
+
+    Uses crc32 rather than hash(), because it is the same in every process.
+    """
+    file, separator, names = test.partition("::")
+    return zlib.crc32(f"{seed}:{PurePosixPath(file).name}{separator}{names}".encode())
 
 
 def refuse_unsplit(item: pytest.Item) -> None:

@@ -22,7 +22,7 @@ def fixture_seed(name: str, request: pytest.FixtureRequest) -> AbstractContextMa
     """The seed comes from the fixture's name and scope: a model of module scope must not depend on its first test."""
     node = request.node
     scope = test_of(node)[0] if isinstance(node, pytest.Item) else node.nodeid
-    return _seeded(seed_of(f"{scope}:{name}", request.config.stash[OPTIONS]["seed"]))
+    return _seeded(seed_of(f"{scope}::{name}", request.config.stash[OPTIONS]["seed"]))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import zlib
 
 from .conftest import Project, ReadJson
@@ -53,3 +54,17 @@ def test_selecting_one_check_changes_nothing(project: Project, read_json: ReadJs
     one = seeds(project, read_json, "-k", "gradients_flow and 1")
     assert one.items() <= every.items()
     assert len(one) == 1
+
+
+def test_the_same_wherever_pytest_is_started(project: Project, read_json: ReadJson) -> None:
+    """A configuration file further up, or none, makes another root directory, and other node ids."""
+    inner = project.mkpydir("inner")
+    (inner / "test_there.py").write_text(textwrap.dedent(TWO_TESTS))
+    found = []
+    for root in (project.path, inner):
+        options = (f"--rootdir={root}", f"--confcutdir={project.path}")
+        project.runpytest("--trainhealth", "--trainhealth-json=out.json", *options, str(inner))
+        found.append({verdict["nodeid"]: verdict["seed"] for verdict in read_json()["verdicts"]})
+    above, within = found
+    assert above == {f"inner/{nodeid}": seed for nodeid, seed in within.items()}
+    assert len(above) == 11
