@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ..records.harmless import harmless
@@ -35,7 +37,7 @@ def attach_to_report(
             crash.message = headline(error.verdict)
             crash.path, crash.lineno = _in_the_test(item, crash.path, crash.lineno)
         # pytest adds that all entries of the traceback are hidden, and how to see them: there is nothing in them to see
-        traceback = getattr(report.longrepr, "reprtraceback", None)
+        traceback: Any = getattr(report.longrepr, "reprtraceback", None)
         if getattr(traceback, "extraline", None) is not None:
             traceback.extraline = None
     elif isinstance(error, NotJudged) and isinstance(report.longrepr, tuple):
