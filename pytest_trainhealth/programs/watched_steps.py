@@ -17,15 +17,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._C._functorch import get_unwrapped, is_functorch_wrapped_tensor
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim import Optimizer
-from torch.utils.hooks import RemovableHandle
 
 from ..observe.run.events import Listener
+from ..observe.run.reading import Reading
 from ..observe.run.run import Run
 from ..observe.run.sampling import is_sampled
 from ..observe.run.trained_modules import TrainedModules
 from ..observe.source.authorship import is_library_file
+from ..observe.source.module_calls import Watching, before_call
 from ..records.numbers import NonFinite
 from ..tensors.batches import batch_size
 from ..tensors.function_modes import inside_transform
@@ -41,13 +41,15 @@ BeginsAnew = Callable[[nn.Module, Any], bool]
 class WatchedSteps(Listener):
     """`begins_anew`: asked before a step begins with a call of this module; True if another run takes over with it."""
 
+    ONLY_LOOKS = True
+
     def __init__(self, run: Run, plan: RunPlan, trained: TrainedModules, begins_anew: BeginsAnew) -> None:
         self._run, self._plan, self._trained, self._begins_anew = run, plan, trained, begins_anew
         self._around = ExitStack()
         self._open = False
         self._updated = False
         self._backward = False
-        self._handle: RemovableHandle | None = None
+        self._handle: Watching | None = None
         #: What `backward()` was called on in this step, by line: several losses may have a pass each.
         self._losses: dict[object, float] = {}
         self._loss: float | None = None
@@ -95,7 +97,7 @@ class WatchedSteps(Listener):
     def _look_for_forward_passes(self) -> None:
         """A hook on every module call costs too much for every step; only the sampled steps need it."""
         if self._looks:
-            self._handle = self._handle or register_module_forward_pre_hook(self.forward_begins)
+            self._handle = self._handle or before_call(self._module_called)
         else:
             self._stop_looking()
 
@@ -103,6 +105,10 @@ class WatchedSteps(Listener):
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
+
+    def _module_called(self, module: nn.Module, inputs: Any) -> None:
+        with Reading(self._run, self):
+            self.forward_begins(module, inputs)
 
     def forward_begins(self, module: nn.Module, inputs: Any) -> None:
         running = self._open and not self._over

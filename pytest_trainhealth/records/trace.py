@@ -39,6 +39,8 @@ class Trace:
     crash: Crash | None = None
     #: The run was cut short before it could show anything (the reason).
     cut_short: str = ""
+    #: What could not be read, and why, by the names of those that tried: signals, or the parts that follow the run.
+    not_read: dict[str, str] = field(default_factory=dict)
     #: A re-run with cures.
     cured: bool = False
     #: What its interventions report.

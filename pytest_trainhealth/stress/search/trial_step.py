@@ -24,6 +24,7 @@ from ...state.process import remember_random_numbers
 from ...state.snapshot import Snapshot
 from ...tensors.batches import batch_size, map_tensors, tensors
 from ...training import Training
+from ...observe.source.module_calls import before_call
 from .input_fields import called_models, note_inputs, same_values
 
 #: A line inside a loop is called many times; its first calls stand for the others. By judgement: 8 show what it does.
@@ -101,7 +102,7 @@ class AimedStep:
             with ExitStack() as stack:
                 hook = note_inputs(leaves, reached)
                 for model in (each for known in self._run.models.values() for each in called_models(known)):
-                    stack.callback(model.register_forward_pre_hook(hook, with_kwargs=True).remove)
+                    stack.callback(before_call(hook, model, with_kwargs=True).remove)
                 self._take(self._with(leaves))
         except Exception:  # the code reads its inputs as numbers, or is compiled and takes no hooks: no aims
             return

@@ -32,11 +32,10 @@ class Loop:
         return [self.step(batch) for batch in self.data]
 
     def left(self) -> Any:
-        """Everything that it leaves."""
+        """Everything that it leaves behind."""
         states = [each.state_dict() for each in (self.model, self.optimizer) if hasattr(each, "state_dict")]
         modes = [each.training for each in self.model.modules()] if isinstance(self.model, nn.Module) else []
-        numbers = (torch.rand(2), torch.initial_seed())
-        return comparable([states, modes, self.noted, numbers])
+        return comparable([states, modes, self.noted])
 
 
 def program(function: Callable[[], Loop]) -> Program:

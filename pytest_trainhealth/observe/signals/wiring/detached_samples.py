@@ -7,6 +7,7 @@ KL term of a variational autoencoder), and the encoder learns nothing from what 
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import torch
@@ -72,6 +73,7 @@ class DetachedSamples(Signal):
     def _reporting_sample(self) -> Any:
         original = self._original
 
+        @wraps(original)
         def sample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             if torch.is_grad_enabled() and len(self._drawn) < _MOST_DRAWN:
                 self._listen(distribution.loc)
@@ -82,6 +84,7 @@ class DetachedSamples(Signal):
     def _reporting_rsample(self) -> Any:
         original = self._rsample
 
+        @wraps(original)
         def rsample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             self._carried = self._carried or torch.is_grad_enabled()
             return original(distribution, *args, **kwargs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import wraps
 from typing import Any
 
 import torch
@@ -39,6 +40,7 @@ class Reversals(Signal):
     def run_begins(self) -> None:
         original: Any = Tensor.register_hook
 
+        @wraps(original)
         def noted(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Any:
             return original(tensor, hook if self._run.emitting else self._compared(hook))
 
