@@ -29,6 +29,7 @@ from ..observe.source.module_calls import Watching, before_call
 from ..records.numbers import NonFinite
 from ..tensors.batches import batch_size
 from ..tensors.function_modes import inside_transform
+from ..tensors.readable import values_of
 from .plan import RunPlan
 
 #: Steps at which everything is looked for. By judgement: 3, as the first two may be special cases.
@@ -249,10 +250,10 @@ def _value(roots: Sequence[Any]) -> float | None:
     """The loss that a pass starts from: the sum of its roots. None if they are no numbers."""
     if len(roots) == 1 and type(roots[0]) is Tensor and not roots[0].ndim and roots[0].is_floating_point():
         return None if roots[0].is_meta else float(roots[0].detach())  # as almost always
-    values = [root.detach() for root in roots if isinstance(root, Tensor) and root.layout == torch.strided]
-    if not values or any(value.is_complex() or value.is_meta for value in values):
+    values = [values_of(root) for root in roots if isinstance(root, Tensor)]
+    if not values or any(value is None or value.is_complex() for value in values):
         return None
-    return sum(float(value if value.numel() == 1 else value.sum()) for value in values)
+    return sum(float(value if value.numel() == 1 else value.sum()) for value in values if value is not None)
 
 
 def _line() -> object:

@@ -14,24 +14,30 @@ from torch.utils._python_dispatch import _pop_mode, _push_mode
 
 from .function_modes import hidden, shown
 
+_autograd: Any = torch._C._autograd
 _OWN_DISPATCH = "pytest_trainhealth."
 
 
 class Aside:
     """A context. May be nested; modes that are put on or taken off inside of it stay so."""
 
-    __slots__ = ("_classes", "_dispatch", "_functions")
+    __slots__ = ("_classes", "_dispatch", "_functions", "_packs")
 
     def __init__(self) -> None:
         self._classes: Any = None
         self._functions: Any = None
         self._dispatch: list[Any] = []
+        self._packs = False
 
     def __enter__(self) -> None:
         # as almost always there is nothing on
         self._functions = hidden() if torch._C._len_torch_function_stack() else None
         if torch._C._len_torch_dispatch_stack():
             self._dispatch = _others_taken_off()
+        if _autograd._top_saved_tensors_default_hooks(False) is not None:
+            # checkpointing counts what is saved for the backward pass
+            self._packs = True
+            _autograd._push_saved_tensors_default_hooks(_as_it_is, _as_it_is)
         self._classes = torch._C.DisableTorchFunctionSubclass()
         self._classes.__enter__()
 
@@ -39,11 +45,18 @@ class Aside:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._classes.__exit__(kind, error, traceback)
+        if self._packs:
+            self._packs = False
+            _autograd._pop_saved_tensors_default_hooks()
         for mode in self._dispatch:
             _push_mode(mode)
         self._dispatch = []
         if self._functions is not None:
             shown(self._functions)
+
+
+def _as_it_is(saved: Any) -> Any:
+    return saved
 
 
 def _others_taken_off() -> list[Any]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 
 from pytest_trainhealth import Training
 from pytest_trainhealth.checks import check
@@ -17,6 +15,7 @@ from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start, build
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.programs.watched_program import WatchedProgram
+from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.state.process import seed_everything
 
 from .beside_us import PROGRAMS, Loop, Program
@@ -44,11 +43,6 @@ def outcome(run: Callable[[], Any], loop: Loop) -> Outcome:
     return "ran", comparable(losses), loop.left()
 
 
-def and_random_numbers(found: Outcome) -> Outcome:
-    """A loop that is run by us hands its random numbers back: only where it runs itself do they show."""
-    return found[0], found[1], [found[2], comparable(torch.rand(2))]
-
-
 def built(program: Program) -> Loop:
     seed_everything(SEED)
     return program()
@@ -63,7 +57,7 @@ def bare(program: Program) -> Outcome:
         loop.close()
 
 
-def watched(program: Program, look: Look) -> tuple[Outcome, Any]:
+def watched(program: Program, look: Look) -> tuple[Outcome, Trace]:
     found: list[Outcome] = []
 
     def body() -> None:
@@ -78,7 +72,7 @@ def watched(program: Program, look: Look) -> tuple[Outcome, Any]:
     return found[0], trace
 
 
-def returned(program: Program, look: Look) -> tuple[Outcome, Any]:
+def returned(program: Program, look: Look) -> tuple[Outcome, Trace]:
     loops: list[Loop] = []
     losses: list[Any] = []
 
@@ -92,18 +86,18 @@ def returned(program: Program, look: Look) -> tuple[Outcome, Any]:
 
         return Training(loop.model, loop.optimizer, step=step, data=loop.data)
 
+    traces: list[Trace] = []
     training, sites = build(factory, SEED)
     loop = loops[0]
     start = Start(training, seed=SEED, factory=factory, creation_sites=sites)
+
+    def run() -> list[Any]:
+        plan = RunPlan(max_steps=loop.steps, one_batch=False, look=look)
+        traces.append(TrainingProgram(start).record(plan))
+        return losses
+
     try:
-        steps = len(loop.data) if hasattr(loop.data, "__len__") else 4
-        traces: list[Any] = []
-
-        def run() -> list[Any]:
-            traces.append(TrainingProgram(start).record(RunPlan(max_steps=steps, one_batch=False, look=look)))
-            return losses
-
-        return outcome(run, loop), traces
+        return outcome(run, loop), traces[0] if traces else Trace()
     finally:
         start.close()
         loop.close()

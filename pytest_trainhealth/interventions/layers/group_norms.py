@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ...observe.run.events import Listener
-from ...observe.source.module_calls import after_call
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call
 
 
 class GroupNorms(Listener):

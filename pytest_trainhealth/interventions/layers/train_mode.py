@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from ...observe.run.events import Listener
-from ...observe.source.module_calls import before_call
 from ...observe.run.run import Run
+from ...observe.source.module_calls import before_call
 
 
 class TrainMode(Listener):

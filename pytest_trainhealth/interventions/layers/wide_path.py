@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from ...observe.run.events import Listener
-from ...observe.source.module_calls import after_call, before_call
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call, before_call
 
 #: Units. By judgement: many times those of any layer that is called narrow.
 _WIDTH = 64

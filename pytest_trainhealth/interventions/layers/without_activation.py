@@ -8,8 +8,8 @@ from typing import Any
 from torch import nn
 
 from ...observe.run.events import Listener
-from ...observe.source.module_calls import after_call
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call
 
 
 class WithoutActivation(Listener):

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from ...observe.run.events import Listener
-from ...observe.source.module_calls import before_call
 from ...observe.run.run import Run
+from ...observe.source.module_calls import before_call
 
 
 class KeepFrozen(Listener):

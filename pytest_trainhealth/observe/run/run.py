@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 
 from ...budget.budget import Budget
 from ...records.error_words import words_of
-from ...records.trace import Trace
+from ...records.trace import THE_RUN, Trace
 from ...records.wiring import OptimizerRecord, SchedulerRecord
 from ...tensors.aside import Aside
 from ...tensors.function_modes import take_off_ended
@@ -118,7 +118,7 @@ class Run:
 
     def could_not_read(self, listener: Listener, error: Exception) -> None:
         """It is told nothing any more, and takes its hooks and modes off; the trace says what it could not read."""
-        name = getattr(listener, "NAME", type(listener).__name__)
+        name = getattr(listener, "NAME", THE_RUN)
         if name in self.trace.not_read:
             return
         self.trace.not_read[name] = f"{type(error).__name__}: {words_of(error).partition(chr(10))[0]}"

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from ...tensors.module_paths import full_path
-from .module_calls import after_call, before_call
 from .engine_frames import is_engine_frame
+from .module_calls import after_call, before_call
 
 
 class ModuleStack:

@@ -17,6 +17,7 @@ from torch import Tensor
 from ...observe.calls.danger_zones import DangerZone, danger_zone
 from ...observe.calls.torch_calls import Call, CallSignal
 from ...observe.run.stepper import Stepper
+from ...observe.source.module_calls import before_call
 from ...observe.source.places import user_place
 from ...programs.training_program import TrainingRun
 from ...records.verdict import Place
@@ -24,7 +25,6 @@ from ...state.process import remember_random_numbers
 from ...state.snapshot import Snapshot
 from ...tensors.batches import batch_size, map_tensors, tensors
 from ...training import Training
-from ...observe.source.module_calls import before_call
 from .input_fields import called_models, note_inputs, same_values
 
 #: A line inside a loop is called many times; its first calls stand for the others. By judgement: 8 show what it does.

@@ -161,7 +161,13 @@ def a_model_is_traced_by_fx() -> Loop:
 def hooks_are_counted() -> Loop:
     return also(
         lambda model, optimizer, batch: [
-            (each, len(each._forward_hooks), len(each._forward_pre_hooks), len(each._backward_hooks), sorted(vars(each)))
+            (
+                each,
+                len(each._forward_hooks),
+                len(each._forward_pre_hooks),
+                len(each._backward_hooks),
+                sorted(vars(each)),
+            )
             for each in model.modules()
         ]
     )

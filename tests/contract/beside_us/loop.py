@@ -26,7 +26,16 @@ class Loop:
     noted: list[Any] = dataclasses.field(default_factory=list)
     #: Whether a `Training` can be made of it: only those with a model that is known from the start.
     as_training: bool = True
+    #: Whether it notes each call of its model: a closer look calls the model once more now and then.
+    notes_calls: bool = False
     close: Callable[[], None] = lambda: None
+
+    @property
+    def steps(self) -> int:
+        try:
+            return len(self.data)
+        except TypeError:  # a stream
+            return 4
 
     def run(self) -> list[Any]:
         return [self.step(batch) for batch in self.data]
@@ -50,7 +59,7 @@ def comparable(value: Any) -> Any:
         facts = (type(value).__name__, str(value.dtype), str(value.layout), value.requires_grad, value.is_leaf)
         try:
             values: Any = fingerprint(value)
-        except (RuntimeError, NotImplementedError, TypeError) as error:
+        except Exception as error:  # of a kind that has no values to compare
             values = type(error).__name__
         hooks = len(value._backward_hooks or ()), len(getattr(value, "_post_accumulate_grad_hooks", None) or ())
         return ("tensor", *facts, values, hooks)

@@ -21,7 +21,7 @@ from .loop import Classifier, Loop, also, batches, classifier, comparable, learn
 @program
 def random_numbers_are_drawn() -> Loop:
     def does(model: nn.Module, optimizer: Any, batch: Any) -> Any:
-        return torch.rand(3), random.random(), float(np.random.rand())  # noqa: NPY002 - the global one is meant
+        return torch.rand(3), random.random(), float(np.random.rand())
 
     return also(does)
 
@@ -123,7 +123,7 @@ def what_is_let_go_is_gone() -> Loop:
         noted.append([each() is None for each in (*gone, gradient)])
         return kept
 
-    return Loop(model, optimizer, step, batches(), noted)
+    return Loop(model, optimizer, step, batches(), noted, notes_calls=True)
 
 
 @program
@@ -154,7 +154,7 @@ def hooks_of_ones_own() -> Loop:
         noted.append(len(model.head.weight._backward_hooks))
         return loss
 
-    return Loop(model, optimizer, step, batches(), noted)
+    return Loop(model, optimizer, step, batches(), noted, notes_calls=True)
 
 
 @program

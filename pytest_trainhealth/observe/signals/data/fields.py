@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from ....records.data import FieldRecord
 from ....tensors.batches import tensors
 from ...run.run import Run
-from ...source.module_calls import Watching
 from ...run.signal import Cost, Signal
+from ...source.module_calls import Watching
 
 
 def describe(batch: Any) -> list[FieldRecord]:

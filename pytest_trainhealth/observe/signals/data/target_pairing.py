@@ -23,6 +23,7 @@ from ....records.data import Repaired
 from ....records.loss_functions import SAMPLE_BY_SAMPLE
 from ....records.verdict import Place
 from ....tensors.batches import tensors
+from ....tensors.tracing import is_traced
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.module_calls import Watching
@@ -110,9 +111,10 @@ class TargetPairing(Signal):
             if not self._noted and not self._over and not torch.compiler.is_compiling():
                 output = args[0] if args else kwargs.get("input")
                 target = args[1] if len(args) > 1 else kwargs.get("target")
-                if isinstance(output, Tensor) and isinstance(target, Tensor) and output.requires_grad:
-                    with torch.no_grad(), torch._C.DisableTorchFunction():
-                        self._note(output, target)
+                if isinstance(output, Tensor) and isinstance(target, Tensor) and not is_traced():
+                    with self._reading(), torch.no_grad(), torch._C.DisableTorchFunction():
+                        if output.requires_grad:
+                            self._note(output, target)
             return original(*args, **kwargs)
 
         return loss

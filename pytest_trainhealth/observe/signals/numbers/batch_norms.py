@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ...run.run import Run
-from ...source.module_calls import Watching
 from ...run.signal import Cost, Signal
+from ...source.module_calls import Watching
 
 
 class BatchNorms(Signal):

@@ -73,7 +73,7 @@ class Finiteness(Listener):
             return tensor
         values = values_of(tensor)
         if values is None and tensor.requires_grad:
-            self._run.trace.not_read.setdefault(name, str(Unreadable(tensor)))
+            self._run.trace.unreadable.setdefault(name, str(Unreadable(tensor)))
         return values
 
     def _parameters(self) -> Iterator[tuple[str, Tensor]]:

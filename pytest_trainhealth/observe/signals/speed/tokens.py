@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from ....tensors.batches import batch_size, tensors
 from ...run.run import Run
-from ...source.module_calls import Watching
 from ...run.signal import Cost, Signal
+from ...source.module_calls import Watching
 
 
 class Tokens(Signal):

@@ -20,8 +20,8 @@ from ....tensors.parts_of_batches import is_ragged, rows_of
 from ....training import is_one_batch
 from ...run.run import Run
 from ...run.signal import Cost, Signal
-from .evaluated_calls import DropoutsSeen, EvaluatedCalls
 from ...source.module_calls import before_call
+from .evaluated_calls import DropoutsSeen, EvaluatedCalls
 from .side_by_side import aligned, figures_apart, numbers, outputs_apart
 
 #: The step after which it evaluates. By judgement: after 4 steps BatchNorm has statistics.

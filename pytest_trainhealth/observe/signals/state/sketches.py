@@ -45,7 +45,8 @@ class Sketches(Signal):
         for name, module in self._run.named_modules():
             if not any(True for _ in module.children()):
                 hook = self._after_call(
-                    lambda module, given, output, name=name: self._layer(name, module, output), module)
+                    lambda module, given, output, name=name: self._layer(name, module, output), module
+                )
                 self._handles.append(hook)
 
     def _layer(self, name: str, module: nn.Module, output: Any) -> None:

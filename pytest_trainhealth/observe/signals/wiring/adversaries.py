@@ -93,7 +93,7 @@ class Adversaries(Signal):
         if what == _DETACHED:
             self._helped[critic] = HelpedCritic(critic, maker, user_place())
         signs = self._signs.setdefault(critic, {}).setdefault(what, [])
-        handle = scores.register_hook(lambda gradient: signs.append(_sign(gradient)))  # type: ignore[no-untyped-call]
+        handle = scores.register_hook(self._looking(lambda gradient: signs.append(_sign(gradient))))  # type: ignore[no-untyped-call]
         self._handles.append(handle)
 
 

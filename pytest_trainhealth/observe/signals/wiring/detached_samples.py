@@ -76,7 +76,8 @@ class DetachedSamples(Signal):
         @wraps(original)
         def sample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             if torch.is_grad_enabled() and len(self._drawn) < _MOST_DRAWN:
-                self._listen(distribution.loc)
+                with self._reading():
+                    self._listen(distribution.loc)
             return original(distribution, *args, **kwargs)
 
         return sample
@@ -106,7 +107,7 @@ class DetachedSamples(Signal):
             if isinstance(gradient, Tensor) and gradient.numel() == values.numel():
                 draw.penalty_only = _parallel(values.double().flatten(), gradient.detach().double().flatten())
 
-        self._handles.append(node.register_prehook(arrived))
+        self._handles.append(node.register_prehook(self._looking(arrived)))
 
 
 def _set(sample: Any, rsample: Any) -> None:

@@ -59,8 +59,7 @@ class Modes(Signal):
                 self._meet(prefix, model)
             if (self._run.step < _STEPS or not model.training) and prefix not in self._handles:
                 self._handles[prefix] = [
-                    self._after_call(self._hook(prefix, path, model), module)
-                    for path, module in self._layers[prefix]
+                    self._after_call(self._hook(prefix, path, model), module) for path, module in self._layers[prefix]
                 ]
 
     def step_ends(self) -> None:

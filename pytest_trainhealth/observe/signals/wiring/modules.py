@@ -12,8 +12,8 @@ from ....tensors.module_paths import full_path
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import made_by
-from ...source.no_grad_lines import switched_off_at
 from ...source.module_calls import Watching
+from ...source.no_grad_lines import switched_off_at
 from ...source.places import user_place
 
 #: Steps at which every module is examined. By judgement: 3, as the first two may be special cases.

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from ...run.reading import Reading
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
@@ -57,7 +58,7 @@ class Reversals(Signal):
     def backward_begins(self, roots: list[Tensor]) -> None:
         if self._run.step < _STEPS and not self._run.trace.wiring.reversed_gradients:
             for node in _functions(roots):
-                self._handles.append(node.register_hook(self._looked_at))
+                self._handles.append(node.register_hook(self._looking(self._looked_at)))
 
     def step_ends(self) -> None:
         self._remove()
@@ -79,8 +80,9 @@ class Reversals(Signal):
         def compared(gradient: Tensor) -> Any:
             result = hook(gradient)
             for run in listening:
-                if run.step < _STEPS and _is_reversed(gradient, result):
-                    run.trace.wiring.reversed_gradients += 1
+                with Reading(run, self):
+                    if run.step < _STEPS and _is_reversed(gradient, result):
+                        run.trace.wiring.reversed_gradients += 1
             return result
 
         return compared
