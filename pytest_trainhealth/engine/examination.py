@@ -10,6 +10,7 @@ from typing import Any
 from .. import wording
 from ..analysis.run_failures import broke_down
 from ..analysis.timing import fast_step
+from ..analysis.unread import not_read
 from ..budget.budget import Budget
 from ..checks import Check
 from ..observe.run.hanging import DidNotComeBack
@@ -101,6 +102,9 @@ class Examination:
         """A run that was cut short can keep a promise or break down, but what it has not come to shows nothing."""
         if trace.cut_short and not trace.steps:
             return CouldNotJudge(trace.cut_short)
+        unread = not_read(trace, self.check.signals)
+        if unread and broke_down(trace) is None:
+            return CouldNotJudge(unread)
         judgement = self.check.judge(trace, self.values, controls)
         if not trace.cut_short or isinstance(judgement, Passed) or broke_down(trace) is not None:
             return judgement

@@ -15,6 +15,7 @@ from ..observe.source.engine_frames import engine_frame
 from ..state.process import seed_everything, undisturbed
 from ..state.process_settings import process_settings_kept
 from ..state.snapshot import Snapshot
+from ..tensors.readable import values_of
 from ..training import Training
 
 
@@ -196,7 +197,7 @@ def _read_from_the_same(first: Training, second: Training) -> bool:
 def _fingerprint(training: Training) -> dict[str, tuple[object, ...]]:
     """Enough to tell two initialisations apart, without copying them."""
     return {
-        name: (tuple(p.shape), *(str(figure) for figure in _summary(p.detach())))
+        name: (tuple(p.shape), *(str(figure) for figure in _summary(p)))
         for name, p in training.parameters().items()
         if not is_lazy(p)
     }
@@ -206,7 +207,10 @@ def _differing(before: dict[str, tuple[object, ...]], now: dict[str, tuple[objec
     return tuple(name for name in {**before, **now} if before.get(name) != now.get(name))
 
 
-def _summary(values: torch.Tensor) -> tuple[float, float]:
+def _summary(tensor: torch.Tensor) -> tuple[float, float]:
+    values = values_of(tensor)
+    if values is None:  # all that can be compared is the shape
+        return 0.0, 0.0
     parts = torch.view_as_real(values) if values.is_complex() else values
     return float(parts.double().sum()), float(parts.double().norm())
 

@@ -28,6 +28,7 @@ from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..state.process import undisturbed
 from ..state.process_settings import process_settings_kept
+from ..tensors.aside import Aside
 from ..tensors.batches import batch_size
 from ..training import Training
 from .flops import count_flops
@@ -159,7 +160,8 @@ class _Loop:
         if run.feed.starting:
             trace.speed.worker_starts.append(run.step)
         if not run.step or plan.wrap.resume_from is not None:
-            trace.batch_size = batch_size(batch)
+            with Aside():
+                trace.batch_size = batch_size(batch)
         for change in (
             run.batch_changes if plan.wrap.resume_from is None else ()
         ):  # a batch kept for a reproducer has already been changed

@@ -17,18 +17,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._C._functorch import get_unwrapped, is_functorch_wrapped_tensor
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim import Optimizer
-from torch.utils.hooks import RemovableHandle
 
 from ..observe.run.events import Listener
+from ..observe.run.reading import Reading
 from ..observe.run.run import Run
 from ..observe.run.sampling import is_sampled
 from ..observe.run.trained_modules import TrainedModules
 from ..observe.source.authorship import is_library_file
+from ..observe.source.module_calls import Watching, before_call
 from ..records.numbers import NonFinite
 from ..tensors.batches import batch_size
 from ..tensors.function_modes import inside_transform
+from ..tensors.readable import values_of
 from .plan import RunPlan
 
 #: Steps at which everything is looked for. By judgement: 3, as the first two may be special cases.
@@ -41,13 +42,15 @@ BeginsAnew = Callable[[nn.Module, Any], bool]
 class WatchedSteps(Listener):
     """`begins_anew`: asked before a step begins with a call of this module; True if another run takes over with it."""
 
+    ONLY_LOOKS = True
+
     def __init__(self, run: Run, plan: RunPlan, trained: TrainedModules, begins_anew: BeginsAnew) -> None:
         self._run, self._plan, self._trained, self._begins_anew = run, plan, trained, begins_anew
         self._around = ExitStack()
         self._open = False
         self._updated = False
         self._backward = False
-        self._handle: RemovableHandle | None = None
+        self._handle: Watching | None = None
         #: What `backward()` was called on in this step, by line: several losses may have a pass each.
         self._losses: dict[object, float] = {}
         self._loss: float | None = None
@@ -95,7 +98,7 @@ class WatchedSteps(Listener):
     def _look_for_forward_passes(self) -> None:
         """A hook on every module call costs too much for every step; only the sampled steps need it."""
         if self._looks:
-            self._handle = self._handle or register_module_forward_pre_hook(self.forward_begins)
+            self._handle = self._handle or before_call(self._module_called)
         else:
             self._stop_looking()
 
@@ -103,6 +106,10 @@ class WatchedSteps(Listener):
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
+
+    def _module_called(self, module: nn.Module, inputs: Any) -> None:
+        with Reading(self._run, self):
+            self.forward_begins(module, inputs)
 
     def forward_begins(self, module: nn.Module, inputs: Any) -> None:
         running = self._open and not self._over
@@ -243,10 +250,10 @@ def _value(roots: Sequence[Any]) -> float | None:
     """The loss that a pass starts from: the sum of its roots. None if they are no numbers."""
     if len(roots) == 1 and type(roots[0]) is Tensor and not roots[0].ndim and roots[0].is_floating_point():
         return None if roots[0].is_meta else float(roots[0].detach())  # as almost always
-    values = [root.detach() for root in roots if isinstance(root, Tensor) and root.layout == torch.strided]
-    if not values or any(value.is_complex() or value.is_meta for value in values):
+    values = [values_of(root) for root in roots if isinstance(root, Tensor)]
+    if not values or any(value is None or value.is_complex() for value in values):
         return None
-    return sum(float(value if value.numel() == 1 else value.sum()) for value in values)
+    return sum(float(value if value.numel() == 1 else value.sum()) for value in values if value is not None)
 
 
 def _line() -> object:

@@ -21,6 +21,9 @@ from .speed import SpeedRecord
 from .state import StateRecord
 from .wiring import ParameterRecord, WiringRecord
 
+#: Whoever follows a run: its steps, its losses, whether its numbers are finite.
+THE_RUN = "the run"
+
 
 @dataclass
 class Trace:
@@ -39,6 +42,10 @@ class Trace:
     crash: Crash | None = None
     #: The run was cut short before it could show anything (the reason).
     cut_short: str = ""
+    #: Signals that met something they could not read, and why; `THE_RUN` for what follows the run itself.
+    not_read: dict[str, str] = field(default_factory=dict)
+    #: Parameters that are trained and have no values that can be read, and why.
+    unreadable: dict[str, str] = field(default_factory=dict)
     #: A re-run with cures.
     cured: bool = False
     #: What its interventions report.

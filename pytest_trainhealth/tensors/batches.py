@@ -132,7 +132,7 @@ def _made_anew(batch: Mapping[Any, Any], pairs: dict[Any, Any]) -> Any:
 
 def batch_size(batch: Any) -> int | None:
     """The size of the first dimension that most tensors share. None when no tensor has a dimension."""
-    sizes = Counter(t.shape[0] for _, t in tensors(batch) if t.ndim)
+    sizes = Counter(t.size(0) for _, t in tensors(batch) if t.dim())  # nested tensors have no shape
     if not sizes:
         return None
     most = max(sizes.values())

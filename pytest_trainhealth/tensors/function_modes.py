@@ -1,8 +1,8 @@
 """Puts function modes on torch's stack and takes them off, wherever they stand in it.
 
-A mode's own exit takes off whatever is on top, which may be another's. And a call of any torch function passes through
-all modes that are on, at two to four microseconds each: an optimizer's step consists of a hundred calls that no forward
-pass makes.
+A mode's own exit takes off whatever is on top, which may be another's: so ours stand below all modes of the user, whose
+exits then find their own. And a call of any torch function passes through all modes that are on, at two to four
+microseconds each: an optimizer's step consists of a hundred calls that no forward pass makes.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
 import torch
 from torch._C._functorch import peek_interpreter_stack
 from torch.overrides import TorchFunctionMode
+from torch.utils._device import DeviceContext
+
+from .tracing import is_traced
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -32,13 +35,60 @@ class FunctionMode(TorchFunctionMode):
     Signals put theirs on when a step begins and take them off in the same order, so the first one is not on top. A step
     may end while torch calls a mode, as with `torch.func`: then the mode is not on the stack, and torch puts it back
     afterwards. It is taken off later, by `take_off_ended`.
+
+    While torch only traces the user's code, a mode lets everything pass.
     """
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        own = cls.__dict__.get("__torch_function__")
+        if own is not None:
+            cls.__torch_function__ = _passing_while_traced(own)  # type: ignore[method-assign]
+
+    def __enter__(self) -> Self:
+        """Above what stands below all others (the default device, and those of ours that are on), below the rest."""
+        modes = _stack()
+        at = next((place for place, each in enumerate(modes) if not isinstance(each, _BELOW_ALL)), len(modes))
+        last = max((place for place, each in enumerate(modes) if isinstance(each, FunctionMode)), default=-1)
+        _exchange(modes, [*modes[: max(at, last + 1)], self, *modes[max(at, last + 1) :]])
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if _take_off(self) is None:
             _ended.add(self)
+
+
+def _passing_while_traced(own: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(own)
+    def called(self: Any, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        # torch.compile takes the first question for a constant, and sees nothing of ours
+        if torch.compiler.is_compiling() or is_traced():
+            return func(*args, **(kwargs or {}))
+        return own(self, func, types, args, kwargs)
+
+    return called
+
+
+#: torch wants the default device at the bottom.
+_BELOW_ALL = (DeviceContext, FunctionMode)
+
+
+def hidden() -> list[TorchFunctionMode] | None:
+    """Takes the modes of others off, but for the default device. None if there are none."""
+    modes = _stack()
+    others = [mode for mode in modes if not isinstance(mode, _BELOW_ALL)]
+    if not others:
+        return None
+    _exchange(modes, [mode for mode in modes if isinstance(mode, _BELOW_ALL)])
+    return others
+
+
+def shown(others: list[TorchFunctionMode]) -> None:
+    """Puts back what `hidden` has taken off: above all of ours, as they stood."""
+    for mode in others:
+        torch._C._push_on_torch_function_stack(mode)
 
 
 #: Modes whose exit came while they were off the stack.

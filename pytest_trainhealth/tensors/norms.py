@@ -8,29 +8,41 @@ import torch
 from torch import Tensor
 
 from .function_modes import unseen
+from .readable import Unreadable, is_ordinary, values_of
 
 
 @unseen
 def norms(tensors: Sequence[Tensor]) -> list[float]:
-    """The 2-norm of each tensor. One fused call if torch has one; sparse and other unusual tensors one by one."""
+    """The 2-norm of each tensor. One fused call if torch has one; sparse and other unusual tensors one by one.
+
+    Raises `Unreadable` for a tensor without values, or with values that only its own class can read.
+    """
     if not tensors:
         return []
-    plain = all(t.layout == torch.strided and t.is_floating_point() for t in tensors)
+    plain = all(t.layout == torch.strided and t.is_floating_point() and is_ordinary(t) for t in tensors)
     with torch.no_grad():
-        if plain and len({t.device for t in tensors}) == 1:
+        if plain and len({t.device for t in tensors}) == 1 and min(t.element_size() for t in tensors) > 1:
             each = torch._foreach_norm([t.detach() for t in tensors])
             return torch.stack([n.float() for n in each]).tolist()
-        return [_norm(t.detach()) for t in tensors]
+        return [_norm(t) for t in tensors]
 
 
 def _norm(tensor: Tensor) -> float:
-    if tensor.layout != torch.strided:
-        tensor = tensor.coalesce().values() if tensor.is_sparse else tensor.to_dense()
-    if tensor.numel() == 0:
+    values = _added_up(tensor)
+    if values is None:
+        raise Unreadable(tensor)
+    if values.numel() == 0:
         return 0.0
-    if not tensor.is_floating_point() and not tensor.is_complex():
-        tensor = tensor.double()
-    return float(torch.linalg.vector_norm(tensor))
+    if not values.is_floating_point() and not values.is_complex():
+        values = values.double()
+    return float(torch.linalg.vector_norm(values))
+
+
+def _added_up(tensor: Tensor) -> Tensor | None:
+    """Of a sparse tensor what stands twice at one place counts together."""
+    if is_ordinary(tensor) and tensor.is_sparse:
+        return tensor.detach().coalesce().values()
+    return values_of(tensor)
 
 
 @unseen

@@ -5,9 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-#: For sparse tensors, which have no such address. No address is below 0.
+#: For tensors that have no such address: sparse ones, and those without values. No address is below 0.
 NOWHERE = -1
 
 
 def memory_of(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr() if tensor.layout == torch.strided else NOWHERE
+    if tensor.layout != torch.strided or tensor.is_meta:
+        return NOWHERE
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):  # a class of tensors that keeps its values in others
+        return NOWHERE

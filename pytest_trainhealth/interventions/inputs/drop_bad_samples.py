@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.signals.data.scales import is_plain, sample_sizes
+from ...observe.source.module_calls import before_call
 from ...tensors.batches import batch_size, map_tensors, tensors
 
 
@@ -27,7 +27,7 @@ class DropBadSamples(Listener):
             stack.callback(setattr, _BaseDataLoaderIter, "__next__", original)
             setattr(_BaseDataLoaderIter, "__next__", lambda iterator: self._clean(original(iterator)))  # noqa: B010
             if beyond is None:  # it may have no loader: then its modules get zeros instead of such values
-                stack.callback(register_module_forward_pre_hook(_given_zeros).remove)
+                stack.callback(before_call(_given_zeros).remove)
 
     def _clean(self, batch: Any) -> Any:
         size = batch_size(batch)

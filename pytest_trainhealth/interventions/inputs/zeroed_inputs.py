@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import before_call
 from ...tensors.batches import is_input_name, map_tensors
 
 
@@ -21,7 +22,7 @@ class ZeroedInputs(Listener):
         self._run = run
         self._called = False
         for model in run.models.values():
-            handle = model.register_forward_pre_hook(self._zero, with_kwargs=True)
+            handle = before_call(self._zero, model, with_kwargs=True)
             stack.callback(handle.remove)
 
     def _zero(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call, before_call
 
 
 class Bypass(Listener):
@@ -57,8 +58,8 @@ class Bypass(Listener):
             way = nn.Conv2d(int(given), int(made), self._kernel, padding=self._kernel // 2, bias=False)
         self._way, self._weight = way.to(device=like.device, dtype=like.dtype), like
         nn.init.zeros_(next(self._way.parameters()))
-        before = start.register_forward_pre_hook(self._note)
-        after = end.register_forward_hook(self._add)
+        before = before_call(self._note, start)
+        after = after_call(self._add, end)
         self._stack.callback(before.remove)
         self._stack.callback(after.remove)
 

@@ -11,6 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call, before_call
 
 
 class EvalWithoutGradients(Listener):
@@ -25,8 +26,8 @@ class EvalWithoutGradients(Listener):
         for _, module in self._run.named_modules():
             if isinstance(module, _BatchNorm) and id(module) not in self._met:
                 self._met.add(id(module))
-                self._stack.callback(module.register_forward_pre_hook(_begins).remove)
-                self._stack.callback(module.register_forward_hook(_ends, always_call=True).remove)
+                self._stack.callback(before_call(_begins, module).remove)
+                self._stack.callback(after_call(_ends, module, always_call=True).remove)
 
 
 def _begins(module: nn.Module, inputs: Any) -> None:

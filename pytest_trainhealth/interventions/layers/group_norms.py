@@ -11,6 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call
 
 
 class GroupNorms(Listener):
@@ -25,7 +26,7 @@ class GroupNorms(Listener):
         for _, module in self._run.named_modules():
             if isinstance(module, _BatchNorm) and id(module) not in self._known:
                 self._known.add(id(module))
-                self._stack.callback(module.register_forward_hook(_by_sample).remove)
+                self._stack.callback(after_call(_by_sample, module).remove)
 
     def run_ends(self) -> None:
         if not self._known:

@@ -17,6 +17,7 @@ from torch.utils.hooks import RemovableHandle
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import before_call
 from ...tensors.module_paths import full_path
 
 
@@ -65,7 +66,7 @@ class Reinitialise(Listener):
                     nn.init.kaiming_normal_(module.weight, a=math.sqrt(5))
                     if module.bias is not None:
                         module.bias.zero_()
-                    handle = module.register_forward_pre_hook(self._scale)
+                    handle = before_call(self._scale, module)
                     self._handles[id(module)] = handle
                     self._stack.callback(handle.remove)
         elif isinstance(module, (nn.RNNBase, nn.RNNCellBase)):

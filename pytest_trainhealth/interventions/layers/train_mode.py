@@ -10,6 +10,7 @@ from torch import nn
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import before_call
 
 
 class TrainMode(Listener):
@@ -29,7 +30,7 @@ class TrainMode(Listener):
             if id(model) not in self._met:
                 self._met.add(id(model))
                 for each in model.modules():  # parts may be called on their own
-                    handle = each.register_forward_pre_hook(self._hook(model))
+                    handle = before_call(self._hook(model), each)
                     self._stack.callback(handle.remove)
             self._put_right(model)
 

@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call, before_call
 
 #: Units. By judgement: many times those of any layer that is called narrow.
 _WIDTH = 64
@@ -38,8 +39,8 @@ class WidePath(Listener):
         if self._hooked or start is None or end is None:
             return
         self._hooked = True
-        self._stack.callback(start.register_forward_pre_hook(self._note).remove)
-        self._stack.callback(end.register_forward_hook(self._add).remove)
+        self._stack.callback(before_call(self._note, start).remove)
+        self._stack.callback(after_call(self._add, end).remove)
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         """Added to the layer's own group: schedulers expect the number of groups that they started with."""

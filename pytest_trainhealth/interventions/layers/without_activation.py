@@ -9,6 +9,7 @@ from torch import nn
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call
 
 
 class WithoutActivation(Listener):
@@ -26,7 +27,7 @@ class WithoutActivation(Listener):
         for path, module in self._run.named_modules():
             if self._path and path == self._path:
                 self._path = ""
-                self._stack.callback(module.register_forward_hook(_as_given).remove)
+                self._stack.callback(after_call(_as_given, module).remove)
 
 
 def _as_given(module: nn.Module, inputs: Any, output: Any) -> Any:

@@ -12,6 +12,7 @@ from torch.optim import Optimizer
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import before_call
 
 
 class KeepFrozen(Listener):
@@ -56,7 +57,7 @@ class KeepFrozen(Listener):
             if path in self._names:
                 self._names.discard(path)
                 module.eval()
-                self._stack.callback(module.register_forward_pre_hook(_evaluated).remove)
+                self._stack.callback(before_call(_evaluated, module).remove)
 
 
 def _evaluated(module: nn.Module, inputs: Any) -> None:

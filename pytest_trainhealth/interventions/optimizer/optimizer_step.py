@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim import Optimizer
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import before_call
 
 
 class OptimizerStep(Listener):
@@ -25,7 +25,7 @@ class OptimizerStep(Listener):
         self._run, self._only = run, only
         self._due = False
         self._updated = False
-        stack.callback(register_module_forward_pre_hook(self._forward_begins).remove)
+        stack.callback(before_call(self._forward_begins).remove)
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._updated = True

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.overrides import resolve_name
 
-from ...tensors.function_modes import FunctionMode
+from ...tensors.aside import Aside
+from ...tensors.function_modes import FunctionMode, inside_transform
 from ..run.forward_mode import OnlyForward
 from ..run.run import Run
 from ..run.signal import Signal
@@ -59,7 +60,8 @@ class _Mode(FunctionMode):
         return call.result
 
     def _report(self, call: Call) -> None:
-        with torch._C.DisableTorchFunction():  # other signals must not see what this one computes
+        # neither the user's modes nor other signals must see what a signal computes
+        with Aside(), torch._C.DisableTorchFunction():
             for seen in self.seen_by:
                 seen(call)
 
@@ -128,8 +130,13 @@ class CallSignal(Signal):
 
     def _dispatch(self, call: Call) -> None:
         # inside vmap and similar transforms a tensor stands for many, and has no values that can be read
-        if self._forward and not (isinstance(call.result, Tensor) and is_functorch_wrapped_tensor(call.result)):
+        if not self._forward or (isinstance(call.result, Tensor) and is_functorch_wrapped_tensor(call.result)):
+            return
+        try:
             self.called(call)
+        except Exception as error:
+            if not inside_transform():
+                self._run.could_not_read(self, error)
 
     def backward_begins(self, roots: object) -> None:
         # Calls from here on are not part of the user's forward pass.

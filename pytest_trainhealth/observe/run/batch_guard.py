@@ -40,7 +40,7 @@ class BatchGuard:
         for key, (tensor, version, value) in self._kept.items():
             if tensor._version != version:
                 self._left[key] = tensor.detach().clone()
-                if tensor.shape != value.shape:
+                if not tensor.is_nested and tensor.shape != value.shape:
                     tensor.data = self._shaped[key]
                 with torch.no_grad():
                     tensor.copy_(value)

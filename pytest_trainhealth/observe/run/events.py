@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -13,7 +14,11 @@ class Listener:
 
     Only overridden methods are called, so an event that nobody needs costs nothing. A method whose name is not an event
     would never be called: tests/contract/test_listeners.py reports it as a spelling mistake.
+
+    `ONLY_LOOKS`: it changes nothing, so that the training goes on without it if it cannot read what it is given.
     """
+
+    ONLY_LOOKS: ClassVar[bool] = False
 
     def run_begins(self) -> None:
         """Once, with all hooks in place and before the first step."""
@@ -58,4 +63,4 @@ class Listener:
 
 
 #: The names of all events above.
-EVENTS: tuple[str, ...] = tuple(name for name in vars(Listener) if not name.startswith("_"))
+EVENTS: tuple[str, ...] = tuple(name for name in vars(Listener) if name.islower() and not name.startswith("_"))

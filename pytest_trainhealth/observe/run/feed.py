@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, default_collate
 
+from ...tensors.aside import Aside
 from ...tensors.batches import fresh_containers, tensors, to_device
 from ...training import Training, is_one_batch
 from ..source.engine_frames import engine_frame
@@ -62,13 +63,15 @@ class Feed:
         if id(batch) in self._ready:  # seen before, and nothing to prepare: the path that almost every step takes
             return batch
         if self._own or self._one_batch:
-            self._unharmed.keep(batch)
+            with Aside():
+                self._unharmed.keep(batch)
             if _is_plain(batch) and self._device is None:
                 self._ready.add(id(batch))
                 return batch
             batch = fresh_containers(batch)
         else:
-            self._views.watch(batch, self._fresh)
+            with Aside():
+                self._views.watch(batch, self._fresh)
         if self._device is None:
             return batch
         began = time.perf_counter()
@@ -86,8 +89,9 @@ class Feed:
 
     def give_back(self) -> None:
         """After a step: undoes what it wrote into the batch."""
-        self._unharmed.restore()
-        self._views.note()
+        with Aside():
+            self._unharmed.restore()
+            self._views.note()
 
     def close(self) -> None:
         """Undoes writes into the data, and ends the worker processes started for this feed: they would take processor

@@ -13,6 +13,8 @@ from torch.amp.grad_scaler import GradScaler
 from torch.optim import LBFGS, Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from ...tensors.tracing import is_traced
+
 
 class Reported(Protocol):
     """A run, or what stands for the latest of several."""
@@ -48,6 +50,8 @@ def _updates_reported(run: Reported) -> Iterator[None]:
     waiting: set[int] = set()
 
     def begins(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if is_traced():
+            return None
         stepped.add(id(optimizer))
         closure = _closure(args, kwargs)
         if closure is None or not _asks_once(optimizer):
@@ -67,6 +71,8 @@ def _updates_reported(run: Reported) -> Iterator[None]:
         return (args[0], reporting, *args[2:]), kwargs
 
     def ends(optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if is_traced():
+            return
         if id(optimizer) in waiting:  # it has not called its closure
             waiting.discard(id(optimizer))
             run.emit("update_begins", optimizer, False)
@@ -106,7 +112,7 @@ def _backward_reported(run: Reported) -> Iterator[None]:
 
     def reporting(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         nonlocal depth
-        if depth:  # called by the method, or by gradient checkpointing from inside a backward pass
+        if depth or is_traced():  # called by the method, or by gradient checkpointing from inside a backward pass
             return backward(*args, **kwargs)
         run.emit("backward_begins", roots)
         depth += 1
@@ -116,16 +122,20 @@ def _backward_reported(run: Reported) -> Iterator[None]:
             depth -= 1
         run.emit("backward_ends")
 
+    @wraps(function)
     def reporting_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
         reporting([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
 
+    @wraps(method)
     def reporting_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
         reporting([self], method, self, *args, **kwargs)
 
+    @wraps(engine)
     def reporting_engine(roots: Any, *args: Any, **kwargs: Any) -> Any:
         """Behind `torch.autograd.grad`, by whatever name it was imported."""
         found = engine(roots, *args, **kwargs)
-        if not depth and not kwargs.get("accumulate_grad", True) and not run.emitting and len(args) > 3:
+        asked = not depth and not kwargs.get("accumulate_grad", True) and not run.emitting and len(args) > 3
+        if asked and not is_traced():
             run.emit("derivatives_taken", roots, args[3], found)
         return found
 
@@ -145,6 +155,7 @@ def _skips_reported(run: Reported, stepped: set[int]) -> Iterator[None]:
     """A loss scaler does not announce that it skips an update: it simply does not call the optimizer."""
     original = GradScaler.step
 
+    @wraps(original)
     def reporting(self: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         stepped.discard(id(optimizer))
         result = original(self, optimizer, *args, **kwargs)
@@ -163,7 +174,11 @@ def _skips_reported(run: Reported, stepped: set[int]) -> Iterator[None]:
 def _zero_grad_reported(run: Reported, kind: Any) -> Iterator[None]:
     original = kind.zero_grad
 
+    @wraps(original)
     def reporting(self: Any, *args: Any, **kwargs: Any) -> None:
+        if is_traced():
+            original(self, *args, **kwargs)
+            return
         if run.refuses_clearing is not None and run.refuses_clearing(self):
             return
         run.emit("gradients_clearing", self)

@@ -23,6 +23,8 @@ _THAWED_AT_FIRST = 8
 class LateParameters(Listener):
     """Subscribed before the signals, which then find the new parameters at their next step."""
 
+    ONLY_LOOKS = True
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._noting = ExitStack()

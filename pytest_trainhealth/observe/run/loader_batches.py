@@ -16,6 +16,8 @@ from .events import Listener
 
 
 class LoaderBatches(Listener):
+    ONLY_LOOKS = True
+
     def __init__(self) -> None:
         #: A cure replaces the loaders: it notes the batches that it hands out, and those that it reads do not count.
         self.by_a_cure = False

@@ -15,6 +15,8 @@ from .run import Run
 class Clock(Listener):
     """A step lasts until the next begins; the time its DataLoader takes in between is waiting."""
 
+    ONLY_LOOKS = True
+
     def __init__(self, run: Run, stack: ExitStack) -> None:
         self._run = run
         self._began: float | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,8 +12,10 @@ from torch import nn
 from torch.optim import Optimizer
 
 from ...budget.budget import Budget
-from ...records.trace import Trace
+from ...records.error_words import words_of
+from ...records.trace import THE_RUN, Trace
 from ...records.wiring import OptimizerRecord, SchedulerRecord
+from ...tensors.aside import Aside
 from ...tensors.function_modes import take_off_ended
 from ...tensors.module_paths import full_path
 from .events import EVENTS, Listener
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from ..signals.numbers.finiteness import Finiteness
     from ..source.creation_sites import CreationSites
     from .feed import Feed
+
+#: Tests of the package set this: there, whoever cannot read something is to be mended.
+RAISES = False
 
 
 class Run:
@@ -72,7 +77,7 @@ class Run:
         #: The name of each parameter, and the label of each optimizer.
         self._names: dict[int, str] = {}
         self._labels: dict[int, str] = {}
-        self._listeners: dict[str, list[Callable[..., None]]] = {}
+        self._listeners: dict[str, tuple[tuple[Listener, Callable[..., None]], ...]] = {}
         #: When the outermost `emit()` that is still running began.
         self._emitting_since: float | None = None
 
@@ -82,7 +87,8 @@ class Run:
         """Methods that the listener does not override are never called: every step would pay for doing nothing."""
         for event in EVENTS:
             if getattr(type(listener), event) is not getattr(Listener, event):
-                self._listeners.setdefault(event, []).append(getattr(listener, event))
+                known = self._listeners.get(event, ())
+                self._listeners[event] = (*known, (listener, getattr(listener, event)))
 
     def emit(self, event: str, *facts: Any) -> None:
         """The time that listeners take is added up, so that it is not mistaken for the training's own."""
@@ -91,16 +97,38 @@ class Run:
             return
         began = time.perf_counter()
         if self._emitting_since is not None:  # emitted by a listener: the outer call times it
-            for method in methods:
-                method(*facts)
+            self._tell(methods, facts)
             return
         self._emitting_since = began
         try:
-            for method in methods:
-                method(*facts)
+            with Aside():
+                self._tell(methods, facts)
         finally:
             self._emitting_since = None
             self.trace.speed.overhead += time.perf_counter() - began
+
+    def _tell(self, methods: tuple[tuple[Listener, Callable[..., None]], ...], facts: tuple[Any, ...]) -> None:
+        for listener, method in methods:
+            try:
+                method(*facts)
+            except Exception as error:
+                if not listener.ONLY_LOOKS:
+                    raise
+                self.could_not_read(listener, error)
+
+    def could_not_read(self, listener: Listener, error: Exception) -> None:
+        """It is told nothing any more, and takes its hooks and modes off; the trace says what it could not read."""
+        name = getattr(listener, "NAME", THE_RUN)
+        if name in self.trace.not_read:
+            return
+        self.trace.not_read[name] = f"{type(error).__name__}: {words_of(error).partition(chr(10))[0]}"
+        if RAISES:
+            raise error
+        for event, methods in self._listeners.items():
+            if event != "run_ends":
+                self._listeners[event] = tuple(each for each in methods if each[0] is not listener)
+        with suppress(Exception):
+            listener.run_ends()
 
     @property
     def emitting(self) -> bool:
@@ -116,8 +144,8 @@ class Run:
         """Every listener gets this event, even if another raises: it may have hooks to remove."""
         with ExitStack() as every:
             every.callback(take_off_ended)
-            for method in reversed(self._listeners.get("run_ends", ())):
-                every.callback(method)
+            for listener, method in reversed(self._listeners.get("run_ends", ())):
+                every.callback(self._tell, ((listener, method),), ())
 
     @property
     def sampled(self) -> bool:

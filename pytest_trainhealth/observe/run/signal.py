@@ -1,11 +1,16 @@
-"""What a signal declares about itself: its name, its cost, and whether it has to receive events last."""
+"""What a signal declares about itself, and how it looks into the user's calls without being noticed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from torch import nn
+
+from ..source.module_calls import Watching, after_call, before_call
 from .events import Listener
+from .reading import Reading
 
 if TYPE_CHECKING:
     from .run import Run
@@ -29,6 +34,7 @@ class Cost(Enum):
 class Signal(Listener):
     """A listener that writes into the trace. Each signal has its own file, which has the signal's name."""
 
+    ONLY_LOOKS = True
     #: The name by which checks request it. A base class of several signals has none.
     NAME: ClassVar[str]
     COST: ClassVar[Cost]
@@ -37,3 +43,30 @@ class Signal(Listener):
 
     def __init__(self, run: Run) -> None:
         self._run = run
+
+    def _reading(self) -> Reading:
+        """Around whatever looks at the user's tensors outside of an event: in a hook, or in a function mode."""
+        return Reading(self._run, self)
+
+    def _before_call(
+        self, hook: Callable[..., object], module: nn.Module | None = None, *, with_kwargs: bool = False
+    ) -> Watching:
+        """`hook` looks at each call of this module or, without one, of any. It changes nothing."""
+        return before_call(self._looking(hook), module, with_kwargs=with_kwargs)
+
+    def _after_call(
+        self,
+        hook: Callable[..., object],
+        module: nn.Module | None = None,
+        *,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> Watching:
+        return after_call(self._looking(hook), module, with_kwargs=with_kwargs, always_call=always_call)
+
+    def _looking(self, hook: Callable[..., object]) -> Callable[..., None]:
+        def looks(*facts: Any) -> None:
+            with self._reading():
+                hook(*facts)
+
+        return looks

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ...tensors.batches import tensors
+from ...tensors.readable import is_ordinary
 
 _Region = tuple[int, tuple[int, ...], tuple[int, ...]]
 
@@ -49,7 +50,7 @@ class WrittenViews:
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    return tensor.layout == torch.strided and not tensor.is_inference()
+    return tensor.layout == torch.strided and not tensor.is_inference() and not tensor.is_nested and is_ordinary(tensor)
 
 
 def _is_view(tensor: Tensor) -> bool:

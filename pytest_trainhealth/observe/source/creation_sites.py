@@ -6,6 +6,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from types import FrameType
 from typing import Any
 
@@ -20,6 +21,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from ...records.verdict import Place
 from ...tensors.batches import tensors
+from ...tensors.tracing import is_traced
 from .authorship import author
 from .places import user_place
 
@@ -188,6 +190,7 @@ def loaded_batches_noted(made: CreationSites) -> Iterator[None]:
     """Notes the batches that a factory takes out of loaders."""
     original = _BaseDataLoaderIter.__next__
 
+    @wraps(original)
     def noted(self: _BaseDataLoaderIter) -> Any:
         batch = original(self)
         made.note_loaded(batch)
@@ -206,14 +209,16 @@ def record_creation_sites(on_optimizer: Callable[[Optimizer], object] | None = N
     made = CreationSites()
     original, scheduler_init = Optimizer.__init__, LRScheduler.__init__
 
+    @wraps(scheduler_init)
     def noted_scheduler(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
         made.note(self)
         scheduler_init(self, *args, **kwargs)
 
+    @wraps(original)
     def noted_init(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         made.note(self)
-        if on_optimizer is not None:
+        if on_optimizer is not None and not is_traced():
             on_optimizer(self)
 
     Optimizer.__init__ = noted_init  # type: ignore[method-assign]

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from ...tensors.module_paths import full_path
 from .engine_frames import is_engine_frame
+from .module_calls import after_call, before_call
 
 
 class ModuleStack:
@@ -31,8 +31,8 @@ class ModuleStack:
 
     @contextmanager
     def kept(self) -> Iterator[ModuleStack]:
-        before = register_module_forward_pre_hook(self._enter)
-        after = register_module_forward_hook(self._leave, always_call=True)
+        before = before_call(self._enter)
+        after = after_call(self._leave, always_call=True)
         try:
             yield self
         finally:

@@ -17,6 +17,7 @@ from torch import Tensor
 from ...observe.calls.danger_zones import DangerZone, danger_zone
 from ...observe.calls.torch_calls import Call, CallSignal
 from ...observe.run.stepper import Stepper
+from ...observe.source.module_calls import before_call
 from ...observe.source.places import user_place
 from ...programs.training_program import TrainingRun
 from ...records.verdict import Place
@@ -101,7 +102,7 @@ class AimedStep:
             with ExitStack() as stack:
                 hook = note_inputs(leaves, reached)
                 for model in (each for known in self._run.models.values() for each in called_models(known)):
-                    stack.callback(model.register_forward_pre_hook(hook, with_kwargs=True).remove)
+                    stack.callback(before_call(hook, model, with_kwargs=True).remove)
                 self._take(self._with(leaves))
         except Exception:  # the code reads its inputs as numbers, or is compiled and takes no hooks: no aims
             return

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from torch.utils.hooks import RemovableHandle
 
 from ....records.data import Alignment
 from ....records.loss_functions import SAMPLE_BY_SAMPLE
@@ -20,6 +19,7 @@ from ....tensors.batches import batch_size, tensors
 from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
+from ...source.module_calls import Watching
 from ...source.places import user_place
 from .ridge import Teller, chance
 from .row_order import holds_order, keeps_order, same_rows
@@ -89,7 +89,7 @@ class Alignments(CallSignal):
         self._target: tuple[Tensor, bool] | None = None
         self._output: Any = None
         self._in_order = False
-        self._hooks: list[RemovableHandle] = []
+        self._hooks: list[Watching] = []
 
     def wanted(self) -> bool:
         return not self._over
@@ -106,8 +106,8 @@ class Alignments(CallSignal):
         for model in () if self._hooks else self._run.models.values():
             if isinstance(model, torch.jit.ScriptModule):
                 continue  # does not support hooks with keywords
-            self._hooks.append(model.register_forward_pre_hook(self._called, with_kwargs=True))
-            self._hooks.append(model.register_forward_hook(self._returned, with_kwargs=True))
+            self._hooks.append(self._before_call(self._called, model, with_kwargs=True))
+            self._hooks.append(self._after_call(self._returned, model, with_kwargs=True))
         super().step_begins(batch)
 
     def _called(self, module: Any, args: Any, kwargs: Any) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 from weakref import ref
 
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from ....records.verdict import Place
+from ....tensors.function_modes import FunctionMode
 from ....tensors.storage import memory_of
 from ...source.places import user_place
 
@@ -22,7 +22,7 @@ _CONVERSIONS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", 
 _LOSSES = {"cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 
 
-class BatchUse(TorchFunctionMode):
+class BatchUse(FunctionMode):
     def __init__(self, given: dict[str, Tensor]) -> None:
         super().__init__()
         self._names = {memory_of(tensor): name for name, tensor in given.items()}

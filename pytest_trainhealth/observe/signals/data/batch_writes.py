@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils.data import DataLoader, Dataset
 
 from ....records.data import SampleChange
@@ -93,8 +92,8 @@ class BatchWrites(Signal):
         views = {name: t for name, t in tensors(batch) if _is_plain(t) and memory_of(t) in self._held}
         self._given = {name: (tensor, tensor.detach().clone()) for name, tensor in views.items()}
         if self._given:
-            self._sums = self._open.enter_context(_Sums(list(views.values())))
-            self._open.callback(register_module_forward_pre_hook(self._forward_begins).remove)
+            self._sums = self._open.enter_context(_Sums(self, list(views.values())))
+            self._open.callback(self._before_call(self._forward_begins).remove)
 
     def _forward_begins(self, module: nn.Module, inputs: Any) -> None:
         """Writes from now on may depend on a model's output: some kind of memory, which is intended."""
@@ -141,17 +140,19 @@ class BatchWrites(Signal):
 class _Sums(FunctionMode):
     """Finds the lines that compute in place in these tensors."""
 
-    def __init__(self, given: list[Tensor]) -> None:
+    def __init__(self, signal: BatchWrites, given: list[Tensor]) -> None:
         super().__init__()
+        self._signal = signal
         self._pointers = {tensor.data_ptr() for tensor in given}
         self.places: dict[int, Place | None] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         written = args[0] if args else None
-        computes = getattr(func, "__name__", "") in _COMPUTES
-        if computes and isinstance(written, Tensor) and _is_plain(written) and written.data_ptr() in self._pointers:
-            self.places.setdefault(written.data_ptr(), user_place())
+        if getattr(func, "__name__", "") in _COMPUTES and isinstance(written, Tensor):
+            with self._signal._reading():
+                if _is_plain(written) and written.data_ptr() in self._pointers:
+                    self.places.setdefault(written.data_ptr(), user_place())
         return result
 
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_pre_hook
-from torch.utils.hooks import RemovableHandle
 
 from ....records.data import FieldRecord
 from ....tensors.batches import tensors
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.module_calls import Watching
 
 
 def describe(batch: Any) -> list[FieldRecord]:
@@ -48,11 +47,11 @@ class Fields(Signal):
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._handle: RemovableHandle | None = None
+        self._handle: Watching | None = None
 
     def run_begins(self) -> None:
         if self._run.feed is None:
-            self._handle = register_module_forward_pre_hook(self._called)
+            self._handle = self._before_call(self._called)
 
     def run_ends(self) -> None:
         if self._handle is not None:

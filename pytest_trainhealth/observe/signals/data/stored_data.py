@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, Subset
 
 from ....records.verdict import Place
+from ....tensors.aside import Aside
 from ....tensors.function_modes import FunctionMode
 from ....tensors.storage import memory_of
 from ...source.authorship import package_of
@@ -114,11 +115,17 @@ class Writes(FunctionMode):
         name = getattr(func, "__name__", "")
         if name == "__setitem__" or _writes(name):
             written = args[0] if args else None
-            if isinstance(written, Tensor) and memory_of(written) in self._pointers:
-                self.places[memory_of(written)] = user_place()
-                if name not in _ASSIGNMENTS:
-                    self.changed.add(memory_of(written))
+            if isinstance(written, Tensor):
+                self._note(name, written)
         return result
+
+    def _note(self, name: str, written: Tensor) -> None:
+        with Aside():
+            memory = memory_of(written)
+            if memory in self._pointers:
+                self.places[memory] = user_place()
+                if name not in _ASSIGNMENTS:
+                    self.changed.add(memory)
 
 
 def _writes(name: str) -> bool:

@@ -18,14 +18,15 @@ import torch
 from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.optim import Optimizer
-from torch.utils.hooks import RemovableHandle
 
 from ....records.data import Repaired
 from ....records.loss_functions import SAMPLE_BY_SAMPLE
 from ....records.verdict import Place
 from ....tensors.batches import tensors
+from ....tensors.tracing import is_traced
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.module_calls import Watching
 from ...source.places import user_place
 from .row_order import holds_order, keeps_order, same_rows
 
@@ -48,7 +49,7 @@ class TargetPairing(Signal):
     def __init__(self, run: Run) -> None:
         self._run = run
         self._patched = ExitStack()
-        self._hooks: dict[int, list[RemovableHandle]] = {}
+        self._hooks: dict[int, list[Watching]] = {}
         self._output: Any = None
         self._inputs: list[Tensor] = []
         self._noted = False
@@ -89,8 +90,8 @@ class TargetPairing(Signal):
         for model in new:
             if not isinstance(model, torch.jit.ScriptModule):  # does not support hooks with keywords
                 self._hooks[id(model)] = [
-                    model.register_forward_pre_hook(self._called, with_kwargs=True),
-                    model.register_forward_hook(self._returned),
+                    self._before_call(self._called, model, with_kwargs=True),
+                    self._after_call(self._returned, model),
                 ]
         return bool(new)
 
@@ -110,9 +111,10 @@ class TargetPairing(Signal):
             if not self._noted and not self._over and not torch.compiler.is_compiling():
                 output = args[0] if args else kwargs.get("input")
                 target = args[1] if len(args) > 1 else kwargs.get("target")
-                if isinstance(output, Tensor) and isinstance(target, Tensor) and output.requires_grad:
-                    with torch.no_grad(), torch._C.DisableTorchFunction():
-                        self._note(output, target)
+                if isinstance(output, Tensor) and isinstance(target, Tensor) and not is_traced():
+                    with self._reading(), torch.no_grad(), torch._C.DisableTorchFunction():
+                        if output.requires_grad:
+                            self._note(output, target)
             return original(*args, **kwargs)
 
         return loss

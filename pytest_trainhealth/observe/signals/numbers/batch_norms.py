@@ -6,10 +6,10 @@ from typing import Any
 
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.utils.hooks import RemovableHandle
 
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.module_calls import Watching
 
 
 class BatchNorms(Signal):
@@ -19,7 +19,7 @@ class BatchNorms(Signal):
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._hooked: dict[int, RemovableHandle] = {}
+        self._hooked: dict[int, Watching] = {}
         self._models = 0
 
     def step_begins(self, batch: object) -> None:
@@ -29,7 +29,7 @@ class BatchNorms(Signal):
         self._models = len(run.models)
         for path, module in run.named_modules():
             if isinstance(module, _BatchNorm) and id(module) not in self._hooked:
-                self._hooked[id(module)] = module.register_forward_pre_hook(self._counts(path))
+                self._hooked[id(module)] = self._before_call(self._counts(path), module)
 
     def run_ends(self) -> None:
         for handle in self._hooked.values():

@@ -19,6 +19,7 @@ from ....records.numbers import NonFinite
 from ....tensors.function_modes import unseen
 from ....tensors.module_paths import full_path
 from ....tensors.norms import norms
+from ....tensors.readable import Unreadable, is_ordinary, values_of
 from ...run.events import Listener
 from ...run.run import Run
 
@@ -30,6 +31,8 @@ _STATISTICS = ("running_mean", "running_var")
 
 class Finiteness(Listener):
     """Examines the state of a run, only as often as it costs next to nothing."""
+
+    ONLY_LOOKS = True
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -58,10 +61,20 @@ class Finiteness(Listener):
         """Parameters first, then values computed from them. Moments are twice as many, and can wait until the end."""
         self._note_buffers()
         for held in (list(self._parameters()), list(self._buffers()), list(self._states()) if moments else []):
-            for (name, tensor), size in zip(held, norms([tensor for _, tensor in held]), strict=True):
-                if not math.isfinite(size) and not bool(torch.isfinite(tensor).all()):
-                    return NonFinite(self._run.step, name, "nan" if bool(torch.isnan(tensor).any()) else "inf")
+            read = [(name, values) for name, tensor in held if (values := self._values(name, tensor)) is not None]
+            for (name, values), size in zip(read, norms([values for _, values in read]), strict=True):
+                if not math.isfinite(size) and not bool(torch.isfinite(values).all()):
+                    return NonFinite(self._run.step, name, "nan" if bool(torch.isnan(values).any()) else "inf")
         return None
+
+    def _values(self, name: str, tensor: Tensor) -> Tensor | None:
+        """None for what has no values, which cannot become NaN, and for what only its own class can read."""
+        if is_ordinary(tensor) and not tensor.is_quantized:
+            return tensor
+        values = values_of(tensor)
+        if values is None and tensor.requires_grad:
+            self._run.trace.unreadable.setdefault(name, str(Unreadable(tensor)))
+        return values
 
     def _parameters(self) -> Iterator[tuple[str, Tensor]]:
         return ((name, p) for name, p in self._run.parameters.items() if not is_lazy(p))
@@ -89,7 +102,9 @@ class Finiteness(Listener):
         for prefix, model in self._run.models.items():
             for name, buffer in model.named_buffers():
                 if buffer.is_floating_point() and not is_lazy(buffer) and buffer.layout == torch.strided:
-                    yield full_path(prefix, name), buffer
+                    values = values_of(buffer)
+                    if values is not None:
+                        yield full_path(prefix, name), values
 
     def _of_gradients(self) -> str:
         gradients = [p.grad for p in self._run.parameters.values() if p.grad is not None]

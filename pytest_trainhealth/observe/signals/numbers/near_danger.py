@@ -102,6 +102,6 @@ class _ForwardPass(FunctionMode):
         name = getattr(func, "__name__", "")
         # inside vmap and similar transforms a tensor stands for many, and has no values that can be read
         if name in NOT_HANDLED and args and isinstance(args[0], Tensor) and not is_functorch_wrapped_tensor(args[0]):
-            with torch._C.DisableTorchFunction():
+            with self._signal._reading(), torch._C.DisableTorchFunction():
                 self._signal._note(Call(name, func, args, kwargs or {}, "", result))
         return result

@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._C._functorch import is_functorch_wrapped_tensor
-from torch.nn.modules.module import _global_forward_hooks_with_kwargs, register_module_forward_hook
-from torch.utils.hooks import RemovableHandle
 
 from ....records.error_words import words_of
 from ....records.loss_functions import SAMPLE_BY_SAMPLE
@@ -26,6 +24,7 @@ from ...calls import torch_calls
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
+from ...source.module_calls import Watching
 from ...source.places import user_place
 from .influence import influences, samples_in
 from .kept_state import carried_state, mask_edits
@@ -70,7 +69,7 @@ class Probes(CallSignal):
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
-        self._hooks: list[RemovableHandle] = []
+        self._hooks: list[Watching] = []
         self._inner: dict[int, set[int]] = {}
         self._calls: list[_Made] = []
         #: How many of them are of each module, so that not all have to be looked through at the end of each call.
@@ -106,7 +105,7 @@ class Probes(CallSignal):
             for model in self._run.models.values()
             for module in model.modules()
         }
-        self._hooks.append(register_module_forward_hook(self._ran, with_kwargs=True))
+        self._hooks.append(self._after_call(self._ran, with_kwargs=True))
 
     def _ran(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         inner = self._inner.get(id(module))
@@ -166,7 +165,6 @@ class Probes(CallSignal):
         super().run_ends()
         for hook in self._hooks:
             hook.remove()
-            _global_forward_hooks_with_kwargs.pop(hook.id, None)  # remove() leaves it, and the compiler warns of it
         self._hooks = []
 
     def _probe(self) -> None:

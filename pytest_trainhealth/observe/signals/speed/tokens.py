@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from ....tensors.batches import batch_size, tensors
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.module_calls import Watching
 
 
 class Tokens(Signal):
@@ -21,7 +21,7 @@ class Tokens(Signal):
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._handles: list[RemovableHandle] = []
+        self._handles: list[Watching] = []
         self._batch: dict[str, tuple[int, ...]] = {}
         self._field: str | None = None
 
@@ -44,7 +44,7 @@ class Tokens(Signal):
                 self._field = next(iter(self._batch))
             return
         looked_at = [module for module in modules if isinstance(module, nn.Embedding) or module in models]
-        self._handles = [module.register_forward_pre_hook(self._given, with_kwargs=True) for module in looked_at]
+        self._handles = [self._before_call(self._given, module, with_kwargs=True) for module in looked_at]
 
     def _given(self, module: nn.Module, args: Any, kwargs: Any = None) -> None:
         """Called without keywords if the call began a new step of a watched test: this hook was just removed."""

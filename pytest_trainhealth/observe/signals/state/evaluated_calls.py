@@ -18,6 +18,7 @@ from ....tensors.function_modes import FunctionMode
 from ...calls.dropouts import DROPOUTS, caller, is_told
 from ...calls.torch_calls import function_name
 from ...source.authorship import is_library_file
+from ...source.module_calls import after_call
 from ...source.places import user_place
 
 #: Most values that are kept of the outputs. By judgement: 4 million take 32 MB.
@@ -33,7 +34,7 @@ class EvaluatedCalls:
         for model in models.values():
             if isinstance(model, ScriptModule):  # takes no hooks
                 continue
-            stack.callback(model.register_forward_hook(self._note).remove)
+            stack.callback(after_call(self._note, model).remove)
 
     def _note(self, module: nn.Module, given: Any, output: Any) -> None:
         found = next((t for _, t in tensors(output) if t.is_floating_point() and t.ndim), None)

@@ -20,6 +20,7 @@ from ....tensors.parts_of_batches import is_ragged, rows_of
 from ....training import is_one_batch
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.module_calls import before_call
 from .evaluated_calls import DropoutsSeen, EvaluatedCalls
 from .side_by_side import aligned, figures_apart, numbers, outputs_apart
 
@@ -162,7 +163,7 @@ def _watched(modules: Mapping[str, nn.Module], stack: ExitStack, how: str) -> di
 
     for name, module in modules.items():
         if isinstance(module, (_NormBase, _DropoutNd)) and not isinstance(module, torch.jit.ScriptModule):
-            handle = module.register_forward_pre_hook(lambda module, _, name=name: begins(name, module))
+            handle = before_call(lambda module, _, name=name: begins(name, module), module)
             stack.callback(handle.remove)
             if how == "in eval mode":
                 stack.callback(setattr, module, "training", module.training)

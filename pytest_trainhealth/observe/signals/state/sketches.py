@@ -44,8 +44,8 @@ class Sketches(Signal):
         self._record.own = str(own).removeprefix("torch.") if own in _HALVES else ""
         for name, module in self._run.named_modules():
             if not any(True for _ in module.children()):
-                hook = module.register_forward_hook(
-                    lambda module, given, output, name=name: self._layer(name, module, output)
+                hook = self._after_call(
+                    lambda module, given, output, name=name: self._layer(name, module, output), module
                 )
                 self._handles.append(hook)
 

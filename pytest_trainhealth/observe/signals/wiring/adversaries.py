@@ -42,7 +42,7 @@ class Adversaries(Signal):
         self._close()
         if self._run.step < _STEPS and len(self._run.optimizers) > 1:
             for name, module in self._players():
-                self._handles.append(module.register_forward_hook(self._listen(name)))
+                self._handles.append(self._after_call(self._listen(name), module))
 
     def step_ends(self) -> None:
         for critic, signs in self._signs.items():
@@ -93,7 +93,7 @@ class Adversaries(Signal):
         if what == _DETACHED:
             self._helped[critic] = HelpedCritic(critic, maker, user_place())
         signs = self._signs.setdefault(critic, {}).setdefault(what, [])
-        handle = scores.register_hook(lambda gradient: signs.append(_sign(gradient)))  # type: ignore[no-untyped-call]
+        handle = scores.register_hook(self._looking(lambda gradient: signs.append(_sign(gradient))))  # type: ignore[no-untyped-call]
         self._handles.append(handle)
 
 

@@ -155,13 +155,16 @@ class _Mode(FunctionMode):
         if reads_grad(func):
             limits = _limits()
             if limits is not None:
-                self._signal.clips(args[0], result, limits)
+                with self._signal._reading():
+                    self._signal.clips(args[0], result, limits)
         elif sets_grad(func):
-            self._signal.exchanged(*args[:2])
+            with self._signal._reading():
+                self._signal.exchanged(*args[:2])
         elif self._signal.watching and args and _writes(func):
             first = args[0]
             written = [first] if isinstance(first, Tensor) else first if isinstance(first, (list, tuple)) else []
-            self._signal.seen(func.__name__, [t for t in written if isinstance(t, Tensor)], args)
+            with self._signal._reading():
+                self._signal.seen(func.__name__, [t for t in written if isinstance(t, Tensor)], args)
         return result
 
 

@@ -7,6 +7,7 @@ KL term of a variational autoencoder), and the encoder learns nothing from what 
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import torch
@@ -72,9 +73,11 @@ class DetachedSamples(Signal):
     def _reporting_sample(self) -> Any:
         original = self._original
 
+        @wraps(original)
         def sample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             if torch.is_grad_enabled() and len(self._drawn) < _MOST_DRAWN:
-                self._listen(distribution.loc)
+                with self._reading():
+                    self._listen(distribution.loc)
             return original(distribution, *args, **kwargs)
 
         return sample
@@ -82,6 +85,7 @@ class DetachedSamples(Signal):
     def _reporting_rsample(self) -> Any:
         original = self._rsample
 
+        @wraps(original)
         def rsample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             self._carried = self._carried or torch.is_grad_enabled()
             return original(distribution, *args, **kwargs)
@@ -103,7 +107,7 @@ class DetachedSamples(Signal):
             if isinstance(gradient, Tensor) and gradient.numel() == values.numel():
                 draw.penalty_only = _parallel(values.double().flatten(), gradient.detach().double().flatten())
 
-        self._handles.append(node.register_prehook(arrived))
+        self._handles.append(node.register_prehook(self._looking(arrived)))
 
 
 def _set(sample: Any, rsample: Any) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_hook
 
 from ....tensors.function_modes import FunctionMode
 from ...calls.graph_leaves import tensors_in
@@ -41,8 +40,8 @@ class FeatureBranches(Signal):
         self._blind = [path for path, record in modules.items() if record.calls and not record.grad_enabled]
         if self._blind:
             self._paths = {id(module): path for path, module in self._run.named_modules()}
-            self._open.callback(register_module_forward_hook(self._ran).remove)
-            self._open.enter_context(_Mode(self._features))
+            self._open.callback(self._after_call(self._ran).remove)
+            self._open.enter_context(_Mode(self, self._features))
 
     def step_ends(self) -> None:
         if self._blind:
@@ -72,12 +71,13 @@ class FeatureBranches(Signal):
 class _Mode(FunctionMode):
     """Whatever is computed from features is one itself."""
 
-    def __init__(self, features: dict[int, Tensor]) -> None:
+    def __init__(self, signal: FeatureBranches, features: dict[int, Tensor]) -> None:
         super().__init__()
-        self._features = features
+        self._signal, self._features = signal, features
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if any(id(tensor) in self._features for tensor in tensors_in((args, kwargs or {}))):
-            self._features.update((id(tensor), tensor) for tensor in tensors_in(result))
+        with self._signal._reading():
+            if any(id(tensor) in self._features for tensor in tensors_in((args, kwargs or {}))):
+                self._features.update((id(tensor), tensor) for tensor in tensors_in(result))
         return result

@@ -39,7 +39,7 @@ class InertWeights(CallSignal):
     def _watch_layers(self, stack: ExitStack) -> None:
         for _, module in self._run.named_modules():
             if isinstance(module, (nn.MultiheadAttention, nn.RNNBase)):
-                stack.callback(module.register_forward_hook(self._layer_ran, with_kwargs=True).remove)
+                stack.callback(self._after_call(self._layer_ran, module, with_kwargs=True).remove)
 
     def called(self, call: Call) -> None:
         if call.name != "scaled_dot_product_attention" or call.error is not None:

@@ -57,7 +57,7 @@ class LeakedGradients(Signal):
         for optimizer in self._run.optimizers.values():
             for parameter in _held(optimizer):
                 if parameter.requires_grad and parameter.is_leaf:
-                    hook = parameter.register_post_accumulate_grad_hook(self._reaches(id(optimizer)))  # type: ignore[no-untyped-call]
+                    hook = parameter.register_post_accumulate_grad_hook(self._looking(self._reaches(id(optimizer))))  # type: ignore[no-untyped-call]
                     self._hooks.append(hook)
 
     def _reaches(self, key: int) -> Hook:

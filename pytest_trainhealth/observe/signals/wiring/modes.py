@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import torch
@@ -9,12 +10,12 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 from torch.optim import Optimizer
-from torch.utils.hooks import RemovableHandle
 
 from ....records.verdict import Place
 from ....records.wiring import ModeRecord
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.module_calls import Watching
 from ...source.places import user_place
 
 #: After these steps only models that are in eval mode when a step begins are examined. By judgement: the first 2 steps
@@ -30,7 +31,7 @@ class Modes(Signal):
     def __init__(self, run: Run) -> None:
         self._run = run
         self._layers: dict[str, list[tuple[str, nn.Module]]] = {}
-        self._handles: dict[str, list[RemovableHandle]] = {}
+        self._handles: dict[str, list[Watching]] = {}
         self._evaluated: dict[str, set[str]] = {}
         self._trained: set[str] = set()
         self._places: dict[int, Place | None] = {}
@@ -39,6 +40,7 @@ class Modes(Signal):
     def run_begins(self) -> None:
         original = self._original = nn.Module.eval
 
+        @wraps(original)
         def observed(module: nn.Module) -> nn.Module:
             self._places[id(module)] = user_place() or self._places.get(id(module))
             return original(module)
@@ -57,8 +59,7 @@ class Modes(Signal):
                 self._meet(prefix, model)
             if (self._run.step < _STEPS or not model.training) and prefix not in self._handles:
                 self._handles[prefix] = [
-                    module.register_forward_hook(self._hook(prefix, path, model))
-                    for path, module in self._layers[prefix]
+                    self._after_call(self._hook(prefix, path, model), module) for path, module in self._layers[prefix]
                 ]
 
     def step_ends(self) -> None:

@@ -6,14 +6,13 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.modules.module import register_module_forward_hook
-from torch.utils.hooks import RemovableHandle
 
 from ....records.wiring import ModuleRecord
 from ....tensors.module_paths import full_path
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import made_by
+from ...source.module_calls import Watching
 from ...source.no_grad_lines import switched_off_at
 from ...source.places import user_place
 
@@ -26,14 +25,14 @@ class Modules(Signal):
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._handle: RemovableHandle | None = None
+        self._handle: Watching | None = None
         self._paths: dict[int, str] = {}
 
     def step_begins(self, batch: object) -> None:
         if self._run.step < _STEPS:
             self._name_modules()  # again, as the first forward pass may make some
         if self._run.step < _STEPS or self._run.sampled:
-            self._handle = register_module_forward_hook(self._ran, always_call=False)
+            self._handle = self._after_call(self._ran)
 
     def step_ends(self) -> None:
         self.run_ends()

@@ -14,10 +14,9 @@ from weakref import ref
 
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.overrides import TorchFunctionMode
 
 from ....records.wiring import NoisyTeacher
+from ....tensors.function_modes import FunctionMode
 from ...calls.graph_leaves import tensors_in
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -49,10 +48,10 @@ class NoisyTeachers(Signal):
     def step_begins(self, batch: object) -> None:
         if self._run.step >= _STEPS or (self._run.step and not self._teachers):
             return
-        self._open.callback(register_module_forward_pre_hook(self._enter).remove)
-        self._open.callback(register_module_forward_hook(self._leave, always_call=True).remove)
+        self._open.callback(self._before_call(self._enter).remove)
+        self._open.callback(self._after_call(self._leave, always_call=True).remove)
         if self._teachers:
-            self._follow = self._open.enter_context(_Follow())
+            self._follow = self._open.enter_context(_Follow(self))
 
     def step_ends(self) -> None:
         self._open.close()
@@ -103,11 +102,12 @@ class NoisyTeachers(Signal):
         return any([p.shape for p in m.parameters()] == shapes for m in trained)
 
 
-class _Follow(TorchFunctionMode):
+class _Follow(FunctionMode):
     """What becomes of the outputs of teachers, and of all that is computed from them."""
 
-    def __init__(self) -> None:
+    def __init__(self, signal: NoisyTeachers) -> None:
         super().__init__()
+        self._signal = signal
         self._from: dict[int, tuple[ref[Tensor], frozenset[int]]] = {}
         #: Teachers whose output meets what is trained; and those with output that a trained parameter works on.
         self.met: set[int] = set()
@@ -119,7 +119,11 @@ class _Follow(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        given = tensors_in((args, kwargs or {}))
+        with self._signal._reading():
+            self._follow(tensors_in((args, kwargs or {})), result)
+        return result
+
+    def _follow(self, given: list[Tensor], result: Any) -> None:
         teachers = frozenset[int]().union(*map(self._teachers_of, given))
         if teachers:
             if any(tensor.requires_grad and tensor.is_leaf for tensor in given):
@@ -128,7 +132,6 @@ class _Follow(TorchFunctionMode):
                 self.met |= teachers
             for tensor in tensors_in(result):
                 self._from[id(tensor)] = (ref(tensor), teachers)
-        return result
 
     def _teachers_of(self, tensor: Tensor) -> frozenset[int]:
         known, teachers = self._from.get(id(tensor), (None, frozenset[int]()))

@@ -8,6 +8,7 @@ from torch.nn.parameter import is_lazy
 
 from ....tensors.function_modes import unseen
 from ....tensors.norms import norms
+from ....tensors.readable import is_ordinary, values_of
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
@@ -25,7 +26,7 @@ class Parameters(Signal):
         if not run.sampled and run.trace.update_count:
             return
         # every step counts until the first update: a loop that accumulates gradients may take many steps to get there
-        self._before = {name: p.detach().clone() for name, p in run.parameters.items() if not is_lazy(p)}
+        self._before = {name: p.detach().clone() for name, p in run.parameters.items() if _is_read(p)}
 
     @unseen
     def step_ends(self) -> None:
@@ -42,6 +43,13 @@ class Parameters(Signal):
             record.moved = bool(record.moved) or change != 0
             if change and record.norm:
                 record.updates[run.step] = change / record.norm
+
+
+def _is_read(parameter: Tensor) -> bool:
+    """What is frozen and has no values here, or none that can be read, does not move."""
+    if is_lazy(parameter):
+        return False
+    return parameter.requires_grad or is_ordinary(parameter) or values_of(parameter) is not None
 
 
 def _change(after: Tensor, before: Tensor) -> Tensor:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import wraps
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from ...run.reading import Reading
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
@@ -39,6 +41,7 @@ class Reversals(Signal):
     def run_begins(self) -> None:
         original: Any = Tensor.register_hook
 
+        @wraps(original)
         def noted(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Any:
             return original(tensor, hook if self._run.emitting else self._compared(hook))
 
@@ -55,7 +58,7 @@ class Reversals(Signal):
     def backward_begins(self, roots: list[Tensor]) -> None:
         if self._run.step < _STEPS and not self._run.trace.wiring.reversed_gradients:
             for node in _functions(roots):
-                self._handles.append(node.register_hook(self._looked_at))
+                self._handles.append(node.register_hook(self._looking(self._looked_at)))
 
     def step_ends(self) -> None:
         self._remove()
@@ -77,8 +80,9 @@ class Reversals(Signal):
         def compared(gradient: Tensor) -> Any:
             result = hook(gradient)
             for run in listening:
-                if run.step < _STEPS and _is_reversed(gradient, result):
-                    run.trace.wiring.reversed_gradients += 1
+                with Reading(run, self):
+                    if run.step < _STEPS and _is_reversed(gradient, result):
+                        run.trace.wiring.reversed_gradients += 1
             return result
 
         return compared

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from typing import Any
 
 from torch import nn
-from torch.nn.modules.module import register_module_forward_pre_hook
 
 from ....tensors.module_paths import full_path
 from ...calls.graph_leaves import leaves_of, tensors_in
@@ -46,7 +45,7 @@ class Unheld(Signal):
             if orphans and _is_one_layer(module):
                 self._waiting[id(module)] = orphans
         if self._waiting:
-            handle = register_module_forward_pre_hook(self._called)
+            handle = self._before_call(self._called)
             self._hook.callback(handle.remove)
 
     def _trained(self) -> set[int]:

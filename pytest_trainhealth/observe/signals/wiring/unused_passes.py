@@ -155,7 +155,8 @@ class _Reads(FunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if reads_grad(func):
-            self._signal.grad_read()
+            with self._signal._reading():
+                self._signal.grad_read()
         return func(*args, **(kwargs or {}))
 
 

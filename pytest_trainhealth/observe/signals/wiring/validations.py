@@ -97,8 +97,8 @@ class Validations(Signal):
             if given is not None and module.training and not torch.is_grad_enabled():
                 self._evaluated.setdefault(prefix, []).append((given, user_place()))
 
-        self._hooks.callback(model.register_forward_pre_hook(called, with_kwargs=True).remove)
-        self._hooks.callback(first.register_forward_pre_hook(normalises).remove)
+        self._hooks.callback(self._before_call(called, model, with_kwargs=True).remove)
+        self._hooks.callback(self._before_call(normalises, first).remove)
 
     def _is_trained_on(self, prefix: str, given: Tensor) -> bool:
         if memory_of(given) in self._batch:
@@ -116,6 +116,8 @@ class _Losses(FunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         is_loss = getattr(func, "__name__", "") in _LOSSES and not torch.is_grad_enabled()
-        if is_loss and isinstance(result, Tensor) and result.numel() == 1:
-            self._signal.loss_without_gradient()
+        if is_loss and isinstance(result, Tensor):
+            with self._signal._reading():
+                if result.numel() == 1:
+                    self._signal.loss_without_gradient()
         return result

@@ -1,0 +1,127 @@
+"""Nobody notices us: each program of `beside_us` leaves the same, bit by bit, with and without us."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_trainhealth import Training
+from pytest_trainhealth.checks import check
+from pytest_trainhealth.observe.signals import close_signals
+from pytest_trainhealth.programs.plan import Look, RunPlan
+from pytest_trainhealth.programs.start import Start, build
+from pytest_trainhealth.programs.training_program import TrainingProgram
+from pytest_trainhealth.programs.watched_program import WatchedProgram
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.state.process import seed_everything
+
+from .beside_us import PROGRAMS, Loop, Program
+from .beside_us.loop import comparable
+
+SEED = 3
+#: What the checks ask for that every watched test has first, and all that a failure brings about.
+LOOKS = {
+    "usual": Look(tuple({*check("trains_without_nan").signals, *check("gradients_flow").signals})),
+    "closer": Look(close_signals()),
+    "closest": Look(close_signals(), every_step=True),
+}
+
+Outcome = tuple[str, Any, Any]
+
+
+def outcome(run: Callable[[], Any], loop: Loop) -> Outcome:
+    """What a run returned or raised, and what it has left."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            losses = run()
+    except Exception as error:
+        return "raised", comparable(error), loop.left()
+    return "ran", comparable(losses), loop.left()
+
+
+def built(program: Program) -> Loop:
+    seed_everything(SEED)
+    return program()
+
+
+def bare(program: Program) -> Outcome:
+    loop = built(program)
+    try:
+        seed_everything(SEED + 1)
+        return outcome(loop.run, loop)
+    finally:
+        loop.close()
+
+
+def watched(program: Program, look: Look) -> tuple[Outcome, Trace]:
+    found: list[Outcome] = []
+
+    def body() -> None:
+        loop = built(program)
+        try:
+            seed_everything(SEED + 1)
+            found.append(outcome(loop.run, loop))
+        finally:
+            loop.close()
+
+    trace = WatchedProgram(body, 0).record(RunPlan(max_steps=0, look=look))
+    return found[0], trace
+
+
+def returned(program: Program, look: Look) -> tuple[Outcome, Trace]:
+    loops: list[Loop] = []
+    losses: list[Any] = []
+
+    def factory() -> Training:
+        loop = built(program)
+        loops.append(loop)
+
+        def step(batch: Any) -> Any:
+            losses.append(loop.step(batch))
+            return losses[-1]
+
+        return Training(loop.model, loop.optimizer, step=step, data=loop.data)
+
+    traces: list[Trace] = []
+    training, sites = build(factory, SEED)
+    loop = loops[0]
+    start = Start(training, seed=SEED, factory=factory, creation_sites=sites)
+
+    def run() -> list[Any]:
+        plan = RunPlan(max_steps=loop.steps, one_batch=False, look=look)
+        traces.append(TrainingProgram(start).record(plan))
+        return losses
+
+    try:
+        return outcome(run, loop), traces[0] if traces else Trace()
+    finally:
+        start.close()
+        loop.close()
+
+
+@pytest.fixture(scope="module")
+def without_us() -> Callable[[str], Outcome]:
+    known: dict[str, Outcome] = {}
+
+    def of(name: str) -> Outcome:
+        if name not in known:
+            known[name] = bare(PROGRAMS[name])
+        return known[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("look", LOOKS)
+def test_watched(name: str, look: str, without_us: Callable[[str], Outcome]) -> None:
+    assert watched(PROGRAMS[name], LOOKS[look])[0] == without_us(name)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("look", LOOKS)
+def test_returned(name: str, look: str, without_us: Callable[[str], Outcome]) -> None:
+    assert returned(PROGRAMS[name], LOOKS[look])[0] == without_us(name)
