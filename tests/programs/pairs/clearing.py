@@ -40,8 +40,9 @@ class Gpt(nn.Module):
     def __init__(self, words: int = 12, length: int = 16, width: int = 16) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
-        self.blocks = nn.Sequential(Block(width), Block(width))
+        self.blocks = nn.Sequential(Block(width))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
+        nn.init.normal_(self.words.weight, std=0.1)
         self.head.weight = self.words.weight
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
@@ -49,11 +50,11 @@ class Gpt(nn.Module):
         return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1), y.flatten())
 
 
-def _accumulated(fault: str, passes: int, epochs: int) -> Loop:
+def _accumulated(fault: str, passes: int, batches: int, epochs: int) -> Loop:
     """As nanoGPT does it: a step takes its micro-batches itself."""
     model = Gpt()
-    optimizer = torch.optim.AdamW(model.parameters(), 1e-3, betas=(0.9, 0.95))
-    data = letters(16)
+    optimizer = torch.optim.AdamW(model.parameters(), 3e-3, betas=(0.9, 0.95))
+    data = letters(batches, length=8)
     stream: Iterator[Batch] = iter(())
 
     def following() -> Batch:
@@ -80,11 +81,11 @@ def _accumulated(fault: str, passes: int, epochs: int) -> Loop:
 
 
 def twelve_passes(fault: str) -> Loop:
-    return _accumulated(fault, 12, 3)
+    return _accumulated(fault, 12, 6, 5)
 
 
 def forty_passes(fault: str) -> Loop:
-    return _accumulated(fault, 40, 2)
+    return _accumulated(fault, 40, 4, 3)
 
 
 def _over_calls(fault: str, passes: int, epochs: int) -> Loop:

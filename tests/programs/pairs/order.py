@@ -158,6 +158,8 @@ class BothWays(nn.Module):
         if self.end == "largest":
             return self.head(made.max(1).values)
         last = state[0] if isinstance(state, tuple) else state
+        if self.end == "last state":
+            return self.head(torch.cat((last[-1], last[-1].square()), 1))
         return self.head(torch.cat((last[-2], last[-1]), 1))
 
 
@@ -208,6 +210,6 @@ PAIRS = {
     decoder: ("none", "missing", "transposed"),
     own_decoder: ("none", "missing", "transposed"),
     translator: ("none", "missing", "transposed"),
-    both_ways: ("none", "forward half", "mean", "largest", "last", "first"),
+    both_ways: ("none", "forward half", "mean", "largest", "last", "first", "last state"),
     both_ways_time_first: ("none", "last"),
 }

@@ -129,7 +129,11 @@ def never_moves(fault: str) -> Loop:
         optimizer.register_step_post_hook(restore)
     elif fault == "reloaded":
         state = {name: value.clone() for name, value in head.state_dict().items()}
-        model.register_forward_pre_hook(lambda *_: head.load_state_dict(state))
+
+        def reload(*_: Any) -> None:
+            head.load_state_dict(state)
+
+        model.register_forward_pre_hook(reload)
     loop = plain(model, optimizer, pictures())
     if fault == "warm-up":
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda count: min(1.0, count / 6))
