@@ -42,6 +42,7 @@ SIGNALS = (
     *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
+    "hand_updates",
     *("batch_norms", "noisy_teachers", "zeroed_rows"),
 )
 ONE_BATCH = False
@@ -68,7 +69,7 @@ def max_steps(settings: Mapping[str, Any]) -> int:
 def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if not trace.update_count and not any(p.moved for p in trace.trainable):
         return trace.steps >= max(_CALLS_WITHOUT_UPDATE, int(settings.get("steps") or 0))
-    if trace.update_count and trace.update_count < 3:
+    if 0 < trace.update_count < 3 or (not trace.update_count and 0 < trace.wiring.hand_updates < 3):
         return False
     if trace.steps < max(3, int(settings.get("steps") or STEPS)):
         return False

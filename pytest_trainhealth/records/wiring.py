@@ -11,6 +11,8 @@ from .verdict import Place
 #: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
 #: (any weight: 1.6e-3); the first of twelve sigmoid layers is at 1e-11.
 VANISHED = 1e-8
+#: How updates are called that no optimizer of torch's makes.
+BY_HAND = "the update by hand"
 #: How the end of a graph is called where gradients were switched off.
 NO_GRAD = "no_grad()"
 #: Functions of steps, as `GraphEnd` calls them: the graph goes on, and their derivative is 0 everywhere.
@@ -420,6 +422,8 @@ class WiringRecord:
     at_update: dict[int, float] = field(default_factory=dict)
     #: Steps at which an optimizer used gradients that still held the previous step's.
     stale_gradients: dict[str, list[int]] = field(default_factory=dict)
+    #: Updates by hand that were examined: something moved parameters with gradients that no optimizer holds.
+    hand_updates: int = 0
     #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.
     leaked_gradients: dict[str, dict[int, str]] = field(default_factory=dict)
     empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)

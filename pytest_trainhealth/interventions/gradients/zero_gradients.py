@@ -1,6 +1,7 @@
 """Clears gradients that an optimizer has used before the next backward pass.
 
-`of_others`: also those that the same pass left on the parameters of other optimizers.
+`of_others`: also those that the same pass left on the parameters of other optimizers. `by_hand`: those of parameters
+that no optimizer of torch's holds, once something has moved them.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from contextlib import ExitStack
 from torch.optim import Optimizer
 
 from ...observe.run.events import Listener
+from ...observe.run.hand_moves import HandMoves
 from ...observe.run.run import Run
 
 
 class ZeroGradients(Listener):
-    def __init__(self, run: Run, stack: ExitStack, of_others: bool = False) -> None:
+    def __init__(self, run: Run, stack: ExitStack, of_others: bool = False, by_hand: bool = False) -> None:
         self._run, self._of_others = run, of_others
+        self._moves = HandMoves(run) if by_hand else None
         self._used: dict[int, Optimizer] = {}
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
@@ -29,3 +32,9 @@ class ZeroGradients(Listener):
                 for parameter in group["params"]:
                     parameter.grad = None
         self._used.clear()
+        for name in self._moves.since_then() if self._moves is not None else ():
+            self._run.parameters[name].grad = None
+
+    def backward_ends(self) -> None:
+        if self._moves is not None:
+            self._moves.pass_ended()
