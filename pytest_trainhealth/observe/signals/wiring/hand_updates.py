@@ -9,27 +9,36 @@ averaged copy moves too, and gradients that nobody uses may pile up on it.
 from __future__ import annotations
 
 from ....records.wiring import BY_HAND
-from ...run.hand_moves import HandMoves
+from ...run.moves_between_passes import MovesBetweenPasses
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
 #: Updates that are examined, each at the cost of a copy of what they move. By judgement: 8, of which two are enough to
 #: conclude (analysis/wiring.py).
 _UPDATES = 8
+#: Passes without one, beside an optimizer of torch's: then what it does not hold is not moved by hand either. By
+#: judgement: what is updated besides is updated as often.
+_PASSES = 8
 
 
 class HandUpdates(Signal):
     NAME, COST = "hand_updates", Cost.CLOSE
 
     def __init__(self, run: Run) -> None:
-        self._run, self._moves = run, HandMoves(run)
+        self._run, self._moves = run, MovesBetweenPasses(run)
         #: The gradients hold those that an update has used.
         self._stale = False
         self._follows = True
+        self._passes = 0
+
+    @property
+    def _done(self) -> bool:
+        updates = self._run.trace.wiring.hand_updates
+        return updates >= _UPDATES or (not updates and self._passes >= _PASSES and bool(self._run.optimizers))
 
     def backward_begins(self, roots: object) -> None:
         wiring = self._run.trace.wiring
-        if wiring.hand_updates >= _UPDATES:
+        if self._done:
             return
         moved = self._moves.since_then()
         if not moved:
@@ -44,5 +53,8 @@ class HandUpdates(Signal):
         self._stale = all(moved.values())
 
     def backward_ends(self) -> None:
-        if self._run.trace.wiring.hand_updates < _UPDATES:
+        self._passes += 1
+        if self._done:
+            self._moves.forget()
+        else:
             self._moves.pass_ended()

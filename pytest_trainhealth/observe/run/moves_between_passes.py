@@ -1,10 +1,12 @@
-"""Parameters that no optimizer of torch's holds, and that something moved since the last backward pass.
+"""Parameters that something moved since the last backward pass.
 
-`p.data -= rate * p.grad`, or an optimizer that somebody wrote: no hook tells of their updates, so that values are
-compared.
+Of `p.data -= rate * p.grad`, of an optimizer that somebody wrote, and of what LBFGS does between two calls of its
+closure no hook tells, so that values are compared.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -14,9 +16,12 @@ from ...tensors.function_modes import unseen
 from .run import Run
 
 
-class HandMoves:
-    def __init__(self, run: Run) -> None:
+class MovesBetweenPasses:
+    """`of`: the parameters that are looked at; unless told, those that no optimizer of torch's holds."""
+
+    def __init__(self, run: Run, of: Callable[[Tensor], bool] | None = None) -> None:
         self._run = run
+        self._of = of or (lambda parameter: not run.held_by(parameter))
         #: With the gradients that the last pass has left.
         self._left: dict[str, tuple[Tensor, Tensor]] = {}
 
@@ -25,7 +30,7 @@ class HandMoves:
         self._left = {
             name: (p.detach().clone(), p.grad.detach().clone())
             for name, p in self._run.parameters.items()
-            if not self._run.held_by(p) and not is_lazy(p) and _has_values(p.grad)
+            if self._of(p) and not is_lazy(p) and _has_values(p.grad)
         }
 
     @unseen
@@ -49,6 +54,9 @@ class HandMoves:
             if float(change @ against) < _AGAINST * float(change.norm() * against.norm()):
                 return False
         return True
+
+    def forget(self) -> None:
+        self._left = {}
 
     @unseen
     def cleared(self) -> bool:
