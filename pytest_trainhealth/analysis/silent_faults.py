@@ -185,7 +185,7 @@ def _drawn_without_gradient(trace: Trace) -> Symptom | None:
     draw = wiring.drawn_without_gradient(trace)
     if draw is None:
         return None
-    summary = "only a pull towards 0 reaches the mean that sample() draws from"
+    summary = f"only a pull towards 0 reaches the mean that {draw.function} draws from"
     steps = wording.plural(len(draw.steps), "step")
     return Symptom(f"{summary}, at {steps} (expected the gradient of the loss)", SILENT, 0.0, 1.0, "high", summary)
 

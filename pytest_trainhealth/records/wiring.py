@@ -17,6 +17,8 @@ BY_HAND = "the update by hand"
 NO_GRAD = "no_grad()"
 #: Functions of steps, as `GraphEnd` calls them: the graph goes on, and their derivative is 0 everywhere.
 FLAT = frozenset(("round()", "floor()", "ceil()", "trunc()", "sign()", "heaviside()"))
+#: Draws for which torch has a derivative, of 0.
+DRAWS = frozenset(("torch.normal()", "torch.bernoulli()", "torch.poisson()"))
 
 
 @dataclass
@@ -401,8 +403,10 @@ class HelpedCritic:
 
 @dataclass
 class DetachedSample:
-    """`Normal.sample()` of a mean that needs gradients, and the steps at which only a pull to 0 reached it."""
+    """A draw around a mean that needs gradients, and the steps at which only a pull to 0 reached it."""
 
+    #: "sample()", of a `Normal`, or "torch.normal()".
+    function: str = "sample()"
     place: Place | None = None
     #: The gradient that came to the mean was a multiple of the mean itself.
     penalty_only: bool = False
