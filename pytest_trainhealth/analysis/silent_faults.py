@@ -58,7 +58,8 @@ def _validated(trace: Trace, before: float = inf) -> Symptom | None:
     record = wiring.validated_in_training_mode(trace)
     if record is None or record.validated[1] >= before:
         return None
-    summary = f"{record.model} is evaluated in training mode: its BatchNorm statistics move"
+    acts = "its dropout is on" if record.drops else "its BatchNorm statistics move"
+    summary = f"{record.model} is evaluated in training mode: {acts}"
     steps = wording.plural(len(record.validated), "step")
     return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(record.validated)), 0.0, "high", summary)
 

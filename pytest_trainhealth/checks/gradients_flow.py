@@ -80,6 +80,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         and all(p.moved or not p.has_gradient for p in trace.trainable)
         and not trace.wiring.empty_updates.empty
         and not trace.wiring.zeroed_rows
+        and not trace.wiring.evaluated_while_training
     )
 
 

@@ -298,6 +298,8 @@ class ModeRecord:
     #: Steps at which it was evaluated on other data in training mode, and where.
     validated: list[int] = field(default_factory=list)
     validated_at: Place | None = None
+    #: It has dropout, and no BatchNorm.
+    drops: bool = False
 
 
 @dataclass
@@ -426,6 +428,8 @@ class WiringRecord:
     at_update: dict[int, float] = field(default_factory=dict)
     #: Steps at which an optimizer used gradients that still held the previous step's.
     stale_gradients: dict[str, list[int]] = field(default_factory=dict)
+    #: A model was called in training mode and without gradients, on other data than the step's.
+    evaluated_while_training: bool = False
     #: Updates by hand that were examined: something moved parameters with gradients that no optimizer holds.
     hand_updates: int = 0
     #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.

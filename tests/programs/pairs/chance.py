@@ -59,7 +59,8 @@ def evaluation(fault: str) -> Loop:
         if fault == "none":
             model.eval()
         with torch.no_grad():
-            loss = F.cross_entropy(model(held_out[0]), held_out[1])
+            made = [model(held_out[0]) for _ in range(4 if fault == "several draws" else 1)]
+            loss = F.cross_entropy(torch.stack(made).mean(0), held_out[1])
         model.train()
         return float(loss)
 
@@ -162,7 +163,7 @@ def policy_gradient(fault: str) -> Loop:
 
 PAIRS = {
     functional_dropout: ("none", "on, it says", "always on", "always off", "upside down"),
-    evaluation: ("none", "on in validation"),
+    evaluation: ("none", "several draws", "on in validation"),
     vae: ("none", "torch.normal", "sample"),
     noisy_latent: ("none", "torch.normal", "sample"),
     policy_gradient: ("none",),
