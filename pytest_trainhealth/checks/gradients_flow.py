@@ -42,7 +42,7 @@ SIGNALS = (
     *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
-    *("hand_updates", "closure_passes"),
+    *("hand_updates", "closure_passes", "lost_initialisations"),
     *("batch_norms", "noisy_teachers", "zeroed_rows"),
 )
 ONE_BATCH = False

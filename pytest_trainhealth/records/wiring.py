@@ -416,6 +416,16 @@ class DetachedSample:
 
 
 @dataclass
+class LostInitialisation:
+    """A weight that is computed from other parameters, and was given values that the first forward pass replaces."""
+
+    weight: str
+    #: By `torch.nn.utils.weight_norm`, which keeps it as an attribute; otherwise by `torch.nn.utils.parametrize`.
+    old: bool = True
+    place: Place | None = None
+
+
+@dataclass
 class WiringRecord:
     """Everything about the wiring: what is trained, by which optimizer, and what happens to the gradients."""
 
@@ -461,5 +471,6 @@ class WiringRecord:
     reversed_gradients: int = 0
     #: By the line that drew.
     detached_samples: dict[str, DetachedSample] = field(default_factory=dict)
+    lost_initialisations: list[LostInitialisation] = field(default_factory=list)
     #: By the critic.
     helped_critics: dict[str, HelpedCritic] = field(default_factory=dict)

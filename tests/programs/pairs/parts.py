@@ -35,7 +35,7 @@ class Temporal(nn.Module):
             for layer in layers:
                 nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
         for layer in layers:
-            if how == "copied":
+            if how == "parametrized":
                 parametrizations.weight_norm(layer)
             else:
                 weight_norm(layer)
@@ -46,10 +46,12 @@ class Temporal(nn.Module):
                 else:
                     with torch.no_grad():
                         nn.init.xavier_uniform_(layer.weight)
-        if how == "copied":
-            for layer in layers:
-                with torch.no_grad():
-                    nn.init.kaiming_normal_(layer.weight)
+        for layer in layers:
+            if how == "parametrized":
+                nn.init.kaiming_normal_(layer.weight)
+            elif how == "its parameters":  # as the last layer of DINO's head
+                layer.weight_g.data.fill_(1)
+                nn.init.normal_(layer.weight_v)
 
     def forward(self, x: Tensor) -> Tensor:
         x = F.relu(self.first(x.unsqueeze(1)))
@@ -191,7 +193,7 @@ def empty_steps(fault: str) -> Loop:
 
 
 PAIRS = {
-    weight_normed: ("none", "copied", "hook", "data"),
+    weight_normed: ("none", "its parameters", "parametrized", "hook", "data"),
     ignored_class: ("none", "a class"),
     ignored_picture_class: ("none", "a class"),
     never_moves: ("none", "warm-up", "skipped", "no rate", "restored", "reloaded"),
