@@ -106,8 +106,19 @@ def too_small_to_move(trace: Trace) -> list[ParameterRecord]:
 
 
 def _unmoved(trace: Trace) -> list[ParameterRecord]:
-    found = [p for p in trace.trainable if p.held_by and p.has_gradient and not p.moved]
+    back = {p.name for p in put_back(trace)}
+    found = [p for p in trace.trainable if p.held_by and p.has_gradient and (not p.moved or p.name in back)]
     return [p for p in found if p.lost is not None and p.lost.count >= _FEWEST_UPDATES]
+
+
+def put_back(trace: Trace) -> list[ParameterRecord]:
+    """Moved by each update, and as before when the next one came, while others stay where updates take them.
+
+    Where all are put back, a model may be adapted to each sample anew.
+    """
+    held = [p for p in trace.trainable if p.held_by and p.has_gradient]
+    found = [p for p in held if p.lost is not None and p.lost.put_back >= _FEWEST_UPDATES]
+    return found if len(found) < len([p for p in held if p.moved]) else []
 
 
 def _bounded(parameter: ParameterRecord) -> bool:
@@ -118,6 +129,28 @@ def mostly_empty(trace: Trace) -> bool:
     """Most of the optimizers' steps had no gradient to step with."""
     seen = trace.wiring.empty_updates
     return seen.empty >= _FEWEST_UPDATES and seen.empty > _MOST_EMPTY * (seen.empty + seen.full)
+
+
+def steps_frozen_ones(trace: Trace) -> OptimizerRecord | None:
+    """An optimizer that steps, and all of whose parameters are frozen, while another one learns.
+
+    They may be thawed later; until then its steps do nothing. What is trainable when a run begins and frozen in turns,
+    as a critic is, counts as trainable.
+    """
+    held: dict[str, list[ParameterRecord]] = {}
+    for parameter in trace.wiring.parameters.values():
+        for label in parameter.held_by:
+            held.setdefault(label, []).append(parameter)
+    if not any(p.moved for each in held.values() for p in each):
+        return None
+    return next(
+        (
+            o for o in trace.wiring.optimizers.values()
+            if o.steps and held.get(o.label) and not o.foreign_tensors
+            and not any(p.trainable or p.moved or p.has_gradient for p in held[o.label])
+        ),
+        None,
+    )  # fmt: skip
 
 
 def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:

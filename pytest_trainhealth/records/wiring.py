@@ -35,6 +35,8 @@ class LostUpdates:
     too_small: bool = False
     #: All its values are the same: a bound may hold it there.
     constant: bool = False
+    #: Updates that moved it, and after each of which its old values were there again.
+    put_back: int = 0
 
 
 @dataclass

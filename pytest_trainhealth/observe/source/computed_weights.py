@@ -7,6 +7,7 @@ initialisation is lost, as what is learnt (`weight_g` and `weight_v`, `original0
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from torch.nn.utils.parametrize import ParametrizationList
 from torch.nn.utils.weight_norm import WeightNorm
 
 from ...records.verdict import Place
+from .authorship import author
 from .places import user_place
 
 #: Computed weights that are followed. By judgement: 1,000 are more than a factory looks at.
@@ -33,10 +35,14 @@ class _Computed:
     sources: list[Tensor]
     before: list[Tensor]
     place: Place | None
+    #: Who computed it: "user", or a package, whose initialisation is its own business.
+    by: str | None
 
     @property
     def is_written_over(self) -> bool:
         """Only it: where its sources were changed as well, somebody knows about them."""
+        if self.by != "user":
+            return False
         same = all(torch.equal(one.detach(), other) for one, other in zip(self.sources, self.before, strict=True))
         return same and not torch.equal(self.weight.detach(), self.values)
 
@@ -59,7 +65,7 @@ class ComputedWeights:
         if any(weight.data_ptr() == each.data_ptr() for each in sources):
             return  # what is written into it is written into the parameter
         before = [each.detach().clone() for each in sources]
-        computed = _Computed(weight, weight.detach().clone(), sources, before, user_place())
+        computed = _Computed(weight, weight.detach().clone(), sources, before, user_place(), author(sys._getframe(1)))
         self._latest[id(holder)] = (weakref.ref(holder), name, computed)
 
     def lost(self) -> list[tuple[nn.Module, str, Place | None]]:

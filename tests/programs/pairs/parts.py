@@ -129,24 +129,20 @@ def never_moves(fault: str) -> Loop:
             middle.weight.data.copy_(kept)
 
         optimizer.register_step_post_hook(restore)
-    elif fault == "reloaded":
-        state = {name: value.clone() for name, value in head.state_dict().items()}
-
-        def reload(*_: Any) -> None:
-            head.load_state_dict(state)
-
-        model.register_forward_pre_hook(reload)
     loop = plain(model, optimizer, pictures())
-    if fault == "warm-up":
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda count: min(1.0, count / 6))
-        inner = loop.step
+    rising = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda count: min(1.0, count / 6)) if fault == "warm-up" else None
+    state = {name: value.clone() for name, value in head.state_dict().items()}
+    inner = loop.step
 
-        def step(batch: Batch) -> Tensor:
-            loss = inner(batch)
-            scheduler.step()
-            return loss
+    def step(batch: Batch) -> Tensor:
+        if fault == "reloaded":
+            head.load_state_dict(state)
+        loss = inner(batch)
+        if rising is not None:
+            rising.step()
+        return loss
 
-        loop.step = step
+    loop.step = step
     return loop
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from ....records.wiring import LostInitialisation
+from ...run.run import Run
 from ...run.signal import Cost, Signal
 
 
 class LostInitialisations(Signal):
     NAME, COST = "lost_initialisations", Cost.CLOSE
 
-    def step_begins(self, batch: object) -> None:
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._looked = False
+
+    def backward_begins(self, roots: object) -> None:
+        """The first pass: a watched loop's first step may begin where a weight is read to be initialised."""
         sites = self._run.creation_sites
-        if self._run.step or sites is None:
+        if self._looked or sites is None:
             return
+        self._looked = True
         paths = {id(module): path for path, module in self._run.named_modules()}
         for holder, name, place in sites.computed.lost():
             path = paths.get(id(holder))
