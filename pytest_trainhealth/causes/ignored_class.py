@@ -45,8 +45,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"{call.function} ignores the labels {call.ignored_class}, one of two classes",
         evidence=(
             Evidence(
-                f"{call.function} has ignore_index={call.ignored_class}, and {wording.share(call.ignored)} of the labels "
-                f"are {call.ignored_class} at step {call.step}",
+                f"{call.function} has ignore_index={call.ignored_class}, and {wording.share(call.ignored)} of the "
+                f"labels are {call.ignored_class} at step {call.step}",
                 call.ignored,
                 call.place,
             ),

@@ -2,9 +2,9 @@
 
 What happens
     With `weight_norm` and other parametrisations a layer's `weight` is no parameter: each forward pass computes it from
-    others (`weight_g` and `weight_v`, `parametrizations.weight.original0`). What `nn.init.xavier_uniform_(layer.weight)`
-    or `layer.weight.data.normal_()` writes there is gone with the first forward pass, and the training starts from
-    other weights than those that were chosen.
+    others (`weight_g` and `weight_v`, `parametrizations.weight.original0`). What
+    `nn.init.xavier_uniform_(layer.weight)` or `layer.weight.data.normal_()` writes there is gone with the first forward
+    pass, and the training starts from other weights than those that were chosen.
 
 How it is recognised
     While the model is made, the computed weights are kept as they were computed. Before the first step one has other

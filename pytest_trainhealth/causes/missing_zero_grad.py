@@ -6,10 +6,11 @@ What happens
 
 How it is recognised
     A backward pass begins while the gradients that the optimizer has just used are still there, and the optimizer
-    then steps with the sum. The same goes for updates by hand and optimizers of your own: what they have moved still has
-    the gradient that moved it when the next backward pass begins. Or, with several optimizers, one's backward pass goes through the parameters of another and
-    leaves gradients there that nothing clears before the other's own pass: a generator's pass leaves on the
-    discriminator how to be fooled. The re-run clears them.
+    then steps with the sum. The same goes for updates by hand and for optimizers of your own: what they have moved
+    still has the gradient that moved it when the next backward pass begins; and for LBFGS, between two calls of its
+    closure. Or, with several optimizers, one's backward pass goes through the parameters of another and leaves
+    gradients there that nothing clears before the other's own pass: a generator's pass leaves on the discriminator how
+    to be fooled. The re-run clears them.
 
 How to fix it
     `optimizer.zero_grad()` once per optimizer step, before the first backward pass that belongs to it.
@@ -68,7 +69,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if place is None else (place,),
         fix=Fix("clear the gradients once per step", _BY_HAND if label == BY_HAND else _ORDER),
         not_this="a smaller learning rate or clipping: the direction stays wrong",
-        cures=(Cure("zero_gradients", "gradients cleared after each step", {"by_hand": True} if label == BY_HAND else {}),),
+        cures=(
+            Cure("zero_gradients", "gradients cleared after each step", {"by_hand": True} if label == BY_HAND else {}),
+        ),
     )
 
 

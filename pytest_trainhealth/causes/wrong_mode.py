@@ -8,11 +8,11 @@ What happens
 
 How it is recognised
     Dropout or BatchNorm layers ran in eval mode, inside a model in eval mode, with gradients on, and an optimizer
-    then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm or dropout layers ran in training
-    mode without gradients, on other data than the step's, and a loss of that was computed. The re-run keeps their
-    statistics. Or: dropout was on in a frozen module (a teacher) that makes targets, so that they are noisy. The re-run
-    puts it into eval mode. Or: called in eval mode, a model drops values all the same, by `F.dropout(x, p)` without
-    `training=` or with the opposite of the mode, or by a layer that its forward() makes anew.
+    then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm or dropout layers ran in
+    training mode without gradients, on other data than the step's, and a loss of that was computed. The re-run has them
+    in eval mode there. Or: dropout was on in a frozen module (a teacher) that makes targets, so that they are noisy.
+    The re-run puts it into eval mode. Or: called in eval mode, a model drops values all the same, by `F.dropout(x, p)`
+    without `training=` or with the opposite of the mode, or by a layer that its forward() makes anew.
 
 How to fix it
     `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` lasts until it is
@@ -111,13 +111,13 @@ def _validated(trace: Trace) -> Suspicion | None:
     record = wiring.validated_in_training_mode(trace)
     if record is None:
         return None
+    layers, steps = "dropout" if record.drops else "BatchNorm", wording.plural(len(record.validated), "step")
     return Suspicion(
         statement=f"{record.model} is evaluated in training mode",
         evidence=(
             Evidence(
-                f"{'dropout' if record.drops else 'BatchNorm'} layers ran in training mode, without gradients, on other "
-                "data than the step's, and a loss was computed, "
-                f"at {wording.plural(len(record.validated), 'step')}",
+                f"{layers} layers ran in training mode, without gradients, on other data than the step's, and a loss "
+                f"was computed, at {steps}",
                 float(len(record.validated)),
                 record.validated_at,
             ),

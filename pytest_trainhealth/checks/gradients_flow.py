@@ -10,8 +10,8 @@ When it fails
     rate is 0, something puts it back. Gradients are never cleared, or cleared too early; nothing moves; most optimizer
     steps have no gradient; a layer gets no gradient, one of exactly zero, or one that has almost vanished on its way.
     It also fails where the loss looks fine but the training is not the intended one: in eval mode, with one gradient
-    used twice, with frozen parts that move, with weights that should be tied, with samples that change when read, or
-    with a `sample()` that keeps the loss from reaching the encoder.
+    used twice, with frozen parts that move, with weights that should be tied, with samples that change when read, with
+    a `sample()` that keeps the loss from reaching the encoder, or with initial values that a parametrisation loses.
 
 What is not an alarm
     Parameters that are frozen on purpose, or not handed to an optimizer and before all that is (tuning a head);

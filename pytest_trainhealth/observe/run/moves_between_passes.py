@@ -27,11 +27,11 @@ class MovesBetweenPasses:
 
     @unseen
     def pass_ended(self) -> None:
-        self._left = {
-            name: (p.detach().clone(), p.grad.detach().clone())
-            for name, p in self._run.parameters.items()
-            if self._of(p) and not is_lazy(p) and _has_values(p.grad)
-        }
+        self._left = {}
+        for name, parameter in self._run.parameters.items():
+            grad = parameter.grad
+            if self._of(parameter) and not is_lazy(parameter) and grad is not None and _has_values(grad):
+                self._left[name] = (parameter.detach().clone(), grad.detach().clone())
 
     @unseen
     def since_then(self) -> dict[str, bool]:

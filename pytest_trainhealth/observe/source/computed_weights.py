@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ class _Computed:
     weight: Tensor
     values: Tensor
     #: What it is computed from, and the values of that.
-    sources: list[Tensor]
+    sources: Sequence[Tensor]
     before: list[Tensor]
     place: Place | None
     #: Who computed it: "user", or a package, whose initialisation is its own business.

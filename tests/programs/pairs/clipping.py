@@ -111,7 +111,13 @@ def other_parameters(fault: str) -> Loop:
 
 
 PAIRS = {
-    at_the_wrong_time: ("none", "measured after the step", "before backward", "after the step", "values after the step"),
+    at_the_wrong_time: (
+        "none",
+        "measured after the step",
+        "before backward",
+        "after the step",
+        "values after the step",
+    ),
     while_scaled: ("none", "scaled"),
     other_parameters: ("none", "another model", "replaced"),
 }

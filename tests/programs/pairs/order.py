@@ -67,7 +67,10 @@ class OwnDecoder(nn.Module):
     def __init__(self, mask: str, words: int = 12, width: int = 24) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(words, width), nn.Parameter(torch.randn(16, width) / 5)
-        self.attention, self.mlp = OwnAttention(mask), nn.Sequential(nn.Linear(width, 96), nn.ReLU(), nn.Linear(96, width))
+        self.attention, self.mlp = (
+            OwnAttention(mask),
+            nn.Sequential(nn.Linear(width, 96), nn.ReLU(), nn.Linear(96, width)),
+        )
         self.head = nn.Linear(width, words)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -12,7 +12,9 @@ from torch.nn.utils import parametrizations, weight_norm
 from ..loops import Batch, Loop, mlp, pictures
 
 
-def plain(model: nn.Module, optimizer: torch.optim.Optimizer, data: list[Batch], epochs: int = 8, **options: Any) -> Loop:
+def plain(
+    model: nn.Module, optimizer: torch.optim.Optimizer, data: list[Batch], epochs: int = 8, **options: Any
+) -> Loop:
     def step(batch: Batch) -> Tensor:
         optimizer.zero_grad()
         loss = F.cross_entropy(model(batch[0]), batch[1], **options)
@@ -130,7 +132,9 @@ def never_moves(fault: str) -> Loop:
 
         optimizer.register_step_post_hook(restore)
     loop = plain(model, optimizer, pictures())
-    rising = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda count: min(1.0, count / 6)) if fault == "warm-up" else None
+    rising = (
+        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda count: min(1.0, count / 6)) if fault == "warm-up" else None
+    )
     state = {name: value.clone() for name, value in head.state_dict().items()}
     inner = loop.step
 

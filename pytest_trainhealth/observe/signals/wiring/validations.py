@@ -83,7 +83,8 @@ class Validations(Signal):
         self._losses += bool(self._evaluated)
 
     def _meet(self, prefix: str, model: nn.Module) -> None:
-        first = next((m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None), None)
+        norms = (m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None)
+        first: nn.Module | None = next(norms, None)
         self._drops[prefix] = first is None
         first = first or next((m for m in model.modules() if isinstance(m, _DropoutNd) and m.p), None)
         if first is None:
