@@ -14,7 +14,7 @@ class Reviews(nn.Module):
         self.head = nn.Linear(64, 2)
 
     def forward(self, tokens):
-        output, (h_n, c_n) = self.rnn(self.words(tokens))
+        output, _ = self.rnn(self.words(tokens))
         return self.head(output[:, -1])
 
 

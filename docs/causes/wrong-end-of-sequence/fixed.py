@@ -14,7 +14,7 @@ class Reviews(nn.Module):
         self.head = nn.Linear(64, 2)
 
     def forward(self, tokens):
-        output, (h_n, c_n) = self.rnn(self.words(tokens))
+        _, (h_n, _) = self.rnn(self.words(tokens))
         return self.head(torch.cat((h_n[-2], h_n[-1]), dim=1))
 
 
