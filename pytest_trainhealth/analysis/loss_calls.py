@@ -141,6 +141,26 @@ def one_column(trace: Trace) -> LossCall | None:
     )
 
 
+def one_class_left(trace: Trace) -> LossCall | None:
+    """Of two classes that labels have, the loss ignores one: whoever always names the other is right.
+
+    Padding is a class more than those that are to be told apart, so that two are left where it is ignored. With three
+    outputs and more an ignored one may be padding, the background or what nobody knows.
+    """
+    calls = [c for c in trace.loss.calls if c.classes == 2 and c.ignored_class is not None and not c.invalid]
+    both = [c for c in calls if c.target.low == 0 and c.target.high == 1 and 0 < c.ignored < 1]
+    return both[0] if both and len(calls) == len([c for c in trace.loss.calls if c.place == both[0].place]) else None
+
+
+def tells_both_apart(trace: Trace, last: float) -> bool:
+    """With a cure that lets both classes count: the loss is half of a guess's, which follows from their shares."""
+    call = one_class_left(trace)
+    if call is None:
+        return False
+    guess = -sum(share * log(share) for share in (call.ignored, 1 - call.ignored))
+    return last < guess / 2
+
+
 def not_logarithms(call: LossCall) -> bool:
     """Log-probabilities are 0 at most."""
     return call.input.high > _ABOVE_ZERO

@@ -52,6 +52,15 @@ def smoothed_away(trace: Trace) -> Symptom | None:
     return Symptom(summary, SILENT, call.smoothing, MOST_SMOOTHING, "high", sentence)
 
 
+def one_class_left(trace: Trace) -> Symptom | None:
+    call = loss_calls.one_class_left(trace)
+    if call is None or trace.applied.to_the_loss:
+        return None
+    sentence = f"{call.function} ignores one of two classes"
+    summary = f"{sentence}: all labels that count are {1 - (call.ignored_class or 0)} (expected both, 0 and 1)"
+    return Symptom(summary, SILENT, 1.0, 2.0, "high", sentence)
+
+
 def any_number_of_labels(trace: Trace) -> Symptom | None:
     most = loss_calls.any_number_of_labels(trace)
     if most is None:

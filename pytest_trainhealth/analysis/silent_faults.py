@@ -25,6 +25,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _batch_drifts(trace)
         or _norms_in_pieces(trace)
         or _drawn_without_gradient(trace)
+        or _initialisation_lost(trace)
         or _clipped_too_late(trace)
         or _clipped_in_vain(trace)
         or _allied(trace)
@@ -58,7 +59,8 @@ def _validated(trace: Trace, before: float = inf) -> Symptom | None:
     record = wiring.validated_in_training_mode(trace)
     if record is None or record.validated[1] >= before:
         return None
-    summary = f"{record.model} is evaluated in training mode: its BatchNorm statistics move"
+    acts = "its dropout is on" if record.drops else "its BatchNorm statistics move"
+    summary = f"{record.model} is evaluated in training mode: {acts}"
     steps = wording.plural(len(record.validated), "step")
     return Symptom(f"{summary}, at {steps} (expected 0)", SILENT, float(len(record.validated)), 0.0, "high", summary)
 
@@ -185,9 +187,18 @@ def _drawn_without_gradient(trace: Trace) -> Symptom | None:
     draw = wiring.drawn_without_gradient(trace)
     if draw is None:
         return None
-    summary = "only a pull towards 0 reaches the mean that sample() draws from"
+    summary = f"only a pull towards 0 reaches the mean that {draw.function} draws from"
     steps = wording.plural(len(draw.steps), "step")
     return Symptom(f"{summary}, at {steps} (expected the gradient of the loss)", SILENT, 0.0, 1.0, "high", summary)
+
+
+def _initialisation_lost(trace: Trace) -> Symptom | None:
+    lost = [each.weight for each in trace.wiring.lost_initialisations]
+    if not lost:
+        return None
+    summary = f"the initial values of {wording.names(lost)} are lost"
+    sentence = f"{summary}: the first forward pass computes {'it' if len(lost) == 1 else 'them'} anew (expected 0)"
+    return Symptom(sentence, SILENT, float(len(lost)), 0.0, "medium", summary)
 
 
 def _allied(trace: Trace) -> Symptom | None:

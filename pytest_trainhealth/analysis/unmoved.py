@@ -11,6 +11,8 @@ _FEWEST_UPDATES = 5
 #: Of the optimizer steps, without a gradient. By judgement: more than half; loops that step once too often at the end
 #: of an accumulation have fewer, and healthy ones have none.
 _MOST_EMPTY = 0.5
+#: Of the largest gradient per value of what moves. By judgement: biases before a BatchNorm have 1e-6 of it and less.
+_AS_LARGE = 1e-3
 
 
 def nothing_moves(trace: Trace) -> bool:
@@ -18,8 +20,11 @@ def nothing_moves(trace: Trace) -> bool:
 
 
 def orphaned(trace: Trace) -> list[ParameterRecord]:
-    """Trainable, reached by gradients, in no optimizer, not moved by hand, and not left out on purpose."""
-    if not trace.wiring.optimizers:
+    """Trainable, reached by gradients, in no optimizer, not moved by hand, and not left out on purpose.
+
+    Where all updates are made by hand, what they leave out while they move others.
+    """
+    if not trace.wiring.optimizers and trace.wiring.hand_updates < _FEWEST_UPDATES:
         return []
     return [p for p in _unheld(trace) if not _spared(p, trace)]
 
@@ -29,13 +34,26 @@ def spared(trace: Trace) -> list[ParameterRecord]:
 
     Their gradients are computed for nothing, which is worth a note.
     """
-    return [p for p in _unheld(trace) if _spared(p, trace)] if trace.wiring.optimizers else []
+    by_hand = trace.wiring.hand_updates >= _FEWEST_UPDATES
+    return [p for p in _unheld(trace) if _spared(p, trace)] if trace.wiring.optimizers or by_hand else []
 
 
 def _unheld(trace: Trace) -> list[ParameterRecord]:
     found = [p for p in trace.trainable if p.has_gradient and not p.held_by and not p.moved]
+    if not trace.wiring.optimizers:
+        found = [p for p in found if _could_move(p, trace)]
     # a tensor that derivatives are taken of is an input, wherever it is kept
     return [p for p in found if not (p.plain_tensor and trace.wiring.through_derivatives)]
+
+
+def _could_move(parameter: ParameterRecord, trace: Trace) -> bool:
+    """Its gradient is as large as those of what is moved by hand. (No rate is known, and a tiny update may be lost.)"""
+    moving = [_largest(p) for p in trace.trainable if p.moved and p.has_gradient]
+    return bool(moving) and _largest(parameter) > _AS_LARGE * max(moving)
+
+
+def _largest(parameter: ParameterRecord) -> float:
+    return max(parameter.rms_gradients().values(), default=0.0)
 
 
 def _spared(parameter: ParameterRecord, trace: Trace) -> bool:
@@ -51,7 +69,8 @@ def _spared(parameter: ParameterRecord, trace: Trace) -> bool:
         return False
     if any(len(set(p.held_by)) > 1 for p in trace.trainable):
         return False
-    return any(p.held_by and p.has_gradient and p.model == parameter.model for p in trace.trainable)
+    trained = [p for p in trace.trainable if (p.held_by if trace.wiring.optimizers else p.moved) and p.has_gradient]
+    return any(p.model == parameter.model for p in trained)
 
 
 def _put_in_late(parameter: ParameterRecord, trace: Trace) -> bool:
@@ -87,8 +106,19 @@ def too_small_to_move(trace: Trace) -> list[ParameterRecord]:
 
 
 def _unmoved(trace: Trace) -> list[ParameterRecord]:
-    found = [p for p in trace.trainable if p.held_by and p.has_gradient and not p.moved]
+    back = {p.name for p in put_back(trace)}
+    found = [p for p in trace.trainable if p.held_by and p.has_gradient and (not p.moved or p.name in back)]
     return [p for p in found if p.lost is not None and p.lost.count >= _FEWEST_UPDATES]
+
+
+def put_back(trace: Trace) -> list[ParameterRecord]:
+    """Moved by each update, and as before when the next one came, while others stay where updates take them.
+
+    Where all are put back, a model may be adapted to each sample anew.
+    """
+    held = [p for p in trace.trainable if p.held_by and p.has_gradient]
+    found = [p for p in held if p.lost is not None and p.lost.put_back >= _FEWEST_UPDATES]
+    return found if len(found) < len([p for p in held if p.moved]) else []
 
 
 def _bounded(parameter: ParameterRecord) -> bool:
@@ -99,6 +129,28 @@ def mostly_empty(trace: Trace) -> bool:
     """Most of the optimizers' steps had no gradient to step with."""
     seen = trace.wiring.empty_updates
     return seen.empty >= _FEWEST_UPDATES and seen.empty > _MOST_EMPTY * (seen.empty + seen.full)
+
+
+def steps_frozen_ones(trace: Trace) -> OptimizerRecord | None:
+    """An optimizer that steps, and all of whose parameters are frozen, while another one learns.
+
+    They may be thawed later; until then its steps do nothing. What is trainable when a run begins and frozen in turns,
+    as a critic is, counts as trainable.
+    """
+    held: dict[str, list[ParameterRecord]] = {}
+    for parameter in trace.wiring.parameters.values():
+        for label in parameter.held_by:
+            held.setdefault(label, []).append(parameter)
+    if not any(p.moved for each in held.values() for p in each):
+        return None
+    return next(
+        (
+            o for o in trace.wiring.optimizers.values()
+            if o.steps and held.get(o.label) and not o.foreign_tensors
+            and not any(p.trainable or p.moved or p.has_gradient for p in held[o.label])
+        ),
+        None,
+    )  # fmt: skip
 
 
 def idle_optimizers(trace: Trace) -> list[OptimizerRecord]:

@@ -7,7 +7,8 @@ What happens
 How it is recognised
     The module ran, its parameters need gradients, and none ever arrives. One step is replayed and each operation that
     ends a graph is noted with your line. For `Normal.sample()`: the gradient of the mean points along the mean itself,
-    so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`. Rounding and the like keep the graph,
+    so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`. `torch.normal(mean, std)` is
+    the same. Rounding and the like keep the graph,
     but their derivative is 0: what is behind them gets a gradient of exactly 0.
 
 How to fix it
@@ -29,7 +30,7 @@ from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
-from ..records.wiring import FLAT, NO_GRAD, DetachedSample, GraphEnd, ParameterRecord
+from ..records.wiring import DRAWS, FLAT, NO_GRAD, DetachedSample, GraphEnd, ParameterRecord
 from . import Suspicion
 from ._groups import WIRING
 
@@ -37,6 +38,9 @@ GROUP = WIRING
 ORDER = 6
 CURABLE = False  # but for sample(), which rsample() can stand in for
 EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
+
+_WITH_GRAPH = Cure("draw_with_graph", "drawn with the graph")
+_REPARAMETERISED = ("z = mean + std * torch.randn_like(std)",)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -78,10 +82,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _flattened(trace: Trace) -> Suspicion | None:
-    """The graph goes on, but through a function of steps, whose derivative is 0 everywhere."""
+    """The graph goes on, but through a function of steps or a draw, whose derivative is 0 everywhere."""
     zero = [p for p in wiring.without_gradient(trace) if not p.never_reached]
     names = {p.name for p in zero}
-    end = next((e for e in trace.wiring.graph_ends if e.operation in FLAT and e.parameters & names), None)
+    end = next((e for e in trace.wiring.graph_ends if e.operation in FLAT | DRAWS and e.parameters & names), None)
     if end is None:
         return None
     behind = [p.name for p in zero if p.name in end.parameters]
@@ -95,11 +99,22 @@ def _flattened(trace: Trace) -> Suspicion | None:
             ),
             Evidence(f"the way to the loss leads through {end.operation}{where}", place=end.place),
         ),
-        why=f"{end.operation} is a function of steps: its derivative is 0 everywhere",
+        why=f"{end.operation} draws: torch gives it a derivative of 0"
+        if end.operation in DRAWS
+        else f"{end.operation} is a function of steps: its derivative is 0 everywhere",
         places=() if end.place is None else (end.place,),
-        fix=Fix("let the gradient pass as if nothing had been rounded:", ("q = z + (torch.round(z) - z).detach()",)),
+        fix=_fix_of_flat(end),
         not_this="more steps or another optimizer: the gradient has no way back",
+        cures=(_WITH_GRAPH,) if end.operation == "torch.normal()" else (),
     )
+
+
+def _fix_of_flat(end: GraphEnd) -> Fix:
+    if end.operation == "torch.normal()":
+        return Fix("draw the noise alone, and let mean and deviation act on it:", _REPARAMETERISED)
+    if end.operation in DRAWS:
+        return Fix("use a draw that has a gradient, such as gumbel_softmax(), or learn by the draw's log_prob()")
+    return Fix("let the gradient pass as if nothing had been rounded:", ("q = z + (torch.round(z) - z).detach()",))
 
 
 def _why(end: GraphEnd) -> str:
@@ -115,8 +130,9 @@ def _fix(end: GraphEnd | None) -> Fix:
 
 
 def _drawn(draw: DetachedSample) -> Suspicion:
+    torch_normal = draw.function == "torch.normal()"
     return Suspicion(
-        statement="no gradient comes back through sample()",
+        statement=f"no gradient comes back through {draw.function}",
         evidence=(
             Evidence(
                 "the gradient of the mean is a multiple of the mean itself: only a penalty reaches it",
@@ -125,11 +141,13 @@ def _drawn(draw: DetachedSample) -> Suspicion:
             ),
             Evidence(f"this was seen at steps {', '.join(map(str, draw.steps[:4]))}, and no rsample() was called"),
         ),
-        why="sample() draws without a graph, so the loss of the sample teaches its distribution nothing",
+        why="torch gives torch.normal() a derivative of 0, so the loss of the sample teaches its mean nothing"
+        if torch_normal
+        else "sample() draws without a graph, so the loss of the sample teaches its distribution nothing",
         places=() if draw.place is None else (draw.place,),
-        fix=Fix("draw with the graph:", ("z = distribution.rsample()",)),
+        fix=Fix("draw with the graph:", _REPARAMETERISED if torch_normal else ("z = distribution.rsample()",)),
         not_this="another weight for the penalty, or more steps: the gradient has no way back",
-        cures=(Cure("draw_with_graph", "rsample() instead of sample()"),),
+        cures=(_WITH_GRAPH if torch_normal else Cure("draw_with_graph", "rsample() instead of sample()"),),
     )
 
 

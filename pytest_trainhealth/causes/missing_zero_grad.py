@@ -6,9 +6,11 @@ What happens
 
 How it is recognised
     A backward pass begins while the gradients that the optimizer has just used are still there, and the optimizer
-    then steps with the sum. Or, with several optimizers, one's backward pass goes through the parameters of another and
-    leaves gradients there that nothing clears before the other's own pass: a generator's pass leaves on the
-    discriminator how to be fooled. The re-run clears them.
+    then steps with the sum. The same goes for updates by hand and for optimizers of your own: what they have moved
+    still has the gradient that moved it when the next backward pass begins; and for LBFGS, between two calls of its
+    closure. Or, with several optimizers, one's backward pass goes through the parameters of another and leaves
+    gradients there that nothing clears before the other's own pass: a generator's pass leaves on the discriminator how
+    to be fooled. The re-run clears them.
 
 How to fix it
     `optimizer.zero_grad()` once per optimizer step, before the first backward pass that belongs to it.
@@ -29,12 +31,16 @@ from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
+from ..records.wiring import BY_HAND
 from . import Suspicion
 from ._groups import WIRING
 
 GROUP = WIRING
 ORDER = 3
 EXPLAINS = (INSTABILITY, NOT_LEARNING, PLATEAU, EXPLOSION)
+
+_ORDER = ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")
+_BY_HAND = ("model.zero_grad()", "loss.backward()", "p.data -= rate * p.grad")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -61,9 +67,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence=tuple(evidence),
         why="nothing clears the gradients between steps",
         places=() if place is None else (place,),
-        fix=Fix("clear the gradients once per step", ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")),
+        fix=Fix("clear the gradients once per step", _BY_HAND if label == BY_HAND else _ORDER),
         not_this="a smaller learning rate or clipping: the direction stays wrong",
-        cures=(Cure("zero_gradients", "gradients cleared after each step"),),
+        cures=(
+            Cure("zero_gradients", "gradients cleared after each step", {"by_hand": True} if label == BY_HAND else {}),
+        ),
     )
 
 
@@ -82,7 +90,7 @@ def _from_another(trace: Trace) -> Suspicion | None:
             why=f"nothing clears them between the update of {giver} and the backward pass of {label}",
             places=() if place is None else (place,),
             fix=Fix(f"clear the gradients of {label} right before its own backward pass, not only after its step",
-                    ("optimizer.zero_grad()", "loss.backward()", "optimizer.step()")),
+                    _ORDER),
             not_this="another balance of the learning rates: part of what it follows is meant for the other",
             cures=(Cure("zero_gradients", "gradients of the other pass cleared", {"of_others": True}),),
         )  # fmt: skip

@@ -52,6 +52,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     orphans = wiring.orphaned(trace)
     if not orphans:
         return None
+    if not trace.wiring.optimizers:
+        return _left_out_by_hand(orphans, trace)
     optimizer = next(iter(trace.wiring.optimizers.values()))
     late = _put_in_later(orphans[0], trace)
     names = wording.names([p.name for p in orphans])
@@ -82,6 +84,24 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         cures=(
             Cure("add_parameters", f"{_common(orphans)} added to the optimizer", {"names": [p.name for p in orphans]}),
         ),
+    )
+
+
+def _left_out_by_hand(orphans: list[ParameterRecord], trace: Trace) -> Suspicion:
+    """No optimizer of torch's is at work, and what the loop does instead moves others."""
+    names, updates = wording.names([p.name for p in orphans]), wording.plural(trace.wiring.hand_updates, "update")
+    return Suspicion(
+        statement=f"the loop's own update never moves {names}",
+        evidence=(
+            Evidence(
+                f"{names} ({wording.count(sum(p.size for p in orphans))} values) got gradients and stayed as they were "
+                f"in {updates}, which moved {wording.plural(sum(bool(p.moved) for p in trace.trainable), 'other')}",
+                float(len(orphans)),
+            ),
+        ),
+        why="what updates the parameters does not go over all of them",
+        fix=Fix("hand every parameter to whatever updates them:", ("for p in model.parameters(): ...",)),
+        not_this="another rate or more epochs: nothing reaches these parameters",
     )
 
 

@@ -8,11 +8,11 @@ What happens
 
 How it is recognised
     Dropout or BatchNorm layers ran in eval mode, inside a model in eval mode, with gradients on, and an optimizer
-    then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm layers ran in training
-    mode without gradients, on other data than the step's, and a loss of that was computed. The re-run keeps their
-    statistics. Or: dropout was on in a frozen module (a teacher) that makes targets, so that they are noisy. The re-run
-    puts it into eval mode. Or: called in eval mode, a model drops values all the same, by `F.dropout(x, p)` without
-    `training=`, or by a layer that its forward() makes anew.
+    then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm or dropout layers ran in
+    training mode without gradients, on other data than the step's, and a loss of that was computed. The re-run has them
+    in eval mode there. Or: dropout was on in a frozen module (a teacher) that makes targets, so that they are noisy.
+    The re-run puts it into eval mode. Or: called in eval mode, a model drops values all the same, by `F.dropout(x, p)`
+    without `training=` or with the opposite of the mode, or by a layer that its forward() makes anew.
 
 How to fix it
     `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` lasts until it is
@@ -46,6 +46,8 @@ from ._groups import WIRING
 GROUP = WIRING
 ORDER = 12
 EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, UNEQUAL)
+
+_LEARNS = "BatchNorm takes the validation data into its running statistics"
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -109,22 +111,26 @@ def _validated(trace: Trace) -> Suspicion | None:
     record = wiring.validated_in_training_mode(trace)
     if record is None:
         return None
+    layers, steps = "dropout" if record.drops else "BatchNorm", wording.plural(len(record.validated), "step")
     return Suspicion(
         statement=f"{record.model} is evaluated in training mode",
         evidence=(
             Evidence(
-                "BatchNorm layers ran in training mode, without gradients, on other data than the step's, and a loss "
-                f"was computed, at {wording.plural(len(record.validated), 'step')}",
+                f"{layers} layers ran in training mode, without gradients, on other data than the step's, and a loss "
+                f"was computed, at {steps}",
                 float(len(record.validated)),
                 record.validated_at,
             ),
         ),
-        why="no_grad() does not change the mode: BatchNorm takes the validation data into its running statistics",
+        why="no_grad() does not change the mode: "
+        + ("what is evaluated is a model with holes" if record.drops else _LEARNS),
         places=() if record.validated_at is None else (record.validated_at,),
         fix=Fix(
             "switch the mode around every evaluation:", ("model.eval()", "with torch.no_grad(): ...", "model.train()")
         ),
-        not_this="a smaller momentum for BatchNorm: the statistics still learn from the validation data",
+        not_this="less dropout: the figures would still be those of another model"
+        if record.drops
+        else "a smaller momentum for BatchNorm: the statistics still learn from the validation data",
         cures=(Cure("eval_without_gradients", "eval mode where there are no gradients"),),
     )
 
@@ -179,7 +185,9 @@ def _lasting(trace: Trace) -> Suspicion | None:
         return None
     why = f"{found.written} is on unless it is told otherwise: its training= is True by default"
     fix = Fix("hand it the mode of the model:", ("F.dropout(x, p, training=self.training)",))
-    if found.made_anew:
+    if found.reversed:
+        why = f"{found.written} is told the opposite of the mode: in training mode it does nothing"
+    elif found.made_anew:
         why = f"{found.model} makes a new {found.written} at every call, which no eval() reaches"
         fix = Fix("make the layer once, in __init__:", (f"self.dropout = {found.written}(p)",))
     return Suspicion(

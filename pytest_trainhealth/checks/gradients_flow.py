@@ -10,8 +10,8 @@ When it fails
     rate is 0, something puts it back. Gradients are never cleared, or cleared too early; nothing moves; most optimizer
     steps have no gradient; a layer gets no gradient, one of exactly zero, or one that has almost vanished on its way.
     It also fails where the loss looks fine but the training is not the intended one: in eval mode, with one gradient
-    used twice, with frozen parts that move, with weights that should be tied, with samples that change when read, or
-    with a `sample()` that keeps the loss from reaching the encoder.
+    used twice, with frozen parts that move, with weights that should be tied, with samples that change when read, with
+    a `sample()` that keeps the loss from reaching the encoder, or with initial values that a parametrisation loses.
 
 What is not an alarm
     Parameters that are frozen on purpose, or not handed to an optimizer and before all that is (tuning a head);
@@ -34,7 +34,7 @@ from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement
 from ..records.symptoms import INSTABILITY, NO_RATE, NOT_LEARNING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
-from ..records.wiring import VANISHED, ParameterRecord
+from ..records.wiring import VANISHED, OptimizerRecord, ParameterRecord
 
 SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "leaked_gradients", "modules", "double_updates", "modes"),
@@ -42,6 +42,7 @@ SIGNALS = (
     *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
+    *("hand_updates", "closure_passes", "lost_initialisations", "put_back"),
     *("batch_norms", "noisy_teachers", "zeroed_rows"),
 )
 ONE_BATCH = False
@@ -68,7 +69,7 @@ def max_steps(settings: Mapping[str, Any]) -> int:
 def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if not trace.update_count and not any(p.moved for p in trace.trainable):
         return trace.steps >= max(_CALLS_WITHOUT_UPDATE, int(settings.get("steps") or 0))
-    if trace.update_count and trace.update_count < 3:
+    if 0 < trace.update_count < 3 or (not trace.update_count and 0 < trace.wiring.hand_updates < 3):
         return False
     if trace.steps < max(3, int(settings.get("steps") or STEPS)):
         return False
@@ -76,9 +77,12 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         not wiring.without_gradient(trace)
         and not _vanished(trace)
         and not wiring.idle_optimizers(trace)
+        and unmoved.steps_frozen_ones(trace) is None
         and all(p.moved or not p.has_gradient for p in trace.trainable)
         and not trace.wiring.empty_updates.empty
         and not trace.wiring.zeroed_rows
+        and not trace.wiring.evaluated_while_training
+        and not any(p.lost is not None and p.lost.put_back for p in trace.trainable)
     )
 
 
@@ -98,6 +102,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(trace.cut_short)
     if unmoved.at_rate_zero(trace):
         return CouldNotJudge(_still_at_zero(trace))
+    frozen = unmoved.steps_frozen_ones(trace)
+    if frozen is not None and trace.steps >= _PATIENCE:
+        return CouldNotJudge(_never_thawed(frozen, trace))
     if not gradients and not any(trace.backwards):
         return CouldNotJudge(_UNSEEN)
     if not gradients:
@@ -190,6 +197,14 @@ def _still_at_zero(trace: Trace) -> str:
     zero = unmoved.at_rate_zero(trace)
     had = f"{wording.names([p.name for p in zero])} had a learning rate of 0 for {wording.plural(trace.steps, 'step')}"
     return f"{had}: freeze them if that is meant, or set a higher steps= if it rises later"
+
+
+def _never_thawed(optimizer: OptimizerRecord, trace: Trace) -> str:
+    taken = wording.plural(optimizer.steps, "step")
+    return (
+        f"{optimizer.label} took {taken}, and all that it holds is frozen: thaw it, or set a higher steps= if that "
+        "comes later"
+    )
 
 
 def _mostly_empty(trace: Trace) -> Symptom | None:

@@ -35,6 +35,7 @@ from ..analysis import (
     chance,
     course,
     learning_rates,
+    loss_calls,
     loss_curve,
     loss_symptoms,
     misalignment,
@@ -150,8 +151,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     first, last, marks = losses[0], course.end(trace), points(trace)
     known = {"first_loss": first, "last_loss": last, "floor": marks.floor, "chance": marks.chance}
     apart = misalignment.not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)
+    apart = apart or loss_symptoms.one_class_left(trace)
     if apart is not None:
-        return apart  # whatever else is wrong, no cure puts this right
+        return apart  # whatever else is wrong, no other cure puts this right
     wrong = silent_faults.begins_later(trace, _SEEN_CLOSELY)
     if wrong is not None:
         return wrong
@@ -261,6 +263,8 @@ def _creeps(trace: Trace) -> bool:
 def _with_a_cure(trace: Trace, controls: Mapping[str, Trace], known: Mapping[str, float | None]) -> Judgement:
     """A cure heals if the run does far better with it, and about as well as a plain recipe does."""
     uncured, first, last = controls[UNTREATED], trace.losses[0], course.end(trace)
+    if loss_calls.tells_both_apart(trace, last) and trace.applied.to_the_loss:
+        return Passed(figures=known)
     if silent_faults.begins_later(uncured, _SEEN_CLOSELY) is not None:
         return Passed(figures=known)
     if silent_faults.dead_function(uncured) is not None and course.way_left(uncured) <= course.HALF_WAY:

@@ -269,7 +269,10 @@ def _by_what_the_losses_are_given(
     impossible, odd = loss_calls.impossible(trace), loss_calls.oddities(trace)
     if impossible is not None:
         return loss_symptoms.below_zero(impossible)
-    several = loss_symptoms.any_number_of_labels(trace) or loss_symptoms.smoothed_away(trace)
+    if trace.applied.to_the_loss and loss_calls.tells_both_apart(trace, last):
+        return Passed(figures=known)
+    several = loss_symptoms.any_number_of_labels(trace) or loss_symptoms.one_class_left(trace)
+    several = several or loss_symptoms.smoothed_away(trace)
     if several is not None:
         return several
     silenced = outweighed.silenced(trace)

@@ -233,6 +233,9 @@ class WatchedSteps(Listener):
         if self._wrapped is None or self._wrapped <= run.step:
             self._around.close()
         loss = self._loss
+        if loss is not None and not run.trace.loss_seen:
+            # a step without a pass has the loss of the one before; those before the first pass have the first
+            run.trace.losses[:] = [loss] * len(run.trace.losses)
         run.trace.loss_seen = loss is not None
         run.trace.losses.append(math.nan if loss is None else loss)
         run.emit("step_ends")

@@ -85,6 +85,8 @@ class LossCall:
     #: Targets that the function does not allow, and the share that it ignores.
     invalid: int = 0
     ignored: float = 0.0
+    #: The value that it ignores, where the model has an output for it.
+    ignored_class: int | None = None
     #: Derivative of the tensor that backward() was called on with respect to this value (to its sum, if not a scalar).
     weight: float | None = None
     #: The same where each sample has a derivative of its own: none of them is below 0, so that a log-likelihood falls.

@@ -73,6 +73,8 @@ class LastingDropout:
     made_anew: bool = False
     place: Place | None = None
     made_by: str = "user"
+    #: It is off in training mode.
+    reversed: bool = False
 
 
 @dataclass

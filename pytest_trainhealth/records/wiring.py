@@ -11,10 +11,14 @@ from .verdict import Place
 #: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
 #: (any weight: 1.6e-3); the first of twelve sigmoid layers is at 1e-11.
 VANISHED = 1e-8
+#: How updates are called that no optimizer of torch's makes.
+BY_HAND = "the update by hand"
 #: How the end of a graph is called where gradients were switched off.
 NO_GRAD = "no_grad()"
 #: Functions of steps, as `GraphEnd` calls them: the graph goes on, and their derivative is 0 everywhere.
 FLAT = frozenset(("round()", "floor()", "ceil()", "trunc()", "sign()", "heaviside()"))
+#: Draws for which torch has a derivative, of 0.
+DRAWS = frozenset(("torch.normal()", "torch.bernoulli()", "torch.poisson()"))
 
 
 @dataclass
@@ -31,6 +35,8 @@ class LostUpdates:
     too_small: bool = False
     #: All its values are the same: a bound may hold it there.
     constant: bool = False
+    #: Updates that moved it, and after each of which its old values were there again.
+    put_back: int = 0
 
 
 @dataclass
@@ -294,6 +300,8 @@ class ModeRecord:
     #: Steps at which it was evaluated on other data in training mode, and where.
     validated: list[int] = field(default_factory=list)
     validated_at: Place | None = None
+    #: It has dropout, and no BatchNorm.
+    drops: bool = False
 
 
 @dataclass
@@ -399,12 +407,24 @@ class HelpedCritic:
 
 @dataclass
 class DetachedSample:
-    """`Normal.sample()` of a mean that needs gradients, and the steps at which only a pull to 0 reached it."""
+    """A draw around a mean that needs gradients, and the steps at which only a pull to 0 reached it."""
 
+    #: "sample()", of a `Normal`, or "torch.normal()".
+    function: str = "sample()"
     place: Place | None = None
     #: The gradient that came to the mean was a multiple of the mean itself.
     penalty_only: bool = False
     steps: list[int] = field(default_factory=list)
+
+
+@dataclass
+class LostInitialisation:
+    """A weight that is computed from other parameters, and was given values that the first forward pass replaces."""
+
+    weight: str
+    #: By `torch.nn.utils.weight_norm`, which keeps it as an attribute; otherwise by `torch.nn.utils.parametrize`.
+    old: bool = True
+    place: Place | None = None
 
 
 @dataclass
@@ -420,6 +440,10 @@ class WiringRecord:
     at_update: dict[int, float] = field(default_factory=dict)
     #: Steps at which an optimizer used gradients that still held the previous step's.
     stale_gradients: dict[str, list[int]] = field(default_factory=dict)
+    #: A model was called in training mode and without gradients, on other data than the step's.
+    evaluated_while_training: bool = False
+    #: Updates by hand that were examined: something moved parameters with gradients that no optimizer holds.
+    hand_updates: int = 0
     #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.
     leaked_gradients: dict[str, dict[int, str]] = field(default_factory=dict)
     empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)
@@ -449,5 +473,6 @@ class WiringRecord:
     reversed_gradients: int = 0
     #: By the line that drew.
     detached_samples: dict[str, DetachedSample] = field(default_factory=dict)
+    lost_initialisations: list[LostInitialisation] = field(default_factory=list)
     #: By the critic.
     helped_critics: dict[str, HelpedCritic] = field(default_factory=dict)

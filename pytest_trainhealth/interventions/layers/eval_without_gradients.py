@@ -1,4 +1,4 @@
-"""BatchNorm layers that run without gradients run in eval mode, and keep their statistics."""
+"""BatchNorm and dropout layers that run without gradients run in eval mode; the former keep their statistics."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
@@ -24,7 +25,7 @@ class EvalWithoutGradients(Listener):
 
     def step_begins(self, batch: object) -> None:
         for _, module in self._run.named_modules():
-            if isinstance(module, _BatchNorm) and id(module) not in self._met:
+            if isinstance(module, (_BatchNorm, _DropoutNd)) and id(module) not in self._met:
                 self._met.add(id(module))
                 self._stack.callback(before_call(_begins, module).remove)
                 self._stack.callback(after_call(_ends, module, always_call=True).remove)

@@ -23,6 +23,7 @@ from ...records.verdict import Place
 from ...tensors.batches import tensors
 from ...tensors.tracing import is_traced
 from .authorship import author
+from .computed_weights import ComputedWeights, computed_weights_noted
 from .places import user_place
 
 
@@ -35,6 +36,7 @@ class CreationSites:
     def __init__(self, on_parameter: Callable[[], object] | None = None) -> None:
         #: Called whenever a module gets a parameter.
         self.on_parameter = on_parameter
+        self.computed = ComputedWeights()
         self._order = 0
         self._made: dict[int, tuple[weakref.ref[Any], int, Place]] = {}
         self._authors: dict[int, tuple[weakref.ref[nn.Module], str]] = {}
@@ -224,7 +226,7 @@ def record_creation_sites(on_optimizer: Callable[[Optimizer], object] | None = N
     Optimizer.__init__ = noted_init  # type: ignore[method-assign]
     LRScheduler.__init__ = noted_scheduler  # type: ignore[method-assign]
     try:
-        with module_sites_noted(made):
+        with module_sites_noted(made), computed_weights_noted(made.computed):
             yield made
     finally:
         Optimizer.__init__ = original  # type: ignore[method-assign]

@@ -54,7 +54,9 @@ def terms(record: LossCall, input: Tensor, target: Tensor) -> int:
 
 def count_invalid(call: Call, record: LossCall, target: Tensor) -> None:
     if record.classes is not None and not target.is_floating_point():
-        ignored = target == int(call.kwargs.get("ignore_index", -100))
+        value = int(call.kwargs.get("ignore_index", -100))
+        ignored = target == value
+        record.ignored_class = value if 0 <= value < record.classes else None
         record.ignored = float(ignored.float().mean())
         record.terms = int((~ignored).sum())
         record.invalid = int((((target < 0) | (target >= record.classes)) & ~ignored).sum())

@@ -28,7 +28,7 @@ from ...source.module_calls import Watching
 from ...source.places import user_place
 from .influence import influences, samples_in
 from .kept_state import carried_state, mask_edits
-from .lasting_dropout import DropoutsInEval
+from .lasting_dropout import DropoutsInEval, switched_off
 from .leakage import leak
 from .loss_mixing import LossMixing
 from .loss_padding import padding_in_loss
@@ -79,6 +79,8 @@ class Probes(CallSignal):
         self._losses: list[tuple[str, Place | None]] = []
         self._loss_mixing = LossMixing()
         self._scrambles: list[ScrambleRecord] = []
+        #: Lines whose dropout does nothing in training mode.
+        self._off: set[str] = set()
         self._batch: Any = None
         self._inputs: list[tuple[Leaf, InputRecord]] = []
         #: Modules whose calls in one step have different numbers of rows.
@@ -97,6 +99,7 @@ class Probes(CallSignal):
     def _forget(self) -> None:
         self._calls, self._targets, self._losses, self._scrambles, self._batch = [], [], [], [], None
         self._called.clear()
+        self._off.clear()
         self._loss_mixing.clear()
 
     def _hook(self) -> None:
@@ -128,6 +131,8 @@ class Probes(CallSignal):
             self._loss_mixing.note(call)
             torn = scramble(call)
             self._scrambles += [torn] if torn is not None else []
+            off = switched_off(call)
+            self._off |= {off} if off is not None else set()
         if call.name in SAMPLE_BY_SAMPLE:
             target = call.args[1] if len(call.args) > 1 else call.kwargs.get("target")
             if isinstance(target, Tensor) and not is_functorch_wrapped_tensor(target):
@@ -207,7 +212,7 @@ class Probes(CallSignal):
 
     def _look(self, repeater: Repeater, record: ProbeRecord, gradients: dict[str, Tensor]) -> None:
         base = repeater.run()
-        with DropoutsInEval(repeater.call) as dropouts:
+        with DropoutsInEval(repeater.call, frozenset(self._off)) as dropouts:
             again = repeater.run()
         if not base or any(name not in again or not _equal(t, again[name]) for name, t in base.items()):
             raise NotRepeatable("its outputs differ the second time" if base else "it returns no tensor")

@@ -1,6 +1,7 @@
 """Samples of a Normal that carry no gradient back to its mean, which then gets no gradient but that of a penalty.
 
-`Normal.sample()` draws without a graph; `rsample()` keeps it. Code that draws with `sample()` on purpose learns through
+`Normal.sample()` draws without a graph; `rsample()` keeps it. `torch.normal()` of a mean keeps a graph in which its
+derivative is 0. Code that draws with `sample()` on purpose learns through
 `log_prob()`. If the gradient of the mean is a multiple of the mean itself, then only a pull towards 0 reaches it (the
 KL term of a variational autoencoder), and the encoder learns nothing from what is computed from the sample.
 """
@@ -15,8 +16,9 @@ from torch import Tensor
 from torch.distributions import Normal
 
 from ....records.wiring import DetachedSample
+from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
-from ...run.signal import Cost, Signal
+from ...run.signal import Cost
 from ...source.places import user_place
 
 #: Steps that are examined. By judgement: samples are drawn the same way at every step, and a warm-up takes one or two.
@@ -33,11 +35,11 @@ _PARALLEL = 0.9999
 _SAME_VALUES = ("ExpandBackward0", "ViewBackward0", "AliasBackward0", "ToCopyBackward0")
 
 
-class DetachedSamples(Signal):
+class DetachedSamples(CallSignal):
     NAME, COST = "detached_samples", Cost.CLOSE
 
     def __init__(self, run: Run) -> None:
-        self._run = run
+        super().__init__(run)
         self._original: Any = None
         self._rsample: Any = None
         self._handles: list[Any] = []
@@ -45,13 +47,22 @@ class DetachedSamples(Signal):
         self._carried = False
         self._drawn: list[DetachedSample] = []
 
+    def wanted(self) -> bool:
+        return self._run.step < _STEPS
+
+    def called(self, call: Call) -> None:
+        if call.name == "normal" and call.error is None and torch.is_grad_enabled() and call.args[0].requires_grad:
+            self._listen(call.args[0], "torch.normal()")
+
     def step_begins(self, batch: object) -> None:
+        super().step_begins(batch)
         self._close()
         if self._run.step < _STEPS:
             self._original, self._rsample = Normal.sample, Normal.rsample
             _set(self._reporting_sample(), self._reporting_rsample())
 
     def step_ends(self) -> None:
+        super().step_ends()
         self._close()
         for draw in self._drawn:
             if draw.penalty_only and not self._carried:
@@ -60,6 +71,7 @@ class DetachedSamples(Signal):
         self._drawn, self._carried = [], False
 
     def run_ends(self) -> None:
+        super().run_ends()
         self._close()
 
     def _close(self) -> None:
@@ -75,9 +87,9 @@ class DetachedSamples(Signal):
 
         @wraps(original)
         def sample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
-            if torch.is_grad_enabled() and len(self._drawn) < _MOST_DRAWN:
+            if torch.is_grad_enabled():
                 with self._reading():
-                    self._listen(distribution.loc)
+                    self._listen(distribution.loc, "sample()")
             return original(distribution, *args, **kwargs)
 
         return sample
@@ -92,14 +104,15 @@ class DetachedSamples(Signal):
 
         return rsample
 
-    def _listen(self, mean: Tensor) -> None:
+    def _listen(self, mean: Tensor, function: str) -> None:
         """Hooks the operation that computed the mean: the distribution holds a tensor of its own (expanded, a view)."""
         node, index = mean.grad_fn, mean.output_nr
         while node is not None and type(node).__name__ in _SAME_VALUES:
             node, index = node.next_functions[0]
-        if node is None or type(node).__name__ == "AccumulateGrad" or mean.numel() < _ENOUGH:
-            return  # a parameter, not computed from the data
-        draw, values = DetachedSample(place=user_place()), mean.detach()
+        computed = node is not None and type(node).__name__ != "AccumulateGrad"  # and not a parameter
+        if node is None or not computed or mean.numel() < _ENOUGH or len(self._drawn) >= _MOST_DRAWN:
+            return
+        draw, values = DetachedSample(function, user_place()), mean.detach()
         self._drawn.append(draw)
 
         def arrived(gradients: tuple[Any, ...]) -> None:

@@ -24,7 +24,8 @@ _ENDS = {
     "long": ".long()", "int": ".int()", "bool": ".bool()", "gt": "a comparison", "lt": "a comparison",
     "ge": "a comparison", "le": "a comparison", "__gt__": "a comparison", "__lt__": "a comparison",
     "__ge__": "a comparison", "__le__": "a comparison", "eq": "a comparison", "new_tensor": "new_tensor()",
-    "heaviside": "heaviside()", "bincount": "bincount()",
+    "heaviside": "heaviside()", "bincount": "bincount()", "normal": "torch.normal()",
+    "bernoulli": "torch.bernoulli()", "poisson": "torch.poisson()",
 }  # fmt: skip
 #: They take only the shape or the type of a tensor.
 _ONLY_THE_SHAPE = ("_like", "new_empty", "new_full", "new_ones", "new_zeros", "type_as", "expand_as")

@@ -1,7 +1,8 @@
 """Weights that cannot matter as their layer is called, so that their gradient is rightly 0.
 
 Attention over a single key gives that key all its weight, whatever the query; one step of a recurrence that starts from
-nothing multiplies its weights with zeros. Looked for only where some weight has a gradient of exactly 0.
+nothing multiplies its weights with zeros; of a layer that reads both ways the features of one direction may be cut off
+(`output[:, -1, :hidden_size]`). Looked for only where some weight has a gradient of exactly 0.
 """
 
 from __future__ import annotations
@@ -56,9 +57,29 @@ class InertWeights(CallSignal):
         elif isinstance(module, nn.RNNBase) and _one_step(module, args, kwargs):
             kinds = _RECURRENT
         path = self._paths.get(id(module))
+        if isinstance(module, nn.RNNBase) and module.bidirectional and path is not None:
+            self._watch_directions(module, path, output)
         if kinds and path is not None:
             own = [name for name, _ in module.named_parameters(recurse=False) if name.startswith(kinds)]
             self._note(frozenset(full_path(path, name) for name in own))
+
+    def _watch_directions(self, module: nn.RNNBase, path: str, output: Any) -> None:
+        """Features of one direction that are cut off the output, at every step, are not meant to be read.
+
+        The last state of a layer, `h_n[-1]`, leaves out the other direction without saying so: that is no excuse.
+        """
+        made = output[0] if isinstance(output[0], Tensor) else output[0].data  # of a packed sequence
+
+        def arrived(gradient: Tensor) -> None:
+            read = [bool(half.any()) for half in gradient.detach().chunk(2, -1)]
+            if read.count(True) == 1:
+                last = f"_l{module.num_layers - 1}"
+                names = [name for name, _ in module.named_parameters(recurse=False) if last in name]
+                unread = [name for name in names if name.endswith("_reverse") != read[1]]
+                self._note(frozenset(full_path(path, name) for name in unread))
+
+        if made.requires_grad:
+            made.register_hook(arrived)
 
     def _note(self, names: frozenset[str]) -> None:
         for name in names:

@@ -30,12 +30,14 @@ class Unheld(Signal):
         #: Of the modules that hold such a parameter: their names; and names of what is held, by id.
         self._waiting: dict[int, list[str]] = {}
         self._held: dict[int, str] = {}
+        self._looked = False
         #: Nodes of the graph that lead to nothing that is held.
         self._clear: set[Any] = set()
 
     def step_begins(self, batch: object) -> None:
-        if self._run.step != _STEP:
+        if not self._due():
             return
+        self._looked = True
         records = self._run.trace.wiring.parameters
         trained = self._trained()
         self._held = {id(p): name for name, p in self._run.parameters.items() if id(p) in trained}
@@ -48,8 +50,18 @@ class Unheld(Signal):
             handle = self._before_call(self._called)
             self._hook.callback(handle.remove)
 
+    def _due(self) -> bool:
+        """Without an optimizer of torch's it takes an update to see what is trained."""
+        if self._run.optimizers:
+            return self._run.step == _STEP
+        by_hand = self._run.step >= _STEP and not self._looked
+        return by_hand and any(p.moved for p in self._run.trace.trainable)
+
     def _trained(self) -> set[int]:
         """A group with a rate of 0 trains nothing, unless a schedule has taken it there."""
+        if not self._run.optimizers:
+            moved = [name for name, p in self._run.trace.wiring.parameters.items() if p.moved]
+            return {id(self._run.parameters[name]) for name in moved}
         groups = [group for optimizer in self._run.optimizers.values() for group in optimizer.param_groups]
         rated = [group for group in groups if group.get("lr", 1.0) or group.get("initial_lr")]
         return {id(p) for group in rated for p in group["params"]}

@@ -1,8 +1,10 @@
-"""Whether a model is evaluated in training mode between its updates, so that BatchNorm learns from what it is shown.
+"""Whether a model is evaluated in training mode between its updates, so that BatchNorm learns from what it is shown, or
+dropout is on.
 
 Forward passes without gradients in training mode are often meant: pseudo-labels, a generator that makes samples for its
 critic, a first pass that chooses samples. An evaluation is on other data than the step's, and computes a loss of them,
-one number, that nothing is trained with.
+one number, that nothing is trained with. Several passes of the same data with dropout on are an estimate of how certain
+a model is.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
 
 from ....records.loss_functions import LOSSES
 from ....records.verdict import Place
@@ -42,6 +45,8 @@ class Validations(Signal):
         self._suspicious = False
         #: Whether any model has layers that are looked at: the others are not evaluated in training mode.
         self._watches = False
+        #: Whether it is a dropout that was looked at, for want of a BatchNorm.
+        self._drops: dict[str, bool] = {}
         self._losses = 0
 
     def step_begins(self, batch: object) -> None:
@@ -61,14 +66,14 @@ class Validations(Signal):
         self._mode.close()
         for prefix, passes in self._evaluated.items():
             others = [place for given, place in passes if not self._is_trained_on(prefix, given)]
-            if not others or not self._trained.get(prefix):
+            if not others or not self._trained.get(prefix) or self._is_meant(prefix, passes):
                 continue
             if self._suspicious and self._losses:
                 name = prefix or type(self._run.models[prefix]).__name__
                 record = self._run.trace.wiring.modes.setdefault(name, ModeRecord(name))
                 record.validated.append(self._run.step)
-                record.validated_at = record.validated_at or others[0]
-            self._suspicious = True
+                record.validated_at, record.drops = record.validated_at or others[0], self._drops[prefix]
+            self._suspicious = self._run.trace.wiring.evaluated_while_training = True
 
     def run_ends(self) -> None:
         self._mode.close()
@@ -78,7 +83,10 @@ class Validations(Signal):
         self._losses += bool(self._evaluated)
 
     def _meet(self, prefix: str, model: nn.Module) -> None:
-        first = next((m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None), None)
+        norms = (m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None)
+        first: nn.Module | None = next(norms, None)
+        self._drops[prefix] = first is None
+        first = first or next((m for m in model.modules() if isinstance(m, _DropoutNd) and m.p), None)
         if first is None:
             return
         self._watches = True
@@ -100,10 +108,24 @@ class Validations(Signal):
         self._hooks.callback(self._before_call(called, model, with_kwargs=True).remove)
         self._hooks.callback(self._before_call(normalises, first).remove)
 
+    def _is_meant(self, prefix: str, passes: list[tuple[Tensor, Place | None]]) -> bool:
+        """Dropout: to see how certain a model is, or as the noise of a generator, whose critic may have some too."""
+        return self._drops[prefix] and (_again(passes) or len(self._run.optimizers) > 1)
+
     def _is_trained_on(self, prefix: str, given: Tensor) -> bool:
         if memory_of(given) in self._batch:
             return True
         return any(each.shape == given.shape and torch.equal(each, given) for each in self._trained.get(prefix, ()))
+
+
+def _again(passes: list[tuple[Tensor, Place | None]]) -> bool:
+    """The same data were passed more than once."""
+    given = [each for each, _ in passes]
+    return any(
+        one.shape == other.shape and torch.equal(one, other)
+        for number, one in enumerate(given)
+        for other in given[:number]
+    )
 
 
 class _Losses(FunctionMode):

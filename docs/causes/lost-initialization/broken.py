@@ -1,0 +1,28 @@
+"""A temporal convolution whose weights are initialised after weight_norm() has been applied to them."""
+
+import torch
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
+
+from pytest_trainhealth import Training
+
+
+class Temporal(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = weight_norm(nn.Conv1d(3, 32, kernel_size=3, padding=1))
+        nn.init.kaiming_normal_(self.conv.weight)
+        self.head = nn.Linear(32, 4)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.conv(x)).amax(2))
+
+
+def training():
+    model = Temporal()
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    batches = []
+    for _ in range(8):
+        series = torch.randn(16, 3, 20)
+        batches.append((series, series[:, 0, :4].argmax(1)))
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=batches)
