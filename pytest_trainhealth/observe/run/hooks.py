@@ -13,6 +13,8 @@ from torch.amp.grad_scaler import GradScaler
 from torch.optim import LBFGS, Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from ..source.engine_frames import stand_in
+
 
 class Reported(Protocol):
     """A run, or what stands for the latest of several."""
@@ -54,6 +56,7 @@ def _updates_reported(run: Reported) -> Iterator[None]:
             return run.emit("update_begins", optimizer, closure is not None)
 
         @wraps(closure, updated=())
+        @stand_in
         def reporting(*given: Any, **named: Any) -> Any:
             loss = closure(*given, **named)
             if id(optimizer) in waiting:
@@ -104,6 +107,7 @@ def _backward_reported(run: Reported) -> Iterator[None]:
     function, method, engine = autograd.backward, Tensor.backward, autograd._engine_run_backward
     depth = 0
 
+    @stand_in
     def reporting(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         nonlocal depth
         if depth:  # called by the method, or by gradient checkpointing from inside a backward pass
@@ -116,12 +120,15 @@ def _backward_reported(run: Reported) -> Iterator[None]:
             depth -= 1
         run.emit("backward_ends")
 
+    @stand_in
     def reporting_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
         reporting([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
 
+    @stand_in
     def reporting_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
         reporting([self], method, self, *args, **kwargs)
 
+    @stand_in
     def reporting_engine(roots: Any, *args: Any, **kwargs: Any) -> Any:
         """Behind `torch.autograd.grad`, by whatever name it was imported."""
         found = engine(roots, *args, **kwargs)
@@ -145,6 +152,7 @@ def _skips_reported(run: Reported, stepped: set[int]) -> Iterator[None]:
     """A loss scaler does not announce that it skips an update: it simply does not call the optimizer."""
     original = GradScaler.step
 
+    @stand_in
     def reporting(self: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         stepped.discard(id(optimizer))
         result = original(self, optimizer, *args, **kwargs)
@@ -163,6 +171,7 @@ def _skips_reported(run: Reported, stepped: set[int]) -> Iterator[None]:
 def _zero_grad_reported(run: Reported, kind: Any) -> Iterator[None]:
     original = kind.zero_grad
 
+    @stand_in
     def reporting(self: Any, *args: Any, **kwargs: Any) -> None:
         if run.refuses_clearing is not None and run.refuses_clearing(self):
             return
