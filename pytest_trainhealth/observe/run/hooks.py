@@ -124,6 +124,7 @@ def _backward_reported(run: Reported) -> Iterator[None]:
     def reporting_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
         reporting([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
 
+    @wraps(method)  # torch's function modes know it by its name
     @stand_in
     def reporting_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
         reporting([self], method, self, *args, **kwargs)
