@@ -67,7 +67,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         r"was expecting embedding dimension|Kernel size can't be greater|only batches of spatial targets|"
         r"1D target tensor expected|[Dd]imension out of range|Tensors must have same number of dimensions|"
         r"too many indices for tensor|The shape of the mask|could not broadcast|operands could not be broadcast|"
-        r"einsum\(\)|not enough values to unpack|too many values to unpack|view size is not compatible|"
+        r"einsum\(\)|view size is not compatible|"
         r"[Oo]utput with shape .* doesn't match|shape mismatch|to have the same (?:batch )?size|inner dimension",
     ),
 )
@@ -95,13 +95,7 @@ def is_about_memory(kind: str, message: str) -> bool:
 def is_about_values(crash: Crash) -> bool:
     """It was given a NaN, or an infinity, and that is what it complains about.
 
-    A NaN may be there by design, marking what is missing. So an error about shapes or types is about those, and one that
-    a test raises itself (an assertion) is its own affair.
+    A NaN may be there by design, marking what is missing. So an error about shapes or types is about those, and one
+    that a test raises itself (an assertion) is its own affair.
     """
     return bool(crash.seen.not_finite) and not about(crash) and crash.first_kind not in _OWN_AFFAIRS
-
-
-def shapes_in(message: str) -> tuple[tuple[int, ...], ...]:
-    """The shapes that a message quotes: `[8, 1]`, `torch.Size([8])`, `(8x16 and 8x3)`."""
-    found = re.findall(r"\[((?:\d+(?:, ?)?)+)\]|(\d+(?:x\d+)+)", message)
-    return tuple(tuple(int(n) for n in re.split(r", ?|x", one or other) if n) for one, other in found)

@@ -10,6 +10,8 @@ from ..records.symptoms import CRASH, EXPLOSION, NOT_LEARNING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 
+#: Letters of a message, after which the first sentence that ends is enough. By judgement: a line of a chart.
+_AT_LEAST = 60
 #: Where a loss would have to be judged that nobody saw.
 UNSEEN_LOSS = "no loss was seen: neither backward() nor torch.autograd.grad() was called on one"
 
@@ -73,7 +75,13 @@ def _raised(crash: Crash) -> str:
 
 
 def _words(crash: Crash) -> str:
-    message = f": {crash.message}" if crash.message else ""
+    message = f": {_in_short(crash.message)}" if crash.message else ""
     if not crash.origin_kind:
         return message
-    return f"{message} (from {crash.origin_kind}: {crash.origin_message})"
+    return f"{message} (from {crash.origin_kind}: {_in_short(crash.origin_message)})"
+
+
+def _in_short(message: str) -> str:
+    """What went wrong, without the advice that torch adds to it."""
+    end = message.find(". ", _AT_LEAST)
+    return message if end < 0 else message[:end]

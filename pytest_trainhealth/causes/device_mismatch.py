@@ -1,8 +1,8 @@
 """device-mismatch: tensors meet that are on different devices
 
 What happens
-    The model was moved to an accelerator and a tensor was not: a field of the batch, a mask that `forward` makes, a table
-    that a module keeps in a plain attribute, which `model.to(device)` does not see.
+    The model was moved to an accelerator and a tensor was not: a field of the batch, a mask that `forward` makes, a
+    table that a module keeps in a plain attribute, which `model.to(device)` does not see.
 
 How it is recognised
     The step that raises is run once more, and the call that raised is seen with the device of each tensor it was given,

@@ -1,9 +1,9 @@
 """dtype-mismatch: tensors meet whose types do not fit
 
 What happens
-    numpy computes in float64 and torch in float32, so `torch.from_numpy(x)` does not fit the weights. Ids and pixels are
-    whole numbers, and layers multiply floats. Labels of `cross_entropy` are int64; read from a table they are int32 or
-    float. Torch raises an error that names two types, and not the tensors that have them.
+    numpy computes in float64 and torch in float32, so `torch.from_numpy(x)` does not fit the weights. Ids and pixels
+    are whole numbers, and layers multiply floats. Labels of `cross_entropy` are int64; read from a table they are int32
+    or float. Torch raises an error that names two types, and not the tensors that have them.
 
 How it is recognised
     The step that raises is run once more, and the call that raised is seen with the type of each tensor it was given,
@@ -84,7 +84,8 @@ def _layer(crash: Crash, given: GivenTensor, weight: GivenTensor) -> Suspicion:
         else "layers multiply numbers of one type",
         places=loss_calls.places(crash.place),
         fix=Fix(
-            f"convert {given.name or 'its input'} where it is made:", (f"x = x{_WRITTEN.get(weight.dtype, '.float()')}",)
+            f"convert {given.name or 'its input'} where it is made:",
+            (f"x = x{_WRITTEN.get(weight.dtype, '.float()')}",),
         ),
         not_this=_NOT,
     )
@@ -123,4 +124,6 @@ def _spoken(given: GivenTensor) -> str:
 
 def _reason(crash: Crash) -> str:
     message = crash.first_message
-    return message if message[:1].isupper() and message[1:2].isupper() else message[:1].lower() + message[1:].rstrip(".")
+    return (
+        message if message[:1].isupper() and message[1:2].isupper() else message[:1].lower() + message[1:].rstrip(".")
+    )

@@ -1,8 +1,8 @@
 """graph-used-twice: a backward pass goes through a graph that an earlier one has freed
 
 What happens
-    `backward()` frees what the forward pass had kept. A hidden state that is carried on to the next batch still hangs on
-    the graph of the last one, a running average of the loss on all of them; the second of two losses shares its
+    `backward()` frees what the forward pass had kept. A hidden state that is carried on to the next batch still hangs
+    on the graph of the last one, a running average of the loss on all of them; the second of two losses shares its
     forward pass with the first. Torch raises "Trying to backward through the graph a second time".
 
 How it is recognised
@@ -74,7 +74,7 @@ def _in_one_step(crash: Crash) -> Suspicion:
     else:
         fix = Fix("call backward() once for each forward pass, on the sum of the losses:", ("loss.backward()",))
     return Suspicion(
-        statement=f"backward() is called {number} times in step {crash.step}, through the same part of the graph",
+        statement=f"step {crash.step} calls backward() {number} times, through the same graph",
         evidence=tuple(evidence),
         why="the pass before it has freed what the forward pass had kept",
         places=loss_calls.places(*crash.seen.freed_at[:1], crash.place),

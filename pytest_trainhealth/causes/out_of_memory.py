@@ -56,10 +56,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if seen.call is not None and seen.call.given:
         shapes = " and ".join(str(each.shape) for each in seen.call.given[:2])
         evidence.append(Evidence(f"{who} was given {shapes}", asked, crash.place))
+    if seen.held_in_all:
+        held = wording.size(seen.held_in_all)
+        evidence.append(Evidence(f"all tensors that there are take {held}", float(seen.held_in_all)))
     if seen.held:
-        evidence.append(
-            Evidence(f"all tensors together take {wording.size(seen.held_in_all)}", float(seen.held_in_all))
-        )
         evidence.append(Evidence(f"the largest: {'; '.join(map(_spoken, seen.held))}"))
     if not evidence:
         evidence.append(Evidence(crash.first_message, asked, crash.place))

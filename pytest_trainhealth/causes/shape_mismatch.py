@@ -23,6 +23,8 @@ When this is wrong
 
 from __future__ import annotations
 
+import re
+
 from .. import wording
 from ..analysis import loss_calls, raised
 from ..records.errors import ErrorContext, FailedCall, GivenTensor, RunningModule
@@ -115,17 +117,17 @@ def _layer(crash: Crash, module: RunningModule, refused: tuple[GivenTensor, int,
 
 
 def _samples(crash: Crash, call: FailedCall | None) -> Suspicion | None:
-    shapes = [each.shape for each in call.given] if call is not None else list(raised.shapes_in(crash.first_message))
-    different = list(dict.fromkeys(shapes))
+    found = _entries(crash.first_message) if call is None else dict(enumerate(each.shape for each in call.given))
+    different = list(dict.fromkeys(found.values()))
     if len(different) < 2:
         return None
     first, other = different[:2]
+    at = {shape: next(entry for entry in found if found[entry] == shape) for shape in (first, other)}
     return Suspicion(
         statement=f"samples of one batch have different shapes: {first} and {other}",
         evidence=(
             Evidence(
-                f"of {wording.plural(len(shapes), 'sample')}, number 0 has the shape {first} and number "
-                f"{shapes.index(other)} the shape {other}",
+                f"number {at[first]} of the batch has the shape {first}, and number {at[other]} the shape {other}",
                 float(len(different)),
                 crash.place,
             ),
@@ -138,6 +140,12 @@ def _samples(crash: Crash, call: FailedCall | None) -> Suspicion | None:
         ),
         not_this="batches of one sample: slow, and BatchNorm has nothing to take its statistics from",
     )
+
+
+def _entries(message: str) -> dict[int, tuple[int, ...]]:
+    """Of samples that a worker process has tried to stack, only the message is left."""
+    found = re.findall(r"\[([\d, ]*)\] at entry (\d+)", message)
+    return {int(entry): tuple(int(n) for n in shape.split(",") if n.strip()) for shape, entry in found}
 
 
 def _laid_out(crash: Crash, call: FailedCall) -> Suspicion | None:

@@ -25,6 +25,8 @@ from .shared_results import KnownCause
 
 #: Exceptions that say how a test ends, and not that something is wrong. Most of pytest's are no `Exception` at all.
 _PYTEST = "_pytest."
+#: Letters of two messages that are compared. By judgement: what comes later is advice, which depends on torch's mode.
+_ENOUGH = 60
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ def _is_an_outcome(error: Exception) -> bool:
 
 
 def _same(one: Crash, other: Crash) -> bool:
-    """Numbers aside: what is looked at closely must be the error that is to be explained."""
-    words = [re.sub(r"[\d.e+-]+", "", crash.message) for crash in (one, other)]
+    """What is looked at closely must be the error that is to be explained. Numbers aside, and hints at the end."""
+    words = [re.sub(r"[\d.e+-]+", "", crash.message)[:_ENOUGH] for crash in (one, other)]
     return one.kind == other.kind and words[0] == words[1]
 
 
@@ -71,9 +73,7 @@ def _by_its_cause(examination: Examination, trace: Trace, plan: RunPlan) -> Expl
     return Explained(symptom, trace, diagnosis, plan) if diagnosis.findings else None
 
 
-def _not_finite(
-    examination: Examination, trace: Trace, plan: RunPlan, known: Sequence[KnownCause]
-) -> Explained | None:
+def _not_finite(examination: Examination, trace: Trace, plan: RunPlan, known: Sequence[KnownCause]) -> Explained | None:
     """The diagnosis of a value that is not finite, where the error has noticed one, or comes after one."""
     crash = trace.crash
     assert crash is not None

@@ -243,9 +243,7 @@ def _symptom(data: Any) -> Symptom | None:
     if data is None:
         return None
     places = tuple(Place(**place) for place in data.get("places", ()))  # older files have none
-    return Symptom(
-        **{**data, "measured": _number(data["measured"]), "limit": _number(data["limit"]), "places": places}
-    )
+    return Symptom(**{**data, "measured": _number(data["measured"]), "limit": _number(data["limit"]), "places": places})
 
 
 def _finding(data: Mapping[str, Any]) -> Finding:

@@ -32,7 +32,9 @@ def crash_of(error: Exception, run: Run, *, reading_data: bool = False) -> Crash
         kind, message = worker["kind"], message.rstrip().rpartition("\n")[2].removeprefix(f"{worker['kind']}: ")
     differs = first is not error or worker is not None
     watch, lines = run.error_watch, user_lines(error)
-    seen = ErrorContext(lines, reading_data=reading_data) if watch is None else watch.context(first, lines, reading_data)
+    seen = (
+        ErrorContext(lines, reading_data=reading_data) if watch is None else watch.context(first, lines, reading_data)
+    )
     return Crash(
         type(error).__name__,
         _one_line(words_of(error)),
@@ -45,7 +47,7 @@ def crash_of(error: Exception, run: Run, *, reading_data: bool = False) -> Crash
 
 
 def first_of_chain(error: BaseException) -> BaseException:
-    """What it was raised from (`raise ... from`). An error that was merely being handled may have nothing to do with it."""
+    """What it was raised from (`raise ... from`). One that was merely being handled may have nothing to do with it."""
     for _ in range(_LONGEST_CHAIN):
         if error.__cause__ is None:
             break
@@ -67,7 +69,9 @@ def user_lines(error: BaseException) -> tuple[Place, ...]:
 
 def _own(trace: TracebackType | None) -> list[Place]:
     steps = traceback.extract_tb(trace)
-    return [place_of(step.filename, step.lineno) for step in steps if step.lineno and not is_library_file(step.filename)]
+    return [
+        place_of(step.filename, step.lineno) for step in steps if step.lineno and not is_library_file(step.filename)
+    ]
 
 
 def _one_line(message: str) -> str:

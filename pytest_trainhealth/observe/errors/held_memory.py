@@ -14,6 +14,8 @@ from .known_tensors import KnownTensors
 
 #: Tensors that are named. By judgement: of more, each takes little.
 _MOST = 3
+#: Bytes. By judgement: what takes less than a MB is not what fills a memory.
+_LARGE = 1_000_000
 _WORDS = ("can't allocate memory", "out of memory", "unable to allocate")
 
 
@@ -26,7 +28,8 @@ def is_about_memory(error: BaseException) -> bool:
 
 def held_tensors(run: Run, inputs: Any) -> tuple[tuple[HeldTensor, ...], int]:
     """Each piece of memory once, however many tensors look at it; and the bytes of all."""
-    known, found = KnownTensors(run, inputs), {}
+    known = KnownTensors(run, inputs)
+    found: dict[int, tuple[int, Tensor]] = {}
     for each in gc.get_objects():
         if not issubclass(type(each), Tensor):
             continue
@@ -40,6 +43,6 @@ def held_tensors(run: Run, inputs: Any) -> tuple[tuple[HeldTensor, ...], int]:
     largest = tuple(
         HeldTensor(known.name_of(each), tuple(each.shape), str(each.dtype).removeprefix("torch."), size)
         for size, each in sizes[:_MOST]
-        if size
+        if size >= _LARGE
     )
     return largest, sum(size for size, _ in sizes)
