@@ -40,9 +40,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     crash = trace.crash
     if crash is None or raised.about(crash) != raised.FREED_GRAPH:
         return None
-    if crash.seen.passes_before:
-        return _in_one_step(crash)
-    return _from_the_last_step(crash) if crash.step else None
+    if crash.seen.freed_earlier and not crash.seen.passes_before:
+        return _from_the_last_step(crash) if crash.step else None
+    return _again(crash)
 
 
 def _from_the_last_step(crash: Crash) -> Suspicion:
@@ -62,9 +62,10 @@ def _from_the_last_step(crash: Crash) -> Suspicion:
     )
 
 
-def _in_one_step(crash: Crash) -> Suspicion:
+def _again(crash: Crash) -> Suspicion:
     number = crash.seen.passes_before + 1
-    evidence = [Evidence(f"this is backward pass {number} of step {crash.step}", float(number), crash.place)]
+    told = f"this is backward pass {number} of step {crash.step}" if number > 1 else "nothing was computed in between"
+    evidence = [Evidence(told, float(number), crash.place)]
     evidence += [Evidence(f"{place} made what an earlier pass has freed") for place in crash.seen.freed_at[:1]]
     if crash.seen.freed_earlier:  # there is a part of its own: two losses that share the beginning
         fix = Fix(
@@ -74,7 +75,7 @@ def _in_one_step(crash: Crash) -> Suspicion:
     else:
         fix = Fix("call backward() once for each forward pass, on the sum of the losses:", ("loss.backward()",))
     return Suspicion(
-        statement=f"step {crash.step} calls backward() {number} times, through the same graph",
+        statement="backward() is called a second time, through the same graph",
         evidence=tuple(evidence),
         why="the pass before it has freed what the forward pass had kept",
         places=loss_calls.places(*crash.seen.freed_at[:1], crash.place),

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import wording
 from ..interventions import held_still, install, is_early
-from ..observe.errors.crash import crash_of
+from ..observe.errors.crash import crash_of, is_without_a_graph
 from ..observe.errors.error_watch import ErrorWatch
 from ..observe.run.feed import Feed, NoData
 from ..observe.run.hanging import DidNotComeBack
@@ -157,7 +157,7 @@ class _Loop:
         except Exception as error:
             if isinstance(error, NoData) or not (plan.treatment.cures or plan.catch_errors):
                 raise
-            trace.crash = crash_of(error, run, reading_data=True)
+            trace.crash = crash_of(error, run, run.step, reading_data=True)
             self.over = True
             return None
         self.waiting = False
@@ -218,10 +218,10 @@ def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> floa
         trace.loss_connected = False
         return None
     except Exception as error:
-        if not trace.loss_connected:  # the error is backward() saying just that
+        if is_without_a_graph(error, trace):
             return None
         if plan.treatment.cures or plan.catch_errors:
-            trace.crash = crash_of(error, run)
+            trace.crash = crash_of(error, run, run.step)
             return None
         error.add_note(f"raised in step {run.step} of {plan.purpose or 'a training health check'}")
         raise

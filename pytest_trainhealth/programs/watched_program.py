@@ -14,7 +14,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from ..interventions import install
-from ..observe.errors.crash import crash_of
+from ..observe.errors.crash import crash_of, is_without_a_graph
 from ..observe.errors.error_watch import ErrorWatch
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
@@ -67,7 +67,12 @@ class Watch:
     @property
     def has_begun(self) -> bool:
         """Whether anything was trained, or was about to be when something raised."""
-        return bool(self.run.models) or any(trace.losses for trace in self.traces)
+        return bool(self.run.models or self.run.optimizers) or any(trace.losses for trace in self.traces)
+
+    @property
+    def step(self) -> int:
+        """The one that the test is at: after an update, the next has begun."""
+        return self.run.step + self._steps.is_over
 
     # -- what `listening` needs of a run -----------------------------------------------------------------------------
 
@@ -194,11 +199,11 @@ class WatchedProgram:
                 hung.what = f"step {watch.run.step}"
                 watch.traces[-1].cut_short = str(hung)
             except Exception as error:
-                if not plan.treatment.cures and not plan.catch_errors:
-                    raise
                 trace = watch.traces[-1]
-                if trace.loss_connected:  # otherwise the error is backward() saying that it is not
-                    trace.crash = crash_of(error, watch.run)
+                if not is_without_a_graph(error, trace):
+                    if not plan.treatment.cures and not plan.catch_errors:
+                        raise
+                    trace.crash = crash_of(error, watch.run, watch.step)
         return watch.traces[min(self._number, len(watch.traces) - 1)]
 
     def count_flops(self, plan: RunPlan) -> None:

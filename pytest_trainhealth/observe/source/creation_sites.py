@@ -21,6 +21,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from ...records.verdict import Place
 from ...tensors.batches import tensors
 from .authorship import author
+from .engine_frames import stand_in
 from .places import user_place
 
 
@@ -188,6 +189,7 @@ def loaded_batches_noted(made: CreationSites) -> Iterator[None]:
     """Notes the batches that a factory takes out of loaders."""
     original = _BaseDataLoaderIter.__next__
 
+    @stand_in
     def noted(self: _BaseDataLoaderIter) -> Any:
         batch = original(self)
         made.note_loaded(batch)
@@ -206,10 +208,12 @@ def record_creation_sites(on_optimizer: Callable[[Optimizer], object] | None = N
     made = CreationSites()
     original, scheduler_init = Optimizer.__init__, LRScheduler.__init__
 
+    @stand_in
     def noted_scheduler(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
         made.note(self)
         scheduler_init(self, *args, **kwargs)
 
+    @stand_in
     def noted_init(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         made.note(self)

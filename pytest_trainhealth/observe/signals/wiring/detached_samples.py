@@ -16,6 +16,7 @@ from torch.distributions import Normal
 from ....records.wiring import DetachedSample
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.engine_frames import stand_in
 from ...source.places import user_place
 
 #: Steps that are examined. By judgement: samples are drawn the same way at every step, and a warm-up takes one or two.
@@ -72,6 +73,7 @@ class DetachedSamples(Signal):
     def _reporting_sample(self) -> Any:
         original = self._original
 
+        @stand_in
         def sample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             if torch.is_grad_enabled() and len(self._drawn) < _MOST_DRAWN:
                 self._listen(distribution.loc)
@@ -82,6 +84,7 @@ class DetachedSamples(Signal):
     def _reporting_rsample(self) -> Any:
         original = self._rsample
 
+        @stand_in
         def rsample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             self._carried = self._carried or torch.is_grad_enabled()
             return original(distribution, *args, **kwargs)

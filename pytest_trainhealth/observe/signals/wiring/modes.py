@@ -15,6 +15,7 @@ from ....records.verdict import Place
 from ....records.wiring import ModeRecord
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.engine_frames import stand_in
 from ...source.places import user_place
 
 #: After these steps only models that are in eval mode when a step begins are examined. By judgement: the first 2 steps
@@ -39,6 +40,7 @@ class Modes(Signal):
     def run_begins(self) -> None:
         original = self._original = nn.Module.eval
 
+        @stand_in
         def observed(module: nn.Module) -> nn.Module:
             self._places[id(module)] = user_place() or self._places.get(id(module))
             return original(module)
