@@ -46,6 +46,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if found is None or seen.call is None or seen.call.function in (*NAMES, "one_hot"):
         return None
     table = _table(seen, found)
+    made = None if seen.module is None else trace.wiring.modules.get(seen.module.path)
     beyond = f"is below 0, and {table} counts from 0" if found.value < 0 else f"is beyond {table}"
     rows = f"has {wording.plural(found.rows, 'row')}: 0 to {wording.count(found.rows - 1)}"
     return Suspicion(
@@ -60,7 +61,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Evidence(f"the ids lie between {wording.count(found.low)} and {wording.count(found.high)}"),
         ),
         why="there is no row to look up",
-        places=loss_calls.places(crash.place),
+        places=loss_calls.places(crash.place, None if made is None else made.place),
         fix=_fix(found, seen),
         not_this="clamping the ids: another row is looked up in their place",
     )

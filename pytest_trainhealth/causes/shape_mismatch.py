@@ -32,7 +32,7 @@ from ..records.loss_functions import NAMES
 from ..records.numbers import Crash
 from ..records.symptoms import CRASH
 from ..records.trace import Trace
-from ..records.verdict import Evidence, Fix, Symptom
+from ..records.verdict import Evidence, Fix, Place, Symptom
 from . import Suspicion
 from ._groups import WIRING
 
@@ -66,7 +66,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if crash.seen.reading_data:
         return _samples(crash, call)
     if module is not None and (refused := _refused(module, call)):
-        return _layer(crash, module, refused)
+        made = trace.wiring.modules.get(module.path)
+        return _layer(crash, module, refused, None if made is None else made.place)
     if call is None:
         return None
     if call.function in _LAID_OUT:
@@ -94,7 +95,9 @@ def _is_input(given: GivenTensor) -> bool:
     return given.argument in ("input", "query", "first")
 
 
-def _layer(crash: Crash, module: RunningModule, refused: tuple[GivenTensor, int, str, int]) -> Suspicion:
+def _layer(
+    crash: Crash, module: RunningModule, refused: tuple[GivenTensor, int, str, int], made: Place | None
+) -> Suspicion:
     given, takes, what, got = refused
     turned = what == "channel" and len(given.shape) > 2 and given.shape[-1] == takes
     if turned:
@@ -110,7 +113,7 @@ def _layer(crash: Crash, module: RunningModule, refused: tuple[GivenTensor, int,
             Evidence(f"it was made for {wording.plural(takes, what)}", float(takes)),
         ),
         why="the layer and what comes before it do not fit",
-        places=loss_calls.places(crash.place),
+        places=loss_calls.places(crash.place, made),
         fix=fix,
         not_this=_NOT,
     )
