@@ -70,7 +70,7 @@ def noticed_by_an_error(found: NonFinite, crash: Crash) -> Symptom:
 
 
 def _raised(crash: Crash) -> str:
-    where = f"reading the batch of step {crash.step}" if crash.seen.reading_data else f"step {crash.step}"
+    where = f"reading a batch at step {crash.step}" if crash.seen.reading_data else f"step {crash.step}"
     return f"{where} raises {crash.kind}"
 
 

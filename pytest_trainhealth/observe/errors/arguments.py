@@ -52,7 +52,7 @@ def failed_call(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
         several = list(tensors_in(value))
         for number, tensor in enumerate(several):
             called = argument if len(several) == 1 and isinstance(value, Tensor) else f"tensor {number}"
-            given.append(_given(called, tensor, known))
+            given.append(given_tensor(called, tensor, known))
             if len(given) == _MOST:
                 return FailedCall(_spoken(name), tuple(given))
     return FailedCall(_spoken(name), tuple(given))
@@ -74,7 +74,7 @@ def _spoken(name: str) -> str:
     return name.strip("_") if name.startswith("__") else name
 
 
-def _given(argument: str, tensor: Tensor, known: KnownTensors) -> GivenTensor:
+def given_tensor(argument: str, tensor: Tensor, known: KnownTensors) -> GivenTensor:
     nans, infinities = _not_finite(tensor)
     return GivenTensor(
         argument,

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...records.error_words import words_of
 from ...records.errors import BadIndex, ErrorContext, FailedCall
 from ...records.verdict import Place
 from ...tensors.function_modes import FunctionMode
@@ -24,7 +25,7 @@ from .freed_graph import freed_part
 from .held_memory import held_tensors, is_about_memory
 from .known_tensors import KnownTensors
 from .not_finite import what_is_not_finite
-from .running_module import innermost_module
+from .running_module import innermost_module, refused_by_a_layer
 from .writes import Writes
 
 #: In anomaly mode autograd warns of each error, with the forward line that it belongs to.
@@ -99,8 +100,8 @@ class ErrorWatch(Listener):
     def context(self, error: BaseException, lines: tuple[Place, ...], reading_data: bool) -> ErrorContext:
         """What is known about this error, right after it was caught."""
         found = [(call, index) for known, call, index in self._failed if known is error]
-        call, index = found[0] if found else (None, None)
-        message = str(error)
+        known = KnownTensors(self._run, self._inputs)
+        call, index = found[0] if found else (refused_by_a_layer(error.__traceback__, known), None)
         value = what_is_not_finite(error, call)
         freed, earlier = self._freed if self._in_backward else ((), False)
         largest, everything = held_tensors(self._run, self._inputs) if is_about_memory(error) else ((), 0)
@@ -112,7 +113,7 @@ class ErrorWatch(Listener):
             reading_data=reading_data,
             in_backward=self._in_backward,
             passes_before=self._passes,
-            writes=self.writes.that_fit(message, KnownTensors(self._run, self._inputs)),
+            writes=self.writes.that_fit(words_of(error), known),
             freed_at=freed,
             freed_earlier=earlier,
             held=largest,

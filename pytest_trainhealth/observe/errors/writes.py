@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 
 from torch import Tensor
 
@@ -60,7 +61,11 @@ class Writes:
             return ()
         shape = tuple(int(size) for size in complaint["shape"].split(",") if size.strip())
         kept, found = int(complaint["kept"]), int(complaint["found"])
-        same = [each for each in self._written if each.shape == shape and kept < each.version <= found]
+        between = [each for each in self._written if kept < each.version <= found]
+        # or one that it is a view of: they share their version
+        same = [each for each in between if each.shape == shape] or [
+            each for each in between if prod(each.shape) > prod(shape)
+        ]
         # a tensor that was written to up to the version found, and no further
         ends = {each.tensor for each in same if each.version == found}
         fitting = [each for each in same if each.tensor in ends and each.version == kept + 1] or [
