@@ -9,6 +9,8 @@ from collections.abc import Sequence
 _SMALLEST_LOSS, _LARGEST_LOSS = 5e-4, 100
 #: Between these, digits are grouped: 12,300 instead of 1.23e+04.
 _GROUPED_FROM, _GROUPED_TO = 1000, 1e6
+#: Each a thousand times the one before it.
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 #: A percentage from here on would be rounded to 100.
 _NOT_ALL, _ALL = 99.5, 100
 
@@ -35,6 +37,15 @@ def short(value: float) -> str:
     if math.isfinite(value) and _GROUPED_FROM <= abs(value) < _GROUPED_TO:
         return f"{float(f'{value:.3g}'):,.0f}"
     return f"{value:.3g}" if math.isfinite(value) else str(value)
+
+
+def size(number_of_bytes: float) -> str:
+    """In the unit that leaves one to three digits before the point: 512 bytes, 1.5 MB, 4 TB."""
+    for unit in _UNITS[:-1]:
+        if number_of_bytes < _GROUPED_FROM:
+            return f"{number_of_bytes:.3g} {unit}"
+        number_of_bytes /= _GROUPED_FROM
+    return f"{short(number_of_bytes)} {_UNITS[-1]}"
 
 
 def share(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What ends any run, whatever a check looks for: a loss that reaches no parameter, and one that is not finite."""
+"""What ends any run, whatever a check looks for: a loss that reaches no parameter, one that is not finite, an error."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from ..records.symptoms import CRASH, EXPLOSION, NOT_LEARNING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 
+#: Letters of a message, after which the first sentence that ends is enough. By judgement: a line of a chart.
+_AT_LEAST = 60
 #: Where a loss would have to be judged that nobody saw.
 UNSEEN_LOSS = "no loss was seen: neither backward() nor torch.autograd.grad() was called on one"
 
@@ -54,5 +56,32 @@ def not_finite(found: NonFinite, course: str = "") -> Symptom:
 
 
 def crashed(crash: Crash) -> Symptom:
-    raised = f"step {crash.step} raises {crash.kind}"
-    return Symptom(f"{raised}: {crash.message}", CRASH, float(crash.step), 0.0, "critical", raised)
+    raised = _raised(crash)
+    return Symptom(
+        f"{raised}{_words(crash)}", CRASH, float(crash.step), 0.0, "critical", raised, places=crash.seen.lines
+    )
+
+
+def noticed_by_an_error(found: NonFinite, crash: Crash) -> Symptom:
+    """A value that is not finite, where the loss never got to be: a check of torch's or of the user's came first."""
+    summary = f"{found.where} is {found.value} at step {found.step}"
+    told = f"{summary}; {_raised(crash)}{_words(crash)}"
+    return Symptom(told, EXPLOSION, float(found.value), 0.0, "critical", summary, places=crash.seen.lines)
+
+
+def _raised(crash: Crash) -> str:
+    where = f"reading a batch at step {crash.step}" if crash.seen.reading_data else f"step {crash.step}"
+    return f"{where} raises {crash.kind}"
+
+
+def _words(crash: Crash) -> str:
+    message = f": {_in_short(crash.message)}" if crash.message else ""
+    if not crash.origin_kind:
+        return message
+    return f"{message} (from {crash.origin_kind}: {_in_short(crash.origin_message)})"
+
+
+def _in_short(message: str) -> str:
+    """What went wrong, without the advice that torch adds to it."""
+    end = message.find(". ", _AT_LEAST)
+    return message if end < 0 else message[:end]

@@ -7,9 +7,9 @@ What happens
 How it is recognised
     The module ran, its parameters need gradients, and none ever arrives. One step is replayed and each operation that
     ends a graph is noted with your line. For `Normal.sample()`: the gradient of the mean points along the mean itself,
-    so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`. `torch.normal(mean, std)` is
-    the same. Rounding and the like keep the graph,
-    but their derivative is 0: what is behind them gets a gradient of exactly 0.
+    so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`. `torch.normal(mean, std)` is the same.
+    Rounding and the like keep the graph, but their derivative is 0: what is behind them gets a gradient of exactly 0.
+    A loss that is a plain number, after `.item()`, has no `backward()`, and Python says so.
 
 How to fix it
     Remove the operation, or move it after the loss. Where a hard choice is needed (`argmax`, rounding), use a
@@ -25,9 +25,10 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import unreached, wiring
+from ..analysis import raised, unreached, wiring
 from ..records.intervention import Cure
-from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.numbers import Crash
+from ..records.symptoms import CRASH, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import DRAWS, FLAT, NO_GRAD, DetachedSample, GraphEnd, ParameterRecord
@@ -37,13 +38,15 @@ from ._groups import WIRING
 GROUP = WIRING
 ORDER = 6
 CURABLE = False  # but for sample(), which rsample() can stand in for
-EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
+EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT, CRASH)
 
 _WITH_GRAPH = Cure("draw_with_graph", "drawn with the graph")
 _REPARAMETERISED = ("z = mean + std * torch.randn_like(std)",)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == CRASH:
+        return None if trace.crash is None else _plain_number(trace.crash)
     draw = wiring.drawn_without_gradient(trace)
     if draw is not None and not wiring.without_gradient(trace):
         return _drawn(draw)
@@ -78,6 +81,22 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=(end.place,) if end is not None and end.place is not None else (),
         fix=_fix(end),
         not_this="more steps or another optimizer: the gradient has no way back",
+    )
+
+
+def _plain_number(crash: Crash) -> Suspicion | None:
+    if raised.about(crash) != raised.NO_GRAPH:
+        return None
+    return Suspicion(
+        statement="the loss is a plain number, and no gradient comes back from that",
+        evidence=(Evidence(crash.first_message, place=crash.place),),
+        why=".item() and float() leave the graph behind",
+        places=() if crash.place is None else (crash.place,),
+        fix=Fix(
+            "call backward() on the tensor, and take the number afterwards:",
+            ("loss.backward()", "total += loss.item()"),
+        ),
+        not_this="torch.tensor(loss, requires_grad=True): it has no graph either, and nothing would learn",
     )
 
 

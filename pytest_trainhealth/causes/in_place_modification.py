@@ -3,7 +3,8 @@
 What happens
     `x = self.images[i]` is a view, not a copy: `x -= self.mean` changes the stored image, and the next epoch subtracts
     the mean again. Or a module takes its buffer, `pe = self.pe`, and adds to it in place: the buffer grows with every
-    forward pass. The training sees different values each time, and drifts.
+    forward pass. The training sees different values each time, and drifts. Where the backward pass still needs the old
+    values, or a parameter is written to outside of `torch.no_grad()`, autograd raises an error.
 
 How it is recognised
     What the dataset has stored changes, and the same sample, read three times with the same random numbers, differs
@@ -13,7 +14,8 @@ How it is recognised
     copies. Or the data are a list of batches, a step writes into one of them before its loss is computed from it, and
     when it gets the batch as it was left, it changes it again: more tokens are masked, more noise is added, the mean is
     subtracted twice. Or a call of the model writes into a mask, the next call again, and there is less left of the mask
-    each time.
+    each time. Or autograd raises: the step is run once more, every write in place is noted with its line, and the one
+    that its complaint fits is named.
 
 How to fix it
     Compute a new tensor, `x = self.images[i] - self.mean`, or take a copy first, `x = self.images[i].clone()`.
@@ -30,13 +32,16 @@ When this is wrong
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 
 from .. import wording
+from ..analysis import raised
 from ..records.data import DriftingBatch, KeptTensor, SampleChange
 from ..records.intervention import Cure
+from ..records.numbers import Crash
 from ..records.probes import MaskEdit
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -44,13 +49,16 @@ from ._groups import WIRING
 
 GROUP = WIRING
 ORDER = 14
-EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, CRASH)
 
 #: Looks at which a kept tensor is further away each time. By judgement: by chance 4 in a row are one in 16.
 _LOOKS = 4
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == CRASH:
+        refused = trace.crash is not None and raised.about(trace.crash) == raised.WRITTEN_OVER
+        return _refused(trace.crash) if trace.crash is not None and refused else None
     if trace.data.sample_change is not None:
         return (
             _visits(trace.data.sample_change)
@@ -65,6 +73,65 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     drifting = [record for record in trace.data.kept_tensors.values() if _drifts(record)]
     # what moves is the training's business as long as the training is well
     return _kept(drifting) if drifting and symptom.category != SILENT else None
+
+
+def _refused(crash: Crash) -> Suspicion | None:
+    """Autograd raises: at the write itself, or when the backward pass finds other values than it had kept."""
+    if crash.seen.writes:
+        return _needed(crash)
+    call = crash.seen.call
+    if call is None or not call.given or crash.seen.in_backward:
+        return _somewhere(crash) if crash.seen.in_backward else None
+    written = call.given[0]
+    what = written.name or "a tensor"
+    leaf = "leaf" in crash.first_message
+    return Suspicion(
+        statement=f"{call.function} writes into {what}, which {'needs a gradient' if leaf else 'is a view'}",
+        evidence=(Evidence(f"{call.function} of {what}, shape {written.shape}, is recorded", place=crash.place),),
+        why="autograd cannot go back through a value that is no longer there",
+        places=() if crash.place is None else (crash.place,),
+        fix=Fix("change a parameter without recording it:", ("with torch.no_grad():", "    weight.clamp_(-1, 1)"))
+        if leaf
+        else Fix("compute a new tensor, or take a copy first:", ("x = x.clone()",)),
+        not_this="weight.data: it hides the change from autograd, also where that needs to know",
+    )
+
+
+def _needed(crash: Crash) -> Suspicion:
+    writes = crash.seen.writes
+    names = [write.name for write in writes if write.name]
+    lines = [write.place for write in writes if write.place is not None]
+    line = f" ({os.path.basename(lines[0].file)}:{lines[0].line})" if lines else ""
+    if names:
+        changed = f"{wording.names(names)} {wording.is_or_are(len(names))} changed"
+        statement = f"{changed} before the backward pass, which needs the old values"
+        fix = Fix("call backward() before the parameters are changed:", ("loss.backward()", "optimizer.step()"))
+    else:
+        statement = f"{writes[0].operation}{line} changes what the backward pass still needs"
+        fix = Fix("compute a new tensor instead of changing the old one:", ("h = h + 1   # not h += 1",))
+    return Suspicion(
+        statement=statement,
+        evidence=(
+            *(Evidence(f"{write.operation} wrote into it", place=write.place) for write in writes),
+            Evidence(crash.first_message.partition("; expected")[0]),
+        ),
+        why="the backward pass of an earlier operation computes with the values that it was given",
+        places=tuple(dict.fromkeys(lines)),
+        fix=fix,
+        not_this="retain_graph=True, or .data: the gradient would be computed from the wrong values",
+    )
+
+
+def _somewhere(crash: Crash) -> Suspicion:
+    """The write was not seen: in compiled code, or in an earlier step."""
+    return Suspicion(
+        statement="a tensor that the backward pass needs was changed in place",
+        evidence=(Evidence(crash.first_message.partition("; expected")[0], place=crash.place),),
+        why="the backward pass of an earlier operation computes with the values that it was given",
+        places=() if crash.place is None else (crash.place,),
+        fix=Fix("compute a new tensor instead of changing the old one:", ("h = h + 1   # not h += 1",)),
+        not_this="retain_graph=True, or .data: the gradient would be computed from the wrong values",
+    )
 
 
 def _drifts(record: KeptTensor) -> bool:

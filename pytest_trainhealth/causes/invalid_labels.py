@@ -25,8 +25,10 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import loss_calls
+from ..records.errors import BadIndex
 from ..records.intervention import Cure
 from ..records.losses import LossCall
+from ..records.numbers import Crash
 from ..records.symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -35,10 +37,15 @@ from ._groups import LOSS
 
 GROUP = LOSS
 ORDER = 1
+_ONE_HOT = "one_hot"
 EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    crash = trace.crash if symptom.category == CRASH else None
+    found = None if crash is None else crash.seen.bad_index
+    if crash is not None and found is not None and crash.seen.call is not None and crash.seen.call.function == _ONE_HOT:
+        return _one_hot(crash, found)
     call = next((c for c in trace.loss.calls if c.invalid and c.classes != 1), None)
     if call is None:
         return _too_long(trace) or _all_ignored(trace)
@@ -52,7 +59,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         evidence=(
             Evidence(
                 f"{wording.count(call.invalid)} of {wording.plural(_size(call), 'label')} of {call.function} "
-                f"{wording.is_or_are(call.invalid)} not allowed, at step {call.step}",
+                f"{wording.is_or_are(call.invalid)} not allowed, at step {call.step}{_first(found)}",
                 float(call.invalid),
                 call.place,
             ),
@@ -63,6 +70,34 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=fix,
         not_this="clamping them: that teaches the wrong class",
         cures=(Cure("drop_bad_labels", "without these labels"),),
+    )
+
+
+def _first(found: BadIndex | None) -> str:
+    """Where the error came from such a label: which it is, and where."""
+    if found is None or found.sample is None:
+        return ""
+    return f": {found.value} in sample {found.sample}{f' of {found.name}' if found.name else ''} is the first"
+
+
+def _one_hot(crash: Crash, found: BadIndex) -> Suspicion:
+    """It takes the place of a loss: what it makes of the labels is compared with the outputs."""
+    return Suspicion(
+        statement=f"labels are {found.low} to {found.high}, but one_hot takes 0 to {found.rows - 1}",
+        evidence=(
+            Evidence(
+                f"{wording.count(found.count)} of {wording.plural(found.total, 'label')} of one_hot "
+                f"{wording.is_or_are(found.count)} not allowed, at step {crash.step}{_first(found)}",
+                float(found.count),
+                crash.place,
+            ),
+        ),
+        why="each of them names a class that does not exist",
+        places=loss_calls.places(crash.place),
+        fix=Fix(f"make as many columns as there are classes ({found.high + 1}), or map labels")
+        if found.low >= 0
+        else Fix("leave out what has no class before the labels are spread out"),
+        not_this="clamping them: that teaches the wrong class",
     )
 
 

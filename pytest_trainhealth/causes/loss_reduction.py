@@ -5,7 +5,8 @@ What happens
     divided by the batch size again makes it that many times smaller, and nothing moves. Adam and similar optimizers do
     not mind; SGD does. A KL term that is summed over the batch next to an averaged reconstruction does harm with every
     optimizer: the latent variables go silent. So does a KL term that is summed over the latents next to an error that
-    is averaged over all values.
+    is averaged over all values. Without any reduction there is one loss for each sample, and `backward()` raises an
+    error.
 
 How it is recognised
     The derivative of the tensor that backward() is called on with respect to the loss function's value, and an
@@ -25,11 +26,12 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import loss_calls, outweighed
+from ..analysis import loss_calls, outweighed, raised
 from ..analysis.outweighed import Outweighed
 from ..records.intervention import Cure
 from ..records.losses import LossCall
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.numbers import Crash
+from ..records.symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
@@ -38,7 +40,7 @@ from ._groups import LOSS
 
 GROUP = LOSS
 ORDER = 16
-EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU)
+EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU, CRASH)
 
 #: With fewer terms another reduction changes less than a usual choice of the learning rate does. By judgement: rates
 #: are chosen from powers of 10.
@@ -50,6 +52,8 @@ _FOLLOWS_SIZE = {"SGD", "ASGD", "LBFGS"}
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == CRASH:
+        return None if trace.crash is None else _none_at_all(trace.crash)
     terms = loss_calls.summed_divergence(trace)
     if terms is not None:
         return _kl(*terms)
@@ -70,6 +74,21 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         if twice is not None and symptom.category in (NOT_LEARNING, PLATEAU):
             return _twice(call, twice, active[0])
     return None
+
+
+def _none_at_all(crash: Crash) -> Suspicion | None:
+    call = crash.seen.call
+    if raised.about(crash) != raised.NOT_SCALAR or call is None or not call.given:
+        return None
+    shape = call.given[0].shape
+    return Suspicion(
+        statement=f"backward() is called on a loss of shape {shape}, and not on one number",
+        evidence=(Evidence(f"the loss of step {crash.step} has the shape {shape}", place=crash.place),),
+        why="each sample has a loss of its own, and nothing says how they are weighed",
+        places=loss_calls.places(crash.place),
+        fix=Fix("take the mean:", ("loss.mean().backward()",)),
+        not_this="backward(torch.ones_like(loss)): that is the sum, and its steps grow with the batch",
+    )
 
 
 def _sum(call: LossCall, summed: int, optimizer: OptimizerRecord) -> Suspicion:

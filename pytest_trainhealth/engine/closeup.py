@@ -63,9 +63,13 @@ def _everything(examination: Examination, _: Symptom, trace: Trace) -> Trace:
 
 def _nonfinite(examination: Examination, _: Symptom, trace: Trace) -> Trace:
     """Looks at every step, and puts the one that was not finite under the microscope."""
-    plan = replace(examination.rerun, max_steps=max(trace.steps, 1))
     at = None if trace.nonfinite is None else trace.nonfinite.step
+    # a step that raises has no loss: where an error has noticed the value, it comes after the last step of the trace
+    steps = trace.steps if trace.crash is None else trace.crash.step + 1
+    plan = replace(examination.rerun, max_steps=max(steps, 1))
     closer = examination.record(plan.looking(Look(close_signals(), every_step=True, closely_at=at)))
+    if closer.nonfinite is None and closer.crash is not None:
+        closer = replace(closer, nonfinite=trace.nonfinite)
     if closer.nonfinite is None:
         return closer
     step, capture = closer.nonfinite.step, plan.wrap.capture

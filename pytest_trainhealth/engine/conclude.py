@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from ..analysis.comparison import comparison_figures, judge_comparison
 from ..analysis.hotspots import describe_operators
-from ..analysis.run_failures import crashed
 from ..programs.plan import RunPlan
 from ..records.comparison import Comparison
 from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passed
 from ..records.symptoms import row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom, Verdict
-from .diagnosis import Diagnosis, explain_crash, find_causes
+from .diagnosis import Diagnosis, find_causes
+from .errors import explain_error
 from .examination import Examination
 from .shared_results import KnownCause
 
@@ -57,7 +57,8 @@ def conclude(
     try:
         trace, judgement = examination.run_and_judge(examination.plan, trace)
     except Exception as error:
-        return Conclusion(_explained(examination, name, error), examination.plan)
+        verdict, plan = _explained(examination, name, error, known)
+        return Conclusion(verdict, plan)
     notes = (*examination.program.remarks, *(() if comparison is None else comparison.notes))
     if isinstance(judgement, Passed) and follow_up is not None:
         after = follow_up(examination, judgement, trace)
@@ -137,14 +138,17 @@ def _no_longer_slow(examination: Examination, symptom: Symptom) -> CouldNotJudge
     return CouldNotJudge(f"the speed varies: {symptom.summary}; a later run passed", again.figures)
 
 
-def _explained(examination: Examination, name: str, error: Exception) -> Verdict:
+def _explained(
+    examination: Examination, name: str, error: Exception, known: list[KnownCause]
+) -> tuple[Verdict, RunPlan]:
     """Raises the error of the user's code again, unless a cause explains it better than its own message does."""
-    found = explain_crash(examination)
+    found = explain_error(examination, error, known)
     if found is None:
         raise error
-    trace, diagnosis = found
-    assert trace.crash is not None
-    return _failed(examination, name, crashed(trace.crash), diagnosis, trace, examination.program.remarks)
+    known += found.diagnosis.known
+    explained = replace(examination, plan=found.plan)
+    notes = examination.program.remarks
+    return _failed(explained, name, found.symptom, found.diagnosis, found.trace, notes), found.plan
 
 
 def _failed(

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..analysis.run_failures import crashed
 from ..causes import Cause, Stage, Suspicion, all_causes
 from ..causes import cause as find_cause
-from ..observe.signals import close_signals
 from ..records.intervention import Cure
 from ..records.symptoms import row_of
 from ..records.trace import Trace
@@ -96,22 +94,13 @@ def find_causes(
     return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(runs.untried), sure, operators, unfinished)
 
 
-def explain_crash(examination: Examination) -> tuple[Trace, Diagnosis] | None:
-    """Runs into the error of the user's code again, looking closely. None if no cause explains it."""
-    if not examination.program.repeatable:
-        return None
-    plan = replace(examination.rerun, catch_errors=True)
-    crash = examination.record(plan).crash
-    if crash is None:
-        return None
-    trace = examination.record(plan.looking(replace(plan.look, signals=close_signals(), closely_at=crash.step)))
-    if trace.crash is None:
-        return None
-    symptom = crashed(trace.crash)
+def causes_of_an_error(examination: Examination, symptom: Symptom, trace: Trace) -> Diagnosis:
+    """Of a trace that was recorded as closely as can be: there is no closer look, and no rate raises an error."""
     suspicions, ruled_out = _suspicions(trace, symptom, about_rates=False)
     runs = Reruns(examination, max(trace.steps, examination.check.steps), symptom)
-    findings = tuple(each.finding for each in _try_cures(suspicions, runs, symptom))
-    return (trace, Diagnosis(findings, (), tuple(ruled_out), tuple(runs.untried))) if findings else None
+    tried = list(_try_cures(suspicions, runs, symptom))
+    findings = sorted((each.finding for each in tried), key=lambda f: not f.confirmed)
+    return Diagnosis(tuple(findings), (), tuple(ruled_out), tuple(runs.untried))
 
 
 def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:

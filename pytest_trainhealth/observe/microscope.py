@@ -6,7 +6,6 @@ is the operation that made the first NaN, or the one that made the Inf from whic
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,16 +19,15 @@ from ..records.numbers import FirstBadOperation, Range
 from ..records.verdict import Place
 from .run.events import Listener
 from .run.run import Run
-from .source.authorship import is_library_file
+from .source.forward_lines import forward_place
 from .source.module_stack import ModuleHistory
-from .source.places import place_of, user_place
+from .source.places import user_place
 
 #: An Inf written by one of these is intended.
 _FILLS = {"fill_", "fill", "full", "full_like", "masked_fill", "masked_fill_", "where", "scalar_tensor", "lift_fresh",
           "new_full", "copy_", "clone", "detach", "constant_pad_nd"}  # fmt: skip
 #: Memory that nothing has written to yet may hold any value.
 _UNWRITTEN = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
-_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 #: Most lines whose module is remembered. By judgement: a step that loops for ever must not fill the memory.
 _MOST_PLACES = 10_000
 
@@ -41,9 +39,11 @@ def under_the_microscope(run: Run) -> Iterator[None]:
     mode = _Microscope(run, stack)
     run.subscribe(mode)
     # anomaly mode makes each backward node remember the forward line it belongs to
-    with torch.autograd.set_detect_anomaly(True, check_nan=False), stack.kept(), mode:
-        yield
-    run.trace.numbers.culprit = mode.culprit
+    try:
+        with torch.autograd.set_detect_anomaly(True, check_nan=False), stack.kept(), mode:
+            yield
+    finally:  # also of a step that raises: a check of torch's may be what notices the NaN
+        run.trace.numbers.culprit = mode.culprit
 
 
 class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
@@ -130,7 +130,7 @@ class _Microscope(TorchDispatchMode, Listener):  # type: ignore[no-untyped-call]
     ) -> FirstBadOperation:
         node = torch._C._current_autograd_node()
         phase = "backward" if node is not None else "update" if self._updating else "forward"
-        place = _forward_place(node) if node is not None else user_place()
+        place = forward_place(node) if node is not None else user_place()
         module = self._module_of(node, place)
         operation = type(node).__name__ if node is not None else _short(func)
         bad = torch.isnan(output) if value == "nan" else torch.isinf(output)
@@ -179,12 +179,3 @@ def _range(tensor: Tensor) -> Range:
         shape=tuple(tensor.shape),
         infinite=float(torch.isinf(values).float().mean()),
     )
-
-
-def _forward_place(node: Any) -> Place | None:
-    """The user's line with the forward operation that this backward node belongs to."""
-    for entry in reversed(node.metadata.get("traceback_", [])):
-        match = _FRAME.search(entry)
-        if match is not None and not is_library_file(match["file"]):
-            return place_of(match["file"], int(match["line"]))
-    return None

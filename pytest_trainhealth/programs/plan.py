@@ -48,6 +48,8 @@ class Look:
     #: Let every step of a watched test begin with its forward pass, so that all cover the same work. Otherwise only
     #: sampled steps do: it takes a hook on every module.
     from_forward: bool = False
+    #: The step of `closely_at` is known to raise: see every call in it.
+    at_an_error: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from typing import Any
 
 from .. import wording
 from ..interventions import held_still, install, is_early
-from ..observe.run.feed import Feed
+from ..observe.errors.crash import crash_of, is_without_a_graph
+from ..observe.errors.error_watch import ErrorWatch
+from ..observe.run.feed import Feed, NoData
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
@@ -21,10 +23,7 @@ from ..observe.signals.numbers.finiteness import Finiteness
 from ..observe.source.creation_sites import CreationSites
 from ..observe.source.engine_frames import engine_frame
 from ..observe.source.named_values import rate_written_at
-from ..observe.source.places import raised_at
 from ..observe.source.statements import statement_at
-from ..records.error_words import words_of
-from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..state.process import undisturbed
 from ..state.process_settings import process_settings_kept
@@ -124,6 +123,8 @@ def recorded(
         run.finiteness = Finiteness(run)
         for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)
+        if plan.look.at_an_error:
+            run.subscribe(ErrorWatch(run))
         stack.callback(run.end)
         stack.callback(run.feed.close)
         stack.enter_context(listening(run))
@@ -152,7 +153,14 @@ class _Loop:
         run, plan, trace = self._run, self._plan, self._run.trace
         began = time.perf_counter()
         self.waiting = True
-        batch = run.feed.take() if plan.wrap.resume_from is None else plan.wrap.resume_from(run)
+        try:
+            batch = run.feed.take() if plan.wrap.resume_from is None else plan.wrap.resume_from(run)
+        except Exception as error:
+            if isinstance(error, NoData) or not (plan.treatment.cures or plan.catch_errors):
+                raise
+            trace.crash = crash_of(error, run, run.step, reading_data=True)
+            self.over = True
+            return None
         self.waiting = False
         moved: float = run.feed.moving
         waited = time.perf_counter() - began - moved
@@ -212,12 +220,10 @@ def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> floa
         trace.loss_connected = False
         return None
     except Exception as error:
-        if not trace.loss_connected:  # the error is backward() saying just that
+        if is_without_a_graph(error, trace):
             return None
         if plan.treatment.cures or plan.catch_errors:
-            trace.crash = Crash(
-                type(error).__name__, words_of(error).partition("\n")[0], run.step, raised_at(error.__traceback__)
-            )
+            trace.crash = crash_of(error, run, run.step)
             return None
         error.add_note(f"raised in step {run.step} of {plan.purpose or 'a training health check'}")
         raise

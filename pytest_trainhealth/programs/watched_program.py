@@ -14,6 +14,8 @@ from torch import nn
 from torch.optim import Optimizer
 
 from ..interventions import install
+from ..observe.errors.crash import crash_of, is_without_a_graph
+from ..observe.errors.error_watch import ErrorWatch
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
@@ -24,9 +26,6 @@ from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
 from ..observe.source.creation_sites import CreationSites, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
-from ..observe.source.places import raised_at
-from ..records.error_words import words_of
-from ..records.numbers import Crash
 from ..records.trace import Trace
 from ..state.process import seed_everything, undisturbed
 from ..state.process_settings import process_settings_kept
@@ -68,7 +67,12 @@ class Watch:
     @property
     def has_begun(self) -> bool:
         """Whether anything was trained, or was about to be when something raised."""
-        return bool(self.run.models) or any(trace.losses for trace in self.traces)
+        return bool(self.run.models or self.run.optimizers) or any(trace.losses for trace in self.traces)
+
+    @property
+    def step(self) -> int:
+        """The one that the test is at: after an update, the next has begun."""
+        return self.run.step + self._steps.is_over
 
     # -- what `listening` needs of a run -----------------------------------------------------------------------------
 
@@ -94,7 +98,7 @@ class Watch:
 
     def _begin(self) -> None:
         plan = self._plan if self._only in (None, len(self.traces)) else self._plan.plain()
-        self.run = run = Run()
+        self.run = run = Run(look_closely_at=plan.look.closely_at)
         self.emit = run.emit
         self.traces.append(run.trace)
         self._stack = ExitStack()
@@ -110,6 +114,8 @@ class Watch:
         clock = Clock(run, self._stack)
         for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals), clock):
             run.subscribe(signal)
+        if plan.look.at_an_error:
+            run.subscribe(ErrorWatch(run))
         self._stack.callback(_finish, run, trained, self._sites)
         self._stack.callback(run.end)
 
@@ -193,12 +199,11 @@ class WatchedProgram:
                 hung.what = f"step {watch.run.step}"
                 watch.traces[-1].cut_short = str(hung)
             except Exception as error:
-                if not plan.treatment.cures and not plan.catch_errors:
-                    raise
                 trace = watch.traces[-1]
-                if trace.loss_connected:  # otherwise the error is backward() saying that it is not
-                    message = words_of(error).partition("\n")[0]
-                    trace.crash = Crash(type(error).__name__, message, watch.run.step, raised_at(error.__traceback__))
+                if not is_without_a_graph(error, trace):
+                    if not plan.treatment.cures and not plan.catch_errors:
+                        raise
+                    trace.crash = crash_of(error, watch.run, watch.step)
         return watch.traces[min(self._number, len(watch.traces) - 1)]
 
     def count_flops(self, plan: RunPlan) -> None:

@@ -161,6 +161,11 @@ class WatchedSteps(Listener):
         """An update ends a step; so does a backward pass before the first update (there may never be one)."""
         return self._updated or (self._backward and not self._run.trace.update_count)
 
+    @property
+    def is_over(self) -> bool:
+        """The latest step has had its update, and nothing of the next has been seen."""
+        return self._open and self._updated
+
     def backward_ends(self) -> None:
         self._backward = True
         if self.first_pass is None and self._run.creation_sites is not None:

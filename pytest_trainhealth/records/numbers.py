@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .errors import ErrorContext
 from .verdict import Place
 
 
@@ -100,6 +101,19 @@ class Crash:
     message: str
     step: int
     place: Place | None = None
+    #: The same of the error that it was raised from (`raise ... from`), the first of the chain; else its own.
+    origin_kind: str = ""
+    origin_message: str = ""
+    seen: ErrorContext = field(default_factory=ErrorContext)
+
+    @property
+    def first_kind(self) -> str:
+        return self.origin_kind or self.kind
+
+    @property
+    def first_message(self) -> str:
+        """What to explain: one that was raised from another only says where it was caught."""
+        return self.origin_message or self.message
 
 
 @dataclass

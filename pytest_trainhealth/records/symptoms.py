@@ -134,8 +134,9 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         CRASH,
         "the training step raises an error",
         "critical",
-        "labels outside the range of the loss, probabilities outside 0 to 1, a batch too small for BatchNorm",
-        "What did the loss get as input? How many samples were in the batch?",
+        "shapes, types or devices that do not fit, ids and labels out of range, a graph that was freed or written "
+        "over, too little memory, a batch too small for BatchNorm",
+        "Which call raised, in which module? What was it given, and what does it take? Which sample was it?",
     ),
     SymptomRow(
         UNEQUAL,

@@ -48,6 +48,8 @@ class Symptom:
     #: Where the fault lies, as far as a run with a plain recipe shows it: in the user's recipe (rates, settings,
     #: initialisation, regularisation, the scale of the data), or in what the two share (model, loss, targets).
     suspects: Literal["", "recipe", "model"] = ""
+    #: The user's own lines that an error came through, outermost first.
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,8 @@ def _place(data: Any) -> Place | None:
 def _symptom(data: Any) -> Symptom | None:
     if data is None:
         return None
-    return Symptom(**{**data, "measured": _number(data["measured"]), "limit": _number(data["limit"])})
+    places = tuple(Place(**place) for place in data.get("places", ()))  # older files have none
+    return Symptom(**{**data, "measured": _number(data["measured"]), "limit": _number(data["limit"]), "places": places})
 
 
 def _finding(data: Mapping[str, Any]) -> Finding:

@@ -28,6 +28,8 @@ _MEANING: dict[Certainty, str] = {
 }
 #: Lines of each kind. By judgement: a chart of 16 lines is read, a longer one is not.
 _MOST_EVIDENCE, _MOST_RERUNS, _MOST_CODE, _MOST_OTHERS = 3, 4, 3, 2
+#: Lines that an error came through, the innermost ones. By judgement: who called whom is known further out.
+_MOST_LINES = 4
 
 
 def headline(verdict: Verdict) -> str:
@@ -75,6 +77,8 @@ _Row = tuple[str, Sequence[str]]
 def _chart(verdict: Verdict, verbose: bool, replay: str) -> Iterator[_Row]:
     if verdict.symptom is not None:
         yield "symptom", [verdict.symptom.summary, *map(_noted, verdict.notes)]
+        places = verdict.symptom.places
+        yield "raised", _lines(places if verbose else places[-_MOST_LINES:])
     finding = verdict.findings[0] if verdict.findings else None
     if finding is not None:
         yield "cause", _cause(finding, cut=headline(verdict) != finding.headline)
@@ -111,9 +115,13 @@ def _cause(finding: Finding, cut: bool) -> list[str]:
     """How sure it is and why; the statement once more where the headline had no room for it."""
     words = [finding.statement] if cut else []
     words.append(finding.why or _MEANING[finding.certainty])
-    column = max((len(str(place)) for place in finding.places), default=0)
-    places = [f"  {place!s:<{column}}   {place.code.strip()}".rstrip() for place in finding.places]
-    return [f"{finding.certainty}: {'; '.join(words)}", *map(_Verbatim, places)]
+    return [f"{finding.certainty}: {'; '.join(words)}", *(_Verbatim(f"  {line}") for line in _lines(finding.places))]
+
+
+def _lines(places: Sequence[Place]) -> list[str]:
+    """Each with its code, the codes below one another."""
+    column = max((len(str(place)) for place in places), default=0)
+    return [_Verbatim(f"{place!s:<{column}}   {place.code.strip()}".rstrip()) for place in places]
 
 
 def _fact(evidence: Evidence, places_told: Sequence[Place]) -> str:

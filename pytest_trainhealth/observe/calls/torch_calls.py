@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,8 @@ class _Mode(FunctionMode):
             call.result = func(*args, **kwargs)
         except Exception as error:
             call.error = error
-            self._report(call)
+            with suppress(Exception):  # arguments that the function refuses may be more than a listener can bear
+                self._report(call)
             raise
         self._report(call)
         return call.result

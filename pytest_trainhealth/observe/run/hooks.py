@@ -14,6 +14,7 @@ from torch.optim import LBFGS, Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from ...tensors.tracing import is_traced
+from ..source.engine_frames import stand_in
 
 
 class Reported(Protocol):
@@ -58,6 +59,7 @@ def _updates_reported(run: Reported) -> Iterator[None]:
             return run.emit("update_begins", optimizer, closure is not None)
 
         @wraps(closure, updated=())
+        @stand_in
         def reporting(*given: Any, **named: Any) -> Any:
             loss = closure(*given, **named)
             if id(optimizer) in waiting:
@@ -110,6 +112,7 @@ def _backward_reported(run: Reported) -> Iterator[None]:
     function, method, engine = autograd.backward, Tensor.backward, autograd._engine_run_backward
     depth = 0
 
+    @stand_in
     def reporting(roots: list[Tensor], backward: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         nonlocal depth
         if depth or is_traced():  # called by the method, or by gradient checkpointing from inside a backward pass
@@ -123,14 +126,17 @@ def _backward_reported(run: Reported) -> Iterator[None]:
         run.emit("backward_ends")
 
     @wraps(function)
+    @stand_in
     def reporting_function(tensors: Any, *args: Any, **kwargs: Any) -> None:
         reporting([tensors] if isinstance(tensors, Tensor) else list(tensors), function, tensors, *args, **kwargs)
 
-    @wraps(method)
+    @wraps(method)  # torch's function modes know it by its name
+    @stand_in
     def reporting_method(self: Tensor, *args: Any, **kwargs: Any) -> None:
         reporting([self], method, self, *args, **kwargs)
 
     @wraps(engine)
+    @stand_in
     def reporting_engine(roots: Any, *args: Any, **kwargs: Any) -> Any:
         """Behind `torch.autograd.grad`, by whatever name it was imported."""
         found = engine(roots, *args, **kwargs)
@@ -156,6 +162,7 @@ def _skips_reported(run: Reported, stepped: set[int]) -> Iterator[None]:
     original = GradScaler.step
 
     @wraps(original)
+    @stand_in
     def reporting(self: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         stepped.discard(id(optimizer))
         result = original(self, optimizer, *args, **kwargs)
@@ -175,6 +182,7 @@ def _zero_grad_reported(run: Reported, kind: Any) -> Iterator[None]:
     original = kind.zero_grad
 
     @wraps(original)
+    @stand_in
     def reporting(self: Any, *args: Any, **kwargs: Any) -> None:
         if is_traced():
             original(self, *args, **kwargs)

@@ -26,18 +26,22 @@ class LoaderBatches(Listener):
         self._latest: object = None
         self._learned_from: set[object] = set()
         #: Not kept alive: whether a step lets go of its batch is its own business.
-        self._latest_tensors: list[ref[Tensor]] = []
+        self._latest_tensors: list[tuple[str, ref[Tensor]]] = []
 
     def note(self, loader: Any, batch: Any) -> None:
         """`loader` may be its iterator: the two share their sampler, and no other loader has it."""
         self._latest = _key(loader._index_sampler)
         batches, samples = self._given.get(self._latest, (0, 0))
-        self._latest_tensors = [ref(tensor) for _, tensor in tensors(batch)]
+        self._latest_tensors = [(name, ref(tensor)) for name, tensor in tensors(batch)]
         self._given[self._latest] = batches + 1, samples + (batch_size(batch) or 0)
 
     def latest_tensors(self) -> list[Tensor]:
         """Of the latest batch that a loader gave, those that still exist."""
-        return [tensor for each in self._latest_tensors if (tensor := each()) is not None]
+        return [tensor for _, tensor in self.latest_named()]
+
+    def latest_named(self) -> list[tuple[str, Tensor]]:
+        """The same, each with its name in the batch: `[0]`, `['image']`."""
+        return [(name, tensor) for name, each in self._latest_tensors if (tensor := each()) is not None]
 
     def backward_begins(self, roots: object) -> None:
         if self._latest is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from ..source.engine_frames import stand_in
 from .events import Listener
 from .run import Run
 
@@ -23,6 +24,7 @@ class Clock(Listener):
         self._waited = self._aside = 0.0
         original = _BaseDataLoaderIter.__next__
 
+        @stand_in
         def timed(iterator: Any) -> Any:
             starting = iterator._num_workers and not iterator._num_yielded  # workers start up once per epoch
             began = time.perf_counter()

@@ -27,6 +27,7 @@ from .sampling import is_sampled
 if TYPE_CHECKING:
     from ...training import Training
     from ..calls.torch_calls import SharedCalls
+    from ..errors.error_watch import ErrorWatch
     from ..signals.numbers.finiteness import Finiteness
     from ..source.creation_sites import CreationSites
     from .feed import Feed
@@ -68,6 +69,8 @@ class Run:
         self.refuses_clearing: Callable[[Any], bool] | None = None
         #: What the signals share that see the calls of torch functions; made by the first of them.
         self.shared_calls: SharedCalls | None = None
+        #: What sees the calls of a step that is known to raise; None in every other run.
+        self.error_watch: ErrorWatch | None = None
         self.loader_batches = LoaderBatches()
         #: Added by cures that change the batch of a step.
         self.batch_changes: list[Callable[[Any], Any]] = []

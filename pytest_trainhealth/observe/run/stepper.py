@@ -108,8 +108,10 @@ class Stepper:
         with self._autocast():
             found = self._forward(batch)
         if not isinstance(found, Tensor):
+            without = ", before .item()" if isinstance(found, (int, float)) else ""
             raise BadLoss(
-                f"{self._source} returned {type(found).__name__} {found!r}: a scalar tensor is needed for backward()"
+                f"{self._source} returned {type(found).__name__} {found!r}: "
+                f"a scalar tensor is needed for backward(){without}"
             )
         value = as_number(found, self._source)
         if not found.requires_grad:

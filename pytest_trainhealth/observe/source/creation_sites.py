@@ -24,6 +24,7 @@ from ...tensors.batches import tensors
 from ...tensors.tracing import is_traced
 from .authorship import author
 from .computed_weights import ComputedWeights, computed_weights_noted
+from .engine_frames import stand_in
 from .places import user_place
 
 
@@ -193,6 +194,7 @@ def loaded_batches_noted(made: CreationSites) -> Iterator[None]:
     original = _BaseDataLoaderIter.__next__
 
     @wraps(original)
+    @stand_in
     def noted(self: _BaseDataLoaderIter) -> Any:
         batch = original(self)
         made.note_loaded(batch)
@@ -212,11 +214,13 @@ def record_creation_sites(on_optimizer: Callable[[Optimizer], object] | None = N
     original, scheduler_init = Optimizer.__init__, LRScheduler.__init__
 
     @wraps(scheduler_init)
+    @stand_in
     def noted_scheduler(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
         made.note(self)
         scheduler_init(self, *args, **kwargs)
 
     @wraps(original)
+    @stand_in
     def noted_init(self: Optimizer, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         made.note(self)

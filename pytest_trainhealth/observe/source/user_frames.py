@@ -9,7 +9,7 @@ import contextlib
 from types import TracebackType
 
 from .authorship import PACKAGE_ROOT, is_library_file
-from .engine_frames import is_engine_file
+from .engine_frames import is_engine_file, is_stand_in
 
 #: Modes that see calls of torch functions stand between the user's line and the operation that raises.
 _PASSES_ON = "__torch_function__"
@@ -45,7 +45,7 @@ def _is_users(steps: list[TracebackType]) -> bool:
     for step in reversed(steps):
         code = step.tb_frame.f_code
         if _is_ours(step):
-            if code.co_name == _PASSES_ON:
+            if code.co_name == _PASSES_ON or is_stand_in(code):
                 continue
             return is_engine_file(code.co_filename)
         if not is_library_file(code.co_filename):

@@ -26,6 +26,7 @@ from ....tensors.batches import tensors
 from ....tensors.tracing import is_traced
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.engine_frames import stand_in
 from ...source.module_calls import Watching
 from ...source.places import user_place
 from .row_order import holds_order, keeps_order, same_rows
@@ -107,6 +108,7 @@ class TargetPairing(Signal):
 
     def _wrapped(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
+        @stand_in
         def loss(*args: Any, **kwargs: Any) -> Any:
             if not self._noted and not self._over and not torch.compiler.is_compiling():
                 output = args[0] if args else kwargs.get("input")

@@ -32,7 +32,8 @@ def given_by(tensor: Tensor, dim: int | None = None) -> TensorSummary:
         given.std = float(values.double().std(correction=0))
     given.whole = not few.is_floating_point() or bool((few == few.round()).all())
     given.distinct = torch.unique(few).numel()
-    has_rows = dim is not None and values.is_floating_point() and values.ndim and values.shape[dim] > 1
+    # a target that the function refuses may have fewer dimensions than its input
+    has_rows = dim is not None and values.is_floating_point() and dim < values.ndim > 0 and values.shape[dim] > 1
     if has_rows and low >= 0 and high <= 1 + _ROUNDING:
         sums = values.double().sum(dim)
         given.probabilities, given.row_sums = _all_one(sums), (float(sums.min()), float(sums.max()))

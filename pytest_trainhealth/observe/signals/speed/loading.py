@@ -18,6 +18,7 @@ from ....records.verdict import Place
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import is_library_file
+from ...source.engine_frames import stand_in
 from ...source.places import place_of
 from .call_times import CallTimes
 from .line_times import LineTimes
@@ -49,6 +50,7 @@ class Loading(Signal):
             original = DataLoader.__iter__
             self._patched.callback(setattr, DataLoader, "__iter__", original)
 
+            @stand_in
             def noted(loader: Any) -> Any:
                 self._loader = self._loader or loader
                 return original(loader)

@@ -20,6 +20,10 @@ class Backwards(Signal):
         if not any(getattr(root, "requires_grad", False) for root in roots):
             self._run.trace.loss_connected = False
 
+    def backward_ends(self) -> None:
+        # a pass that raised and was caught is the user's business, as soon as another one comes through
+        self._run.trace.loss_connected = True
+
     def step_ends(self) -> None:
         self._run.trace.backwards.append(self._count)
         self._count = 0

@@ -19,6 +19,7 @@ from ....records.wiring import DetachedSample
 from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
+from ...source.engine_frames import stand_in
 from ...source.places import user_place
 
 #: Steps that are examined. By judgement: samples are drawn the same way at every step, and a warm-up takes one or two.
@@ -86,6 +87,7 @@ class DetachedSamples(CallSignal):
         original = self._original
 
         @wraps(original)
+        @stand_in
         def sample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             if torch.is_grad_enabled():
                 with self._reading():
@@ -98,6 +100,7 @@ class DetachedSamples(CallSignal):
         original = self._rsample
 
         @wraps(original)
+        @stand_in
         def rsample(distribution: Normal, *args: Any, **kwargs: Any) -> Any:
             self._carried = self._carried or torch.is_grad_enabled()
             return original(distribution, *args, **kwargs)

@@ -15,6 +15,7 @@ from ....records.verdict import Place
 from ....records.wiring import ModeRecord
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.engine_frames import stand_in
 from ...source.module_calls import Watching
 from ...source.places import user_place
 
@@ -41,6 +42,7 @@ class Modes(Signal):
         original = self._original = nn.Module.eval
 
         @wraps(original)
+        @stand_in
         def observed(module: nn.Module) -> nn.Module:
             self._places[id(module)] = user_place() or self._places.get(id(module))
             return original(module)

@@ -18,6 +18,7 @@ from torch.autograd.function import BackwardCFunction
 from ...run.reading import Reading
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.engine_frames import stand_in
 
 #: Steps that are examined. By judgement: a reversal is there from the start, if only with a small factor; at the first
 #: step the factor may still be 0.
@@ -42,6 +43,7 @@ class Reversals(Signal):
         original: Any = Tensor.register_hook
 
         @wraps(original)
+        @stand_in
         def noted(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Any:
             return original(tensor, hook if self._run.emitting else self._compared(hook))
 

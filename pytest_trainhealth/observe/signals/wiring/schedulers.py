@@ -12,6 +12,7 @@ from torch.optim import lr_scheduler
 from ....records.wiring import SchedulerRecord
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.engine_frames import stand_in
 from ...source.places import user_place
 
 #: Classes with their own step(); all others inherit that of the first.
@@ -43,6 +44,7 @@ class Schedulers(Signal):
         self._patched.close()
 
     def _wrapped(self, original: Callable[..., None]) -> Callable[..., None]:
+        @stand_in
         def step(scheduler: Any, *args: Any, **kwargs: Any) -> None:
             if self._inside or getattr(scheduler, "_is_initial", False):  # creating a scheduler calls step(), too
                 return original(scheduler, *args, **kwargs)

@@ -1,0 +1,94 @@
+"""out-of-memory: the step asks for more memory than there is
+
+What happens
+    A batch that is too large, activations that are kept for the backward pass, or, more often than one thinks, a tensor
+    that nobody meant to make: (N, 1) minus (N,) is N x N, and with a million rows that is 4 TB.
+
+How it is recognised
+    Torch's message gives the size that was asked for. The step is run once more, and the call that asks for it is seen
+    with the shapes it was given, and beside it the largest tensors that there are.
+
+How to fix it
+    Where one tensor is larger than all the data, it is the shapes: compare one with one, or work in chunks. Otherwise
+    smaller batches with accumulated gradients, `torch.utils.checkpoint`, bfloat16.
+
+What not to do
+    `torch.cuda.empty_cache()` in every step: what is in use is not freed by it, and the step gets slower.
+
+When this is wrong
+    Another process may have taken the memory: the same step passes when the machine is free.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .. import wording
+from ..analysis import loss_calls, raised
+from ..records.errors import ErrorContext, HeldTensor
+from ..records.symptoms import CRASH
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
+from . import Suspicion
+from ._groups import WIRING
+
+GROUP = WIRING
+ORDER = 0
+CURABLE = False
+EXPLAINS = (CRASH,)
+
+_BYTES = re.compile(r"allocate (?P<bytes>\d+) bytes")
+_UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "bytes": 1}
+_IN_UNITS = re.compile(r"allocate (?P<number>[\d.]+) (?P<unit>KiB|MiB|GiB|TiB|bytes)")
+#: What is asked for at once is this much of all that is there: it is one tensor that is too large, and not the sum of
+#: many. By judgement: activations of one layer are a part of the whole.
+_FAR_TOO_LARGE = 10
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    crash = trace.crash
+    if crash is None or raised.about(crash) != raised.MEMORY:
+        return None
+    seen, asked = crash.seen, _asked_for(crash.first_message)
+    who = f"{seen.call.function}{_inside(seen)}" if seen.call is not None else f"step {crash.step}"
+    size = "more memory than there is" if asked is None else f"{wording.size(asked)} at once"
+    evidence = []
+    if seen.call is not None and seen.call.given:
+        shapes = " and ".join(str(each.shape) for each in seen.call.given[:2])
+        evidence.append(Evidence(f"{who} was given {shapes}", asked, crash.place))
+    if seen.held_in_all:
+        held = wording.size(seen.held_in_all)
+        evidence.append(Evidence(f"all tensors that there are take {held}", float(seen.held_in_all)))
+    if seen.held:
+        evidence.append(Evidence(f"the largest: {'; '.join(map(_spoken, seen.held))}"))
+    if not evidence:
+        evidence.append(Evidence(crash.first_message, asked, crash.place))
+    alone = asked is not None and asked > _FAR_TOO_LARGE * max(seen.held_in_all, 1)
+    fix = Fix("make smaller batches, and accumulate their gradients")
+    if alone:
+        fix = Fix("look at the shapes: one tensor is to be far larger than all others together. Compare one with one, "
+                  "or work in chunks")  # fmt: skip
+    return Suspicion(
+        statement=f"{who} asks for {size}",
+        evidence=tuple(evidence),
+        why="one tensor is too large by far" if alone else "what the step keeps does not fit into memory",
+        places=loss_calls.places(crash.place),
+        fix=fix,
+        not_this="emptying the cache in every step: what is in use is not freed by it",
+    )
+
+
+def _asked_for(message: str) -> float | None:
+    plain = _BYTES.search(message)
+    if plain is not None:
+        return float(plain["bytes"])
+    found = _IN_UNITS.search(message)
+    return None if found is None else float(found["number"]) * _UNITS[found["unit"]]
+
+
+def _inside(seen: ErrorContext) -> str:
+    return "" if seen.module is None else f" in {seen.module.spoken}"
+
+
+def _spoken(held: HeldTensor) -> str:
+    return f"{held.name or 'one'} of shape {held.shape}, {wording.size(held.bytes)}"
