@@ -50,7 +50,7 @@ class AtTheArguments(Listener):
         given = dict(bound.arguments)
         self.changed(module, given)
         ordered = {name: given[name] for name in signature.parameters if name in given}
-        bound = inspect.BoundArguments(signature, ordered)  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(signature, ordered)
         return bound.args, bound.kwargs
 
     def _after(self, module: nn.Module, args: Any, output: Any) -> None:

@@ -22,7 +22,7 @@ from .steps_of_a_call import Step, operations
 
 #: How much real positions change, as a share of the change by another sample. Measured: masked encoders and packed
 #: sequences below 1e-6, attention to padding 0.037 and more, a recurrent net that runs over it 0.04, a mean 0.19.
-SHARE = 0.01
+_SHARE = 0.01
 #: The same with convolutions, which reach into the padding at the edge: up to 0.012 (four of width 5, 12 positions).
 _SHARE_WITH_CONVOLUTIONS = 0.08
 #: At least one position in 4 is padding. By judgement: convolutions of usual width do not reach across a quarter of a
@@ -81,7 +81,7 @@ def padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tuple[Padd
             continue
         seen.add(padded.leaf.name)
         judged += 1
-        if share <= SHARE or (worst is not None and worst.share >= share):
+        if share <= _SHARE or (worst is not None and worst.share >= share):
             continue
         before = operations(repeater, {}, run)
         if share <= _SHARE_WITH_CONVOLUTIONS and any("conv" in s.name for s in before):
