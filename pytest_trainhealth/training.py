@@ -46,7 +46,7 @@ class Training:
     was built anew. `evaluate(val_data)` is your own whole evaluation, modes included, for `evaluates_cleanly`; it
     returns a number, or several.
 
-    `Training.from_lightning(module, data)` runs the loop of a framework instead.
+    `Training.from_lightning(module, data)` and `Training.from_hf_trainer(trainer)` run the loop of a framework instead.
     """
 
     #: The loop of a framework, whose steps this training takes; None if it has its own.
@@ -104,6 +104,19 @@ class Training:
 
         loop = LightningLoop(module, data, val_data, trainer_options)
         evaluate = loop.validate if loop.validates else None
+        return cls._of_loop(loop, loop.model, loop.data, val_data=loop.val_data, evaluate=evaluate, name=name)
+
+    @classmethod
+    def from_hf_trainer(cls, trainer: Any, *, name: str | None = None) -> Training:
+        """The real loop of a Hugging Face Trainer, or of TRL's: `trainer.train()`, one update after the other.
+
+        Its model, data, collator, loss, optimizer and schedule are those of the Trainer, which is left as it was.
+        Nothing is saved, reported or shown.
+        """
+        from .frameworks.hugging_face_loop import HuggingFaceLoop
+
+        loop = HuggingFaceLoop(trainer)
+        evaluate = None if loop.val_data is None else loop.evaluate
         return cls._of_loop(loop, loop.model, loop.data, val_data=loop.val_data, evaluate=evaluate, name=name)
 
     @classmethod
