@@ -86,7 +86,9 @@ def _moved_twice(found: ShiftedTwice) -> Suspicion:
         evidence=(
             Evidence(f"{found.labels} is {found.tokens}, one position ahead"),
             Evidence(
-                f"{share} of {positions} targets that the loss is given are the token after the next",
+                f"{found.model} compares the label of each position with the output before it"
+                if found.asked
+                else f"{share} of {positions} targets that the loss is given are the token after the next",
                 found.share,
                 found.place,
             ),

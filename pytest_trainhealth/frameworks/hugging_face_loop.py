@@ -128,7 +128,7 @@ class HuggingFaceLoop(StepwiseLoop):
     def _planned_length(self, updates_per_epoch: int) -> int:
         args = self.trainer.args
         planned = args.max_steps if args.max_steps > 0 else math.ceil(args.num_train_epochs * updates_per_epoch)
-        return max(planned, _SHORTEST_TRAINING)
+        return max(int(planned), _SHORTEST_TRAINING)
 
     def _own_callbacks(self) -> Any:
         """The user's callbacks, and the one that says when to do what; not those that show, log or stop early."""

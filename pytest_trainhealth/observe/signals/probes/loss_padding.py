@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 from ....records.probes import PaddingRecord
+from .asked_labels import counts_padding
+from .influence import is_mask
 from .padded_tokens import ends_with, padded_tokens
 from .padding import Padded, known_padding
 from .repeat_call import Call, Repeater, Values
@@ -46,6 +48,22 @@ def padding_in_loss(
             if _ends_sequences(repeater.call, padded, filling):
                 continue
             return _record(repeater, padded, moves, filling), judged
+    return (None, judged) if judged or targets else _asked(repeater)
+
+
+def _asked(repeater: Repeater) -> tuple[PaddingRecord | None, int]:
+    """Where no loss function was seen: labels that are filled up like the tokens, and that the model counts."""
+    call, judged = repeater.call, 0
+    for tokens in padded_tokens(call):
+        padded = Padded(tokens.leaf, tokens.real, said_by=tokens.said_by)
+        beyond = _beyond_the_end(tokens.real)
+        name = _labels(call, padded, tokens.token)
+        labels = next((leaf for leaf in call.leaves if leaf.name == name), None)
+        if labels is None or int(beyond.sum()) < _FEWEST:
+            continue
+        judged += 1
+        if not _ends_sequences(call, padded, tokens.token) and counts_padding(repeater, tokens, labels, beyond):
+            return _record(repeater, padded, labels.tensor >= 0, tokens.token), judged
     return None, judged
 
 
@@ -139,7 +157,7 @@ def _labels(call: Call, padded: Padded, filling: float) -> str:
     """The argument that brings the targets, if there is one: whole numbers like the tokens, filled up like them."""
     for leaf in call.leaves:
         values = leaf.tensor
-        if leaf is padded.leaf or leaf is padded.known_from or values.shape != padded.real.shape:
+        if leaf is padded.leaf or is_mask(leaf, call.leaves) or values.shape != padded.real.shape:
             continue
         if not values.is_floating_point() and bool((values[~padded.real] == filling).all()):
             return leaf.name

@@ -232,9 +232,9 @@ class Probes(CallSignal):
             leaking, number = leak(repeater, base, self._candidates(), self._run, bool(self._targets))
             record.leaks += [leaking] if leaking is not None else []
             _count(record, "leaks", number)
-        twice = shifted_twice(repeater.call, gradients, self._targets, tensors(self._batch))
+        twice = shifted_twice(repeater, gradients, self._targets, tensors(self._batch))
         if twice is not None:
-            twice.place = self._losses[0][1]
+            twice.place = self._losses[0][1] if self._losses else None
             record.shifted_twice.append(twice)
         with suppress(NotRepeatable):
             padded, number = padding(repeater, base, self._run)
@@ -242,7 +242,7 @@ class Probes(CallSignal):
             _count(record, "padding", number)
             counted, number = padding_in_loss(repeater, base, gradients, self._targets)
             if counted is not None:
-                counted.function, counted.place = self._losses[0]
+                counted.function, counted.place = self._losses[0] if self._losses else ("the loss", None)
                 record.paddings.append(counted)
             _count(record, "padding", number)
             if repeater.call.made_by != "user":  # what the user's own model does with its mask is known from above

@@ -9,7 +9,8 @@ none of them is a name or a habit of some package:
 - the outputs that the loss counts are those at the positions of these targets, which its gradient shows. (A loss that
   leaves out the first output and the first label moves nothing: both are cut alike.)
 
-A model with several heads, for the next element and those after it, has a target one position ahead as well.
+A model with several heads, for the next element and those after it, has a target one position ahead as well. Where the
+loss is computed in a way that shows no targets, the model is asked whether it moves the labels itself.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import torch
 from torch import Tensor
 
 from ....records.probes import ShiftedTwice
+from .asked_labels import moves_labels
 from .leakage import element_shift
-from .repeat_call import Call, Leaf, Values
+from .repeat_call import Leaf, Repeater, Values
 
 #: Share of the targets that have to be the element after the next, and share that may at most be another one. By
 #: judgement: the same as for targets that a model can see (leakage.py).
@@ -34,9 +36,12 @@ _FITS = 0.99
 
 
 def shifted_twice(
-    call: Call, gradients: Values, targets: list[Tensor], batch: Iterable[tuple[str, Tensor]]
+    repeater: Repeater, gradients: Values, targets: list[Tensor], batch: Iterable[tuple[str, Tensor]]
 ) -> ShiftedTwice | None:
     """`gradients`: of the loss, by output. `batch`: where labels are that the model is not called with."""
+    call = repeater.call
+    if not targets:
+        return _asked(repeater)
     named = [(leaf.name, leaf.tensor, True) for leaf in call.leaves]
     named += [(f"batch{name}", tensor, False) for name, tensor in batch]
     for leaf in call.leaves:
@@ -49,6 +54,19 @@ def shifted_twice(
             if labels.shape == leaf.tensor.shape and _are_tokens(labels) and element_shift(leaf.tensor, labels, 1) == 1:
                 share, number = found[0]
                 return ShiftedTwice(call.kind, leaf.name, name, number, share, argument)
+    return None
+
+
+def _asked(repeater: Repeater) -> ShiftedTwice | None:
+    call = repeater.call
+    tokens = [leaf for leaf in call.leaves if _are_tokens(leaf.tensor)]
+    for leaf in tokens:
+        for labels in tokens:
+            if labels.tensor.shape != leaf.tensor.shape or element_shift(leaf.tensor, labels.tensor, 1) != 1:
+                continue
+            if moves_labels(repeater, leaf, labels):
+                counted = int((labels.tensor[:, 1:] >= 0).sum())
+                return ShiftedTwice(call.kind, leaf.name, labels.name, counted, 1.0, asked=True)
     return None
 
 
