@@ -26,7 +26,7 @@ from .stepwise_loop import StepwiseLoop
 _EXTRA = "lightning"
 #: Steps. A schedule that is made for the length of the whole training must not be over within a check. By judgement:
 #: no check takes more than a few hundred.
-_SHORTEST_TRAINING = 1000
+_SHORTEST_TRAINING = 400
 #: What Lightning calls the kinds of devices.
 _ACCELERATORS = {"cuda": "gpu"}
 
