@@ -92,7 +92,7 @@ def _in_the_loss(record: PaddingRecord) -> Suspicion:
         record.known_from, record.mask
     )
     return Suspicion(
-        statement=f"{record.function}() counts the padding of {record.padded}",
+        statement=f"{f'{record.function}()' if record.function else 'the loss'} counts the padding of {record.padded}",
         evidence=(
             Evidence(
                 f"{wording.count(record.counted)} of {wording.count(record.positions)} positions with a gradient come "

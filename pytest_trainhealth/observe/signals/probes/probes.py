@@ -242,7 +242,7 @@ class Probes(CallSignal):
             _count(record, "padding", number)
             counted, number = padding_in_loss(repeater, base, gradients, self._targets)
             if counted is not None:
-                counted.function, counted.place = self._losses[0] if self._losses else ("the loss", None)
+                counted.function, counted.place = self._losses[0] if self._losses else ("", None)
                 record.paddings.append(counted)
             _count(record, "padding", number)
             if repeater.call.made_by != "user":  # what the user's own model does with its mask is known from above
