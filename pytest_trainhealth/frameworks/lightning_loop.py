@@ -35,12 +35,11 @@ class LightningLoop(StepwiseLoop):
     NAME = "Trainer.fit()"
 
     def __init__(self, module: Any, data: Any, val_data: Any, options: Mapping[str, Any]) -> None:
-        super().__init__(_EXTRA)
         self._lightning = _package_of(module)
+        super().__init__(_EXTRA)
         self.model: Any = module
         self._options = dict(options)
         self._trainer: Any = None
-        self._checkpoint: Any = None
         with self.quietly():
             found = found_data(module, data, val_data, self._made_trainer, self._lightning.LightningDataModule)
             if not any(True for _ in module.parameters()):

@@ -20,8 +20,8 @@ def samples(count: int = 256) -> TensorDataset:
     return TensorDataset(centres[labels] + 0.5 * torch.randn(count, 20, generator=generator), labels)
 
 
-def loader(count: int = 256) -> DataLoader[Any]:
-    return DataLoader(samples(count), batch_size=16, shuffle=True)
+def loader(count: int = 256, *, shuffle: bool = True) -> DataLoader[Any]:
+    return DataLoader(samples(count), batch_size=16, shuffle=shuffle)
 
 
 class LitAutoEncoder(L.LightningModule):
@@ -86,6 +86,8 @@ class LitClassifier(L.LightningModule):
 
     def configure_optimizers(self) -> Any:
         optimizer = torch.optim.AdamW(self.parameters(), lr=3e-3)
+        if self.fault:
+            return optimizer
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, total_steps=steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
@@ -176,11 +178,6 @@ class PointsData(L.LightningDataModule):
         return x / 2, y
 
 
-#: As in a project's own train.py.
-CALLBACKS = {
-    "callbacks": lambda: [
-        EarlyStopping(monitor="val_loss", patience=1),
-        ModelCheckpoint(monitor="val_loss"),
-        LearningRateMonitor(),
-    ]
-}
+def callbacks() -> list[Any]:
+    """As in a project's own train.py."""
+    return [EarlyStopping("val_loss", patience=1), ModelCheckpoint(monitor="val_loss"), LearningRateMonitor()]

@@ -42,10 +42,6 @@ class Net(nn.Module):
     def trained(self) -> Any:
         return (self.body if self.fault == "left out" else self).parameters()
 
-    @property
-    def rate(self) -> float:
-        return 1.0 if self.fault == "rate" else 1e-2
-
 
 def fabric(fault: str = "") -> None:
     """The five lines of Fabric's documentation."""
@@ -54,7 +50,7 @@ def fabric(fault: str = "") -> None:
     launcher = Fabric(accelerator="cpu", devices=1)
     launcher.launch()
     model = Net(fault)
-    optimizer = torch.optim.Adam(model.trained(), lr=model.rate)
+    optimizer = torch.optim.Adam(model.trained(), lr=1e-2)
     model, optimizer = launcher.setup(model, optimizer)
     batches = launcher.setup_dataloaders(loader())
     model.train()
@@ -73,7 +69,7 @@ def ignite(fault: str = "") -> None:
     from ignite.metrics import Accuracy, Loss
 
     model, criterion = Net(fault), nn.CrossEntropyLoss()
-    optimizer = torch.optim.Adam(model.trained(), lr=model.rate)
+    optimizer = torch.optim.Adam(model.trained(), lr=1e-2)
     if fault == "no zero_grad":
 
         def train_step(engine: Engine, batch: Any) -> float:
@@ -109,7 +105,7 @@ def skorch(fault: str = "") -> None:
         optimizer=torch.optim.Adam,
         max_epochs=EPOCHS,
         batch_size=16,
-        lr=1.0 if fault == "rate" else 1e-2,
+        lr=1e-2,
         iterator_train__shuffle=True,
         verbose=0,
         **({"optimizer__param_groups": [("head.*", {"lr": 0.0})]} if fault == "rate of zero" else {}),
@@ -121,20 +117,52 @@ def keras(fault: str = "") -> None:
     """The first example of Keras 3, with torch as its backend. Its optimizer is not torch's."""
     import keras as k
 
-    activation = "softmax" if fault == "softmax" else None
-    model = k.Sequential(
+    class Detached(k.layers.Layer):
+        def call(self, inputs: Any) -> Any:
+            return k.ops.stop_gradient(inputs)
+
+    class WithoutClearing(k.Sequential):
+        """A step of one's own, as the guide for torch writes it, but for `self.zero_grad()`."""
+
+        def train_step(self, data: Any) -> Any:
+            x, y = data
+            loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+            loss.backward()
+            weights = list(self.trainable_weights)
+            gradients = [weight.value.grad for weight in weights]
+            with torch.no_grad():
+                self.optimizer.apply(gradients, weights)
+            return {"loss": loss.detach()}
+
+    model = (WithoutClearing if fault == "no zero_grad" else k.Sequential)(
         [
             k.Input((20,)),
-            k.layers.Dense(64, activation="relu", trainable=fault != "frozen"),
-            k.layers.Dense(4, activation=activation, trainable=fault != "frozen"),
+            k.layers.Dense(64, activation="relu"),
+            *([Detached()] if fault == "detached" else []),
+            k.layers.Dense(4, activation="softmax" if fault == "softmax" else None),
         ]
     )
-    model.compile(
-        optimizer=k.optimizers.Adam(learning_rate=10.0 if fault == "rate" else 1e-2),
-        loss=k.losses.SparseCategoricalCrossentropy(from_logits=True),
-    )
+    loss = k.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer=k.optimizers.Adam(learning_rate=1e-2), loss=loss)
     inputs, labels = points()
     model.fit(inputs.numpy(), labels.numpy(), batch_size=16, epochs=EPOCHS, verbose=0)
+
+
+def fastai(fault: str = "") -> None:
+    """A Learner as fastai's documentation makes one from a model of torch. Its optimizer is not torch's either."""
+    from fastai.callback import schedule as schedule  # noqa: PLC0414 - it adds methods to the Learner
+    from fastai.data.core import DataLoaders
+    from fastai.data.load import DataLoader as FastLoader
+    from fastai.learner import Learner
+
+    inputs, labels = points()
+    batches = FastLoader(TensorDataset(inputs, labels), bs=16, shuffle=True)
+    held_out = FastLoader(TensorDataset(inputs[:32], labels[:32]), bs=16)
+    model = Net(fault)
+    parts = {"splitter": lambda model: [list(model.body.parameters())]} if fault == "left out" else {}
+    learn = Learner(DataLoaders(batches, held_out), model, loss_func=nn.CrossEntropyLoss(), **parts)
+    with learn.no_bar(), learn.no_logging():
+        learn.fit_one_cycle(EPOCHS, 1e-2)
 
 
 def graphs(count: int = 64) -> list[Any]:
