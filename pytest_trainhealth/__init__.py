@@ -11,7 +11,9 @@ The rooms, from the ground up. No room imports from one further down this list, 
 `settings.py`, `wording.py`, `records/`   the table of settings, figures in words, and the records of every result
 `analysis/`                               pure functions that read a trace
 `checks/`, `causes/`                      judge a trace, explain a symptom; neither knows the other
-`tensors/`, `state/`, `training.py`       use torch but record nothing; a `Training` is what users pass in
+`tensors/`, `state/`                      use torch but record nothing
+`frameworks/`                             the loops of other libraries, one step at a time
+`training.py`                             a `Training` is what users pass in
 `observe/`                                a run, and everything that is recorded of it
 `interventions/`                          cures and conditions: hooks on a run
 `programs/`                               what can be run again from its start

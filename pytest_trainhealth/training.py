@@ -6,9 +6,9 @@ import dataclasses
 import inspect
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,9 @@ from .state.data_parts import DataPart
 from .state.iterators import sources
 from .tensors.batches import tensors
 from .tensors.module_paths import full_path
+
+if TYPE_CHECKING:
+    from .frameworks.stepwise_loop import StepwiseLoop
 
 _PRECISIONS = {"bfloat16": torch.bfloat16, "bf16": torch.bfloat16, "float16": torch.float16, "fp16": torch.float16}
 #: Longest repr of a value that a message shows. By judgement: 40 letters fit into a message of one line.
@@ -42,7 +45,12 @@ class Training:
     `save(path)` and `load(path)` are those of your own loop, for `resumes_exactly`: `load` is called on a training that
     was built anew. `evaluate(val_data)` is your own whole evaluation, modes included, for `evaluates_cleanly`; it
     returns a number, or several.
+
+    `Training.from_lightning(module, data)` and `Training.from_hf_trainer(trainer)` run the loop of a framework instead.
     """
+
+    #: The loop of a framework, whose steps this training takes; None if it has its own.
+    loop: StepwiseLoop | None = None
 
     def __init__(  # noqa: PLR0913 - a training has this many parts, each passed by name
         self,
@@ -82,6 +90,54 @@ class Training:
         if self.evaluate is not None and self.val_data is None:
             raise ValueError("Training: evaluate= is called with val_data=, and none was given")
         self.name = name
+
+    @classmethod
+    def from_lightning(
+        cls, module: Any, data: Any = None, *, val_data: Any = None, name: str | None = None, **trainer_options: Any
+    ) -> Training:
+        """The real loop of Lightning: `Trainer(**trainer_options).fit(module, data)`, one batch after the other.
+
+        `data`: a LightningDataModule, a DataLoader, several, or a list of batches; None if the module has a
+        `train_dataloader`. Nothing is logged, saved or shown unless the options ask for it.
+        """
+        from .frameworks.lightning_loop import LightningLoop
+
+        loop = LightningLoop(module, data, val_data, trainer_options)
+        evaluate = loop.validate if loop.validates else None
+        return cls._of_loop(loop, loop.model, loop.data, val_data=loop.val_data, evaluate=evaluate, name=name)
+
+    @classmethod
+    def from_hf_trainer(cls, trainer: Any, *, name: str | None = None) -> Training:
+        """The real loop of a Hugging Face Trainer, or of TRL's: `trainer.train()`, one update after the other.
+
+        Its model, data, collator, loss, optimizer and schedule are those of the Trainer, which is left as it was.
+        Nothing is saved, reported or shown.
+        """
+        from .frameworks.hugging_face_loop import HuggingFaceLoop
+
+        loop = HuggingFaceLoop(trainer)
+        evaluate = None if loop.val_data is None else loop.evaluate
+        return cls._of_loop(loop, loop.model, loop.data, val_data=loop.val_data, evaluate=evaluate, name=name)
+
+    @classmethod
+    def _of_loop(cls, loop: StepwiseLoop, model: Any, data: Any, **more: Any) -> Training:
+        training = cls(model, step=loop.take, data=data, **more)
+        training.loop = loop
+        return training
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Open while a run takes its steps. The loop of a framework makes its optimizers when it begins."""
+        if self.loop is None:
+            yield
+            return
+        with self.loop.running():
+            self.optimizers = _named_optimizers(self.loop.optimizers() or None, needed=False)
+            self.schedulers = list(self.loop.schedulers())
+            try:
+                yield
+            finally:
+                self.optimizers, self.schedulers = {}, []
 
     def _one_way_to_a_loss(self) -> None:
         given = [word for word in ("loss", "criterion", "step") if getattr(self, word) is not None]

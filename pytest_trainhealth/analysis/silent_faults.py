@@ -167,6 +167,8 @@ def _broken_tie(trace: Trace) -> Symptom | None:
     pair = pairs[0]
     if pair.how == "memory":
         summary = f"{pair.first} and {pair.second} share their memory, but are two parameters (expected 1)"
+    elif pair.how == "declared":
+        summary = f"{pair.first} and {pair.second} are tied by the configuration, but are two parameters (expected 1)"
     else:
         how = "transposed values" if pair.how == "transposed" else "values"
         both = f"{pair.first} and {pair.second}"

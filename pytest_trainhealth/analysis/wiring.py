@@ -148,11 +148,12 @@ def alliance(trace: Trace) -> HelpedCritic | None:
 
 
 def broken_ties(trace: Trace) -> list[TiedPair]:
-    """Only the user's own: a package may offer models whose weights start alike and are not tied."""
+    """The user's own, since a package may offer models whose weights start alike; and what a model itself declares."""
     found = []
     for pair in trace.wiring.tied_pairs:
         both = [trace.wiring.parameters.get(name) for name in (pair.first, pair.second)]
-        if all(p is not None and p.made_by == "user" and p.has_gradient for p in both):
+        theirs = pair.how == "declared"  # whoever made the weights: the model says that they are one
+        if all(p is not None and (theirs or p.made_by == "user") and p.has_gradient for p in both):
             found.append(pair)
     return found
 

@@ -18,12 +18,14 @@ What not to do
 
 When this is wrong
     Freezing on purpose (transfer learning, adapters, target networks) is not a fault and never reported while the
-    training still learns.
+    training still learns. What is frozen beside adapters (LoRA, prompts) is never to blame, except an output layer for
+    the task that the adapters do not train.
 """
 
 from __future__ import annotations
 
 from .. import wording
+from ..analysis import adapters
 from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
@@ -41,6 +43,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     late = [p for p in trace.trainable if p.frozen_since is not None and p.never_reached and p.held_by and not p.moved]
     if late:
         return _frozen_on_the_way(late)
+    if adapters.has_adapters(trace):  # what is beside them was frozen by whoever put them in
+        head = adapters.left_out(trace)
+        return _head_left_out(head) if head else None
     frozen = [p for p in trace.frozen if not p.moved]
     if not frozen or any(not p.never_reached for p in bad_initialization.stay_equal(trace)):
         return None  # what may learn cannot begin: unfreezing the rest would only go around it
@@ -64,6 +69,25 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         why="requires_grad is False where the training has to learn",
         fix=Fix("unfreeze what has to learn, before the optimizer is made", ("model.requires_grad_(True)",)),
         not_this="a higher learning rate for the rest",
+        cures=(Cure("add_parameters", f"{wording.names(names, most=1)} unfrozen", {"names": names}),),
+    )
+
+
+def _head_left_out(head: list[ParameterRecord]) -> Suspicion:
+    names, modules = [p.name for p in head], list(dict.fromkeys(p.module for p in head))
+    layers = ", ".join(f'"{module.rpartition(".")[2]}"' for module in modules)
+    return Suspicion(
+        statement=f"{wording.names(names)} {wording.is_or_are(len(names))} frozen, an output layer beside adapters",
+        evidence=(
+            Evidence(
+                f"{wording.count(sum(p.size for p in head))} values behind the last block have requires_grad=False",
+                float(sum(p.size for p in head)),
+            ),
+        ),
+        certainty="possible",
+        why="the adapters learn, and an output layer that is new to the model does not",
+        fix=Fix("let the output layer learn with the adapters:", (f"LoraConfig(..., modules_to_save=[{layers}])",)),
+        not_this="unfreezing the base model: it is frozen on purpose",
         cures=(Cure("add_parameters", f"{wording.names(names, most=1)} unfrozen", {"names": names}),),
     )
 

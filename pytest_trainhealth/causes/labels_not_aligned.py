@@ -1,19 +1,22 @@
-"""labels-not-aligned: the targets belong to other samples than the inputs they are paired with
+"""labels-not-aligned: the targets belong to other samples or positions than the inputs they are paired with
 
 What happens
     Inputs and targets were put together from two lists that are not in the same order: one is shifted by a header
     line, sorted, shuffled on its own, or rolled in the step. Every batch can be memorised, so the loss falls; what is
-    learnt is noise, and does not carry over to any other batch.
+    learnt is noise, and does not carry over to any other batch. Or labels of sequences are moved by one position for a
+    model that moves them itself: each position learns the token after the next, and text made with it skips.
 
 How it is recognised
     From up to 256 samples the targets are predicted by ridge regression on the inputs, each sample left out in turn. As
     they are used, that is no better than chance; in another order (moved by up to four samples, reversed, or in the
     order in which the batch holds them) more than half of what there is to predict can be predicted. No prediction is
     needed for a step that permutes the model's inputs but not the targets, or for a second epoch with the same inputs
-    and the same targets, paired differently.
+    and the same targets, paired differently. Labels moved twice show in the tokens: the labels are one position ahead
+    of them, what the loss gets is two ahead. Where the model is given the labels, the re-run moves them back.
 
 How to fix it
-    Pair them once, at the source, and keep them together from then on: one index for both.
+    Pair them once, at the source, and keep them together from then on: one index for both. For a model that moves
+    labels itself, as causal models of Hugging Face do, they are a copy of the tokens.
 
 What not to do
     More data, a larger model or more regularisation against "overfitting": there is nothing to generalise from.
@@ -21,12 +24,15 @@ What not to do
 When this is wrong
     Where samples follow each other in time, a neighbour's target proves nothing; windows of a series and samples that
     resemble their neighbours are left out. Inputs that no linear or smooth function can predict from are not judged.
+    A model with more heads, for the next token and for later ones, is not reported.
 """
 
 from __future__ import annotations
 
 from .. import wording
 from ..records.data import Alignment, Repaired
+from ..records.intervention import Cure
+from ..records.probes import ShiftedTwice
 from ..records.symptoms import PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -40,6 +46,8 @@ CURABLE = False
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if trace.probe is not None and trace.probe.shifted_twice:
+        return _moved_twice(trace.probe.shifted_twice[0])
     found = trace.data.alignment
     if found is not None and not found.order and found.at_chance and found.structured and symptom.category == SILENT:
         return _unpredictable(found)
@@ -66,6 +74,30 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if found.place is None or not in_step else (found.place,),
         fix=fix,
         not_this="more data or regularisation: there is nothing to generalise from",
+    )
+
+
+def _moved_twice(found: ShiftedTwice) -> Suspicion:
+    positions, share = wording.count(found.positions), wording.share(found.share)
+    once = Fix("leave it to the model to move them:", (f"{found.labels} = {found.tokens}.clone()",))
+    moved = Cure("labels_moved_back", "labels moved back by one", {"tokens": found.tokens, "labels": found.labels})
+    return Suspicion(
+        statement=f"the labels are moved by one position twice: before {found.model} gets them, and in the loss",
+        evidence=(
+            Evidence(f"{found.labels} is {found.tokens}, one position ahead"),
+            Evidence(
+                f"{found.model} compares the label of each position with the output before it"
+                if found.asked
+                else f"{share} of {positions} targets that the loss is given are the token after the next",
+                found.share,
+                found.place,
+            ),
+        ),
+        why="each position is trained to give the token after the next one",
+        places=() if found.place is None else (found.place,),
+        fix=once if found.argument else Fix("move them once, where they are made or in the loss"),
+        not_this="longer training: it learns another task than the one that is meant",
+        cures=(moved,) if found.argument else (),
     )
 
 

@@ -10,12 +10,16 @@ How it is recognised
     More padding is added to sequences that have some, marked the same way, and the model is called again; where it
     takes only one length, the padding is embedded as another token. Outputs of real positions, or of the whole
     sequence, change. Or the loss has a gradient at all positions after the end, and the targets there are one value.
+    A model of an installed package is asked with another mask, too: if its padding matters as it was called, and no
+    longer does with the mask that its tokens need, whoever called it has left the mask out or given it the wrong way
+    round. Re-runs leave the padding out of labels that the model is given, and give it the right mask.
 
 How to fix it
     Give the mask to every layer that looks across positions (`src_key_padding_mask`, `key_padding_mask`), pack what
     recurrent nets read (`pack_padded_sequence`), and pool over real positions only: `(x * mask[..., None]).sum(1) /
     mask.sum(1, keepdim=True)`. In the loss, `ignore_index=`, or a mean over real positions. Check the meaning of the
-    mask: torch's padding masks are True for padding, most others for real positions.
+    mask: torch's padding masks are True for padding, most others for real positions. Labels that are given to a model
+    are -100 wherever there is no token.
 
 What not to do
     Sorting by length or longer batches: they hide how much padding there is.
@@ -23,13 +27,14 @@ What not to do
 When this is wrong
     Models for which the length of the batch means something. Where neither a mask nor lengths are given, only attention
     to the `padding_idx` of an embedding is reported: sums and recurrent nets may count on its zeros. A loss may count
-    the first position after the end, where a model has to say that a sequence ends; and an autoencoder may have to
-    restore the padding, too.
+    the first position after the end, where a model has to say that a sequence ends; all of them, where the token that
+    fills up the rows also ends them; and an autoencoder may have to restore the padding, too.
 """
 
 from __future__ import annotations
 
 from .. import wording
+from ..records.intervention import Cure
 from ..records.loss_functions import WITH_CLASSES
 from ..records.probes import PaddingRecord
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
@@ -53,6 +58,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     record = found[0]
     if record.in_loss:
         return _in_the_loss(record)
+    if record.misused:
+        return _misused(record)
     evidence = [Evidence(_seen(record), record.share)]
     if record.operation:
         evidence.append(Evidence(f"it first shows after {record.operation}()", place=record.place))
@@ -72,14 +79,20 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _in_the_loss(record: PaddingRecord) -> Suspicion:
     classes = record.function in WITH_CLASSES and record.filling is not None
-    fix = (
-        Fix("leave the padding out of the loss:", (f"F.{record.function}(..., ignore_index={record.filling:.0f})",))
-        if classes
-        else Fix("take the mean over real positions only:", ("loss = (error * real).sum() / real.sum()",))
+    fix = Fix("take the mean over real positions only:", ("loss = (error * real).sum() / real.sum()",))
+    cures: tuple[Cure, ...] = ()
+    if record.labels:
+        fix = Fix("set the labels of padding to -100, which the loss leaves out:", (_without_padding(record),))
+        cures = (_not_counted(record),)
+    elif classes:
+        fix = Fix(
+            "leave the padding out of the loss:", (f"F.{record.function}(..., ignore_index={record.filling:.0f})",)
+        )
+    known = {"padding_idx": "the padding_idx of the embedding", "pad_token_id": "the pad_token_id of the model"}.get(
+        record.known_from, record.mask
     )
-    known = "the padding_idx of the embedding" if record.known_from == "padding_idx" else record.mask
     return Suspicion(
-        statement=f"{record.function}() counts the padding of {record.padded}",
+        statement=f"{f'{record.function}()' if record.function else 'the loss'} counts the padding of {record.padded}",
         evidence=(
             Evidence(
                 f"{wording.count(record.counted)} of {wording.count(record.positions)} positions with a gradient come "
@@ -92,6 +105,43 @@ def _in_the_loss(record: PaddingRecord) -> Suspicion:
         places=(record.place,) if record.place is not None else (),
         fix=fix,
         not_this="longer training: the loss looks lower the more padding there is",
+        cures=cures,
+    )
+
+
+def _without_padding(record: PaddingRecord) -> str:
+    if record.known_from == "mask":
+        return f"{record.labels} = {record.labels}.masked_fill({record.mask} == 0, -100)"
+    return f"{record.labels} = {record.labels}.masked_fill({record.padded} == {record.filling:.0f}, -100)"
+
+
+def _not_counted(record: PaddingRecord) -> Cure:
+    mask = record.mask if record.known_from == "mask" else ""
+    options = {"labels": record.labels, "tokens": record.padded, "filling": record.filling, "mask": mask}
+    return Cure("padding_not_counted", "padding left out of the labels", options)
+
+
+def _misused(record: PaddingRecord) -> Suspicion:
+    """The caller of a model of a package is to blame: with the other mask, the model does as it should."""
+    missing = record.misused == "missing"
+    rows = f"{record.rows} sequences of {record.padded} are padded"
+    if record.share:
+        seen = (
+            f"{rows}; embedding their padding as another token changes their outputs by {wording.share(record.share)} "
+            f"of what another sample would, and by nothing with {'a' if missing else 'the inverted'} {record.mask}"
+        )
+    else:
+        seen = f"{rows}; other tokens change outputs at no other position, and do with {record.mask} inverted"
+    marks = f"{record.mask} = ({record.padded} != pad_token_id).long()"
+    return Suspicion(
+        statement=f"{record.model} is called without {record.mask}, and reads the padding"
+        if missing
+        else f"{record.mask} of {record.model} is the wrong way round",
+        evidence=(Evidence(seen, record.share),),
+        why="nothing tells the model which tokens are padding" if missing else "it is 1 for padding, 0 for real tokens",
+        fix=Fix(f"give {record.model} the mask of its tokens, 1 where they are real:", (marks,)),
+        not_this="sorting by length: it hides how much padding there is",
+        cures=(Cure("right_mask", f"the right {record.mask}", {"tokens": record.padded, "mask": record.mask}),),
     )
 
 

@@ -11,11 +11,13 @@ How it is recognised
     linear layer's and a bare `nn.Parameter`), start with exactly the same random values in two Parameters, both learn,
     and they differ after a few steps; and something shows that a tie was meant: a layer's own Parameter was replaced by
     the copy, or your source speaks of a tie. Or two Parameters have the same memory. Or a network that your source
-    calls siamese has two towers with equal values, which both learn and drift apart.
+    calls siamese has two towers with equal values, which both learn and drift apart. Or a model's configuration says
+    `tie_word_embeddings`, and its embedding and its output layer have a Parameter each, which both learn.
 
 How to fix it
     Assign the Parameter itself: `self.head.weight = self.embed.weight`, or use it in `forward()`:
-    `F.linear(x, self.encoder.weight.t())`.
+    `F.linear(x, self.encoder.weight.t())`. After a layer of a Hugging Face model was replaced: `model.tie_weights()`,
+    or `tie_word_embeddings=False` in its configuration if two are meant.
 
 What not to do
     Copy the values from time to time: the optimizer's state is not updated with them.
@@ -48,6 +50,13 @@ _MEANT = {
     "assigned": ", and one was assigned where the other layer had its own, as for a tie",
     "said": ", and the source says that they are tied",
     "siamese": ", and a siamese network has one tower for both of its inputs",
+    "configuration": "; when the model is stored and loaded again, one of them is lost",
+}
+
+
+_WHY = {
+    "memory": "the memory was shared, not the Parameter",
+    "declared": "a layer was replaced after the model had tied its weights",
 }
 
 
@@ -65,7 +74,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Evidence(_what_was_seen(pair, both[0].size), float(both[0].size)),
             Evidence(f"{pair.first} and {pair.second} got their own gradients{_MEANT[pair.meant]}"),
         ),
-        why="the memory was shared, not the Parameter" if pair.how == "memory" else "the values were copied once",
+        why=_WHY.get(pair.how, "the values were copied once"),
         places=places[-1:],
         fix=_fix(pair),
         not_this="copying the values from time to time: the optimizer's state is not updated with them",
@@ -75,17 +84,23 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _statement(pair: TiedPair) -> str:
     if pair.how == "memory":
         return f"{pair.first} and {pair.second} are two parameters in one memory"
+    if pair.how == "declared":
+        return f"{pair.first} and {pair.second} are two parameters, and the configuration ties them"
     return f"{pair.first} and {pair.second} start equal and drift apart"
 
 
 def _what_was_seen(pair: TiedPair, size: int) -> str:
     if pair.how == "memory":
         return f"both have the same address, and each is updated separately ({size:,} values)"
+    if pair.how == "declared":
+        return f"tie_word_embeddings is True, and the output layer has {size:,} values of its own"
     how = "one the transpose of the other, " if pair.how == "transposed" else ""
     return f"all {size:,} values were equal at the start, {how}and differ after a few steps"
 
 
 def _fix(pair: TiedPair) -> Fix:
+    if pair.how == "declared":
+        return Fix("tie them again after the last change to the model:", ("model.tie_weights()",))
     if pair.meant == "siamese":
         first, second = (_tower(one, other) for one, other in ((pair.first, pair.second), (pair.second, pair.first)))
         return Fix("use one module for both:", (f"self.{second} = self.{first}",))

@@ -45,6 +45,7 @@ from typing import Any
 
 from .. import wording
 from ..analysis import (
+    adapters,
     chance,
     learning_rates,
     loss_calls,
@@ -248,9 +249,13 @@ def _as_far_as_it_gets(
     if without_a_floor.healed(trace, controls.get(UNTREATED), last):
         return Passed(("judged against the run without the cure",), known)
     start, floor = marks.start(first), marks.floor or 0.0
-    if last - floor > _NO_BETTER_THAN_A_GUESS * (start - floor) and marks.steady:
-        return symptom
     reached = known["reach"] or 0.0
+    if last - floor > _NO_BETTER_THAN_A_GUESS * (start - floor) and marks.steady:
+        if not adapters.has_adapters(trace) or wiring.nothing_moves(trace):
+            return symptom
+        # what may learn is small on purpose, beside a model that is frozen on purpose
+        reason = f"the loss ends at {wording.loss(last)}, and a plain recipe gets no further ({wording.loss(reached)})"
+        return FailIfConfirmed(symptom, CouldNotJudge(f"{reason}: these adapters may be too small", known))
     if reached - floor <= _NEARLY_THERE * ratio * (start - floor):
         return Passed((f"came nearly as far as a plain recipe, which gets to {wording.loss(reached)}",), known)
     plain = wording.loss(reached)

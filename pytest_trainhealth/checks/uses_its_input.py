@@ -11,7 +11,8 @@ When it fails
     only its padding; a sample's output, or its gradient through a softmax over the batch, changes with other samples; a
     `view()` tears rows apart where a transpose was meant; padding that is marked by a mask or lengths changes outputs
     at real positions, is attended to, or is counted by the loss; a call edits its mask; a model that has to predict an
-    element of a sequence sees it; dropout that nobody switches off drops parts of the input in eval mode, too.
+    element of a sequence sees it, or is trained to give the one after; a mask that a model needs is left out or given
+    the wrong way round; dropout that nobody switches off drops parts of the input in eval mode, too.
 
 What is not an alarm
     Arguments that are the same for every sample, labels and masks; parts of a batch object that a model does not
@@ -39,6 +40,7 @@ from ..records.probes import (
     PaddingRecord,
     ProbeRecord,
     ScrambleRecord,
+    ShiftedTwice,
 )
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
@@ -80,6 +82,7 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
         (of(probe.scrambles), _scrambled),
         (of(probe.mask_edits), _edited),
         (of(probe.leaks), _leaked),
+        (of(probe.shifted_twice), _ahead),
         (of(probe.dropouts), _drops),
         (of(probe.ignored), _ignored),
         (of(probe.ignored_in_part), _ignored_in_part),
@@ -140,6 +143,14 @@ def _leaked(record: LeakRecord) -> Symptom:
     return Symptom(sentence, SILENT, record.share, 0.0, "high", "the model sees what it has to predict")
 
 
+def _ahead(record: ShiftedTwice) -> Symptom:
+    sentence = (
+        f"{wording.share(record.share)} of {wording.count(record.positions)} targets are the element of "
+        f"{record.tokens} after the next, and none is the next one (expected the next)"
+    )
+    return Symptom(sentence, SILENT, record.share, 0.0, "high", "the targets are one element too far ahead")
+
+
 def _ignored(record: InputRecord) -> Symptom:
     if record.hidden:
         sentence = f"other values of {record.name} where it is not padding change no output of {record.model}"
@@ -170,10 +181,25 @@ def _padded(record: PaddingRecord) -> Symptom:
             f"padding after {record.padded} (expected 0)"
         )
         return Symptom(sentence, SILENT, float(record.counted), 0.0, "high", "the loss counts padding")
+    if record.misused:
+        return _misused(record)
     other = f"more padding after {record.padded}" if record.longer else f"other padding after {record.padded}"
     text = "masked by" if record.known_from == "mask" else "marked by"
     sentence = (
         f"{other}, {text} {record.mask}, changes outputs at real positions by "
+        f"{wording.share(record.share)} of what another sample would (expected 0)"
+    )
+    return Symptom(sentence, SILENT, record.share, 0.0, "high", "padding changes the output")
+
+
+def _misused(record: PaddingRecord) -> Symptom:
+    how = "without" if record.misused == "missing" else "with an inverted"
+    if not record.share:
+        sentence = f"{how} {record.mask}, no output of {record.model} follows {record.padded} at another position"
+        headline = f"{record.mask} hides what is real"
+        return Symptom(f"{sentence} (expected some change)", SILENT, 0.0, 0.0, "high", headline)
+    sentence = (
+        f"{how} {record.mask}, other padding of {record.padded} changes outputs at real positions by "
         f"{wording.share(record.share)} of what another sample would (expected 0)"
     )
     return Symptom(sentence, SILENT, record.share, 0.0, "high", "padding changes the output")

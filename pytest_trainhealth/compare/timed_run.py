@@ -8,6 +8,7 @@ that is not timed.
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -37,6 +38,7 @@ class LongRun:
         self._start = Snapshot(self.training.state_roots())
         self._put_back_random_numbers = remember_random_numbers()
         self._feed: Feed | None = None
+        self._running = ExitStack()
         self._ahead = _queue(self.training.data)
         #: Seconds that the latest step waited for its batch.
         self.waited = 0.0
@@ -84,6 +86,7 @@ class LongRun:
         if self._feed is not None:
             self._feed.close()
             self._feed = None
+        self._running.close()
 
     def _begin_again(self) -> None:
         self.close()
@@ -92,6 +95,7 @@ class LongRun:
         self._begin()
 
     def _begin(self) -> None:
+        self._running.enter_context(self.training.running())
         self._feed = Feed(self.training, one_batch=False, device=self._device)
         self._stepper = Stepper(self.training)
         self._taken = 0

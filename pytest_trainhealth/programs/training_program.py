@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from .. import wording
+from ..frameworks.stepwise_loop import LoopEnded
 from ..interventions import held_still, install, is_early
 from ..observe.errors.crash import crash_of, is_without_a_graph
 from ..observe.errors.error_watch import ErrorWatch
@@ -20,7 +21,7 @@ from ..observe.run.run import Run
 from ..observe.run.stepper import NotConnected, Stepper
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
-from ..observe.source.creation_sites import CreationSites
+from ..observe.source.creation_sites import CreationSites, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
 from ..observe.source.named_values import rate_written_at
 from ..observe.source.statements import statement_at
@@ -108,6 +109,23 @@ def recorded(
     """
     run = early or TrainingRun(look_closely_at=plan.look.closely_at)
     run.creation_sites, run.budget, run.training = creation_sites, plan.budget, training
+    with begun(training, creation_sites):
+        with _listened_to(training, plan, run, early):
+            yield run
+        add_places(run, creation_sites)
+
+
+@contextmanager
+def begun(training: Training, creation_sites: CreationSites) -> Iterator[None]:
+    """The training, ready for its first step. A framework makes its optimizers only when its loop begins."""
+    with ExitStack() as stack:
+        with nullcontext() if training.loop is None else record_creation_sites(into=creation_sites):
+            stack.enter_context(training.running())
+        yield
+
+
+@contextmanager
+def _listened_to(training: Training, plan: RunPlan, run: TrainingRun, early: TrainingRun | None) -> Iterator[None]:
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
@@ -131,8 +149,7 @@ def recorded(
         run.emit("run_begins")
         if "memory" in plan.look.signals:  # it is about speed and memory
             run.feed.keep_ahead(plan.max_steps)
-        yield run
-    add_places(run, creation_sites)
+        yield
 
 
 class _Loop:
@@ -218,6 +235,9 @@ def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> floa
                 loss = stepper.take(batch)
     except NotConnected:
         trace.loss_connected = False
+        return None
+    except LoopEnded as over:
+        trace.cut_short = str(over)
         return None
     except Exception as error:
         if is_without_a_graph(error, trace):

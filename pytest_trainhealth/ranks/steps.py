@@ -70,6 +70,10 @@ class RankRun:
             self._link.wait()
 
     def _train(self, training: Training, run: Run) -> None:
+        with training.running():
+            self._take_steps(training, run)
+
+    def _take_steps(self, training: Training, run: Run) -> None:
         run.training = training
         run.add_models(training.modules)
         for label, optimizer in training.optimizers.items():

@@ -130,9 +130,33 @@ class PaddingRecord:
     #: The loss function, and the value of the targets there.
     function: str = ""
     filling: float | None = None
+    #: An argument of the same call with the targets: what a re-run may change.
+    labels: str = ""
+    #: Whoever called the model left its mask out ("missing"), or gave it the wrong way round ("inverted"): with the
+    #: other mask, the padding has no influence. `mask` is the argument; `share` is 0 where it hides what is real.
+    misused: str = ""
     #: The first operation after which the padding shows.
     operation: str = ""
     place: Place | None = None
+
+
+@dataclass
+class ShiftedTwice:
+    """Targets two elements ahead: labels that are one ahead of the tokens, and a loss that moves them once more."""
+
+    model: str
+    tokens: str
+    labels: str
+    #: The targets that were compared, and the share of them that is the element after the next.
+    positions: int
+    share: float
+    #: The labels are an argument of the call, where a re-run can move them back.
+    argument: bool = True
+    #: No target was seen: the model showed that it moves labels, when it was given a single one.
+    asked: bool = False
+    place: Place | None = None
+    #: Whoever made the labels, whoever made the model.
+    made_by: str = "user"
 
 
 @dataclass
@@ -172,6 +196,7 @@ class ProbeRecord:
     states: list[str] = field(default_factory=list)
     paddings: list[PaddingRecord] = field(default_factory=list)
     leaks: list[LeakRecord] = field(default_factory=list)
+    shifted_twice: list[ShiftedTwice] = field(default_factory=list)
     #: How many calls each question could be answered for, and why it could not be for others.
     judged: dict[str, int] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)

@@ -341,13 +341,14 @@ class FrozenRows:
 
 @dataclass
 class TiedPair:
-    """Two weights that began with the same "values" (or "transposed" ones), or that share their "memory"."""
+    """Two weights that began with the same "values" (or "transposed" ones), share their "memory", or are one according
+    to the model itself ("declared")."""
 
     first: str
     second: str
     how: str
     #: What shows that one was meant: "memory", "assigned" over a layer's own weight, or "said" in the source; or
-    #: "siamese", where the source says that, and the weights are the first ones of two towers.
+    #: "siamese", where the source says that, and the weights are the first ones of two towers; or "configuration".
     meant: str = "assigned"
 
 

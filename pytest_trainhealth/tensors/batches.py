@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
+from .graph_data import graph_parts, graphs_in, is_graph, rebuilt_graph
+
 #: Deeper than any batch; stops at structures that contain themselves. The deepest of 457 programs has 5 levels. By
 #: judgement more than twice that.
 _DEEPEST = 12
@@ -60,12 +62,14 @@ def _parts(batch: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"[{index}]", value) for index, value in enumerate(batch))
     elif dataclasses.is_dataclass(batch) and not isinstance(batch, type):
         yield from ((f".{f.name}", getattr(batch, f.name)) for f in dataclasses.fields(batch))
+    elif is_graph(batch):
+        yield from graph_parts(batch)
     elif _is_plain_object(batch):
         yield from ((f".{key}", value) for key, value in vars(batch).items())
 
 
 def _is_plain_object(batch: Any) -> bool:
-    """Objects such as a graph library's Data: attributes that are tensors, and no behaviour that matters here."""
+    """Attributes that are tensors, and no behaviour that matters here."""
     return hasattr(batch, "__dict__") and not callable(batch) and not isinstance(batch, (type, torch.nn.Module))
 
 
@@ -85,6 +89,8 @@ def map_tensors(change: Callable[[str, Tensor], Tensor], batch: Any, name: str =
         return type(batch)(*values) if hasattr(batch, "_fields") else type(batch)(values)
     if isinstance(batch, list):
         return type(batch)(values)
+    if is_graph(batch):
+        return rebuilt_graph(batch, values)
     rebuilt = copy.copy(batch)
     for key, value in changed.items():
         object.__setattr__(rebuilt, key[1:], value)  # frozen dataclasses too
@@ -131,7 +137,9 @@ def _made_anew(batch: Mapping[Any, Any], pairs: dict[Any, Any]) -> Any:
 
 
 def batch_size(batch: Any) -> int | None:
-    """The size of the first dimension that most tensors share. None when no tensor has a dimension."""
+    """The size of the first dimension that most tensors share; of graphs, their number. None if nothing tells."""
+    if is_graph(batch) and (graphs := graphs_in(batch)) is not None:
+        return graphs
     sizes = Counter(t.size(0) for _, t in tensors(batch) if t.dim())  # nested tensors have no shape
     if not sizes:
         return None

@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 _RECORDS = {"settings", "wording", "records"}
 _READERS = {*_RECORDS, "analysis"}
-_TORCH = {"tensors", "state", "training", "budget"}
+_TORCH = {"tensors", "state", "frameworks", "training", "budget"}
 _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "observe.microscope"}
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed", "state")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
@@ -37,7 +37,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "causes": _READERS,
     "tensors": {"records"},
     "state": {"tensors", "records"},
-    "training": {"tensors", "state", *_RECORDS},
+    "frameworks": {"tensors", "state", *_RECORDS},
+    "training": {"tensors", "state", "frameworks", *_RECORDS},
     "observe": set(),
     "observe.source": {*_RECORDS, "tensors"},
     "observe.run": {*_RECORDS, *_TORCH, "observe.source"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
+from torch import Tensor
 from torch.optim import Optimizer
 
 from ...observe.run.events import Listener
@@ -40,5 +41,14 @@ class AddParameters(Listener):
         self._names -= set(known)
         missing = [run.parameters[name] for name in known if not run.held_by(run.parameters[name])]
         if missing:
-            next(iter(run.optimizers.values())).add_param_group({"params": missing})
+            _add_to(next(iter(run.optimizers.values())), missing)
             run.rematch()
+
+
+def _add_to(optimizer: Optimizer, missing: list[Tensor]) -> None:
+    """A scheduler has a rate for each group that was there when it was made, and raises if there is one more."""
+    scheduled = [group for group in optimizer.param_groups if "initial_lr" in group]
+    if not scheduled or "param_names" in scheduled[0]:
+        optimizer.add_param_group({"params": missing})
+    else:
+        scheduled[0]["params"] += missing

@@ -208,9 +208,14 @@ def loaded_batches_noted(made: CreationSites) -> Iterator[None]:
 
 
 @contextmanager
-def record_creation_sites(on_optimizer: Callable[[Optimizer], object] | None = None) -> Iterator[CreationSites]:
-    """Records where optimizers and schedulers are created and where modules are put into others."""
-    made = CreationSites()
+def record_creation_sites(
+    on_optimizer: Callable[[Optimizer], object] | None = None, into: CreationSites | None = None
+) -> Iterator[CreationSites]:
+    """Records where optimizers and schedulers are created and where modules are put into others.
+
+    `into`: an earlier record that goes on.
+    """
+    made = CreationSites() if into is None else into
     original, scheduler_init = Optimizer.__init__, LRScheduler.__init__
 
     @wraps(scheduler_init)

@@ -46,6 +46,8 @@ class Padded:
     real: Tensor
     known_from: Leaf | None = None
     embedding: nn.Embedding | None = None
+    #: Who says it, where no input does.
+    said_by: str = "padding_idx"
 
     @property
     def length(self) -> int:

@@ -26,6 +26,7 @@ from ...run.run import Run
 from ...run.signal import Cost
 from ...source.module_calls import Watching
 from ...source.places import user_place
+from .given_mask import misused_mask
 from .influence import influences, samples_in
 from .kept_state import carried_state, mask_edits
 from .lasting_dropout import DropoutsInEval, switched_off
@@ -38,6 +39,7 @@ from .repeat_call import Call, Leaf, NotRepeatable, OutOfTime, Repeater, repeati
 from .sample_axis import samples_first, shuffled
 from .sample_mixing import Axis, mixing
 from .scrambles import scramble
+from .shifted_twice import shifted_twice
 
 #: Early, for the short training of a watched test; later, for branches that start at zero. By judgement: watched tests
 #: train for as few as 3 steps.
@@ -233,15 +235,23 @@ class Probes(CallSignal):
             leaking, number = leak(repeater, base, self._candidates(), self._run, bool(self._targets))
             record.leaks += [leaking] if leaking is not None else []
             _count(record, "leaks", number)
+        twice = shifted_twice(repeater, gradients, self._targets, tensors(self._batch))
+        if twice is not None:
+            twice.place = self._losses[0][1] if self._losses else None
+            record.shifted_twice.append(twice)
         with suppress(NotRepeatable):
             padded, number = padding(repeater, base, self._run)
             record.paddings += [padded] if padded is not None else []
             _count(record, "padding", number)
             counted, number = padding_in_loss(repeater, base, gradients, self._targets)
             if counted is not None:
-                counted.function, counted.place = self._losses[0]
+                counted.function, counted.place = self._losses[0] if self._losses else ("", None)
                 record.paddings.append(counted)
             _count(record, "padding", number)
+            if repeater.call.made_by != "user":  # what the user's own model does with its mask is known from above
+                misused, number = misused_mask(repeater)
+                record.paddings += [misused] if misused is not None else []
+                _count(record, "padding", number)
 
     def _candidates(self) -> list[Tensor]:
         """What the losses were given; if no loss was seen, everything in the batch."""

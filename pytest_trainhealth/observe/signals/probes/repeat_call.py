@@ -80,6 +80,18 @@ class Call:
                 if tensor.layout == torch.strided and not tensor.is_nested:
                     yield Leaf(full, tensor, named and isinstance(value, Tensor), self._origins[full])
 
+    @contextmanager
+    def also_given(self, values: Values) -> Iterator[None]:
+        """Calls inside get these arguments, in place of what was given for them, or though nothing was."""
+        before = self._given
+        names = list(self._signature.parameters)
+        merged = {**before, **values}
+        self._given = {name: merged[name] for name in names if name in merged}
+        try:
+            yield
+        finally:
+            self._given = before
+
     def __call__(self, changes: Values) -> dict[str, Tensor]:
         given = {
             name: map_tensors(lambda full, t: changes.get(full, t).clone(), value, name)

@@ -20,6 +20,7 @@ from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
 from ...source.tying_words import says_siamese, says_tied
+from .declared_ties import declared_but_apart
 from .likely_ties import by_values, likely_copies, likely_pairs, transposed_key, weight_of
 
 #: Among this many values most have to differ: constants and one-hot rows are equal by design. By judgement: 8 different
@@ -45,12 +46,16 @@ class WeightTies(Signal):
     def run_ends(self) -> None:
         for pair, one, other in self._pairs:
             drifted = not torch.equal(one.detach(), other.detach().t() if pair.how == "transposed" else other)
-            if drifted or pair.how == "memory":
+            if drifted or pair.how in ("memory", "declared"):
                 self._run.trace.wiring.tied_pairs.append(pair)
         self._pairs.clear()
 
     def _meet_models(self) -> None:
         for prefix, model in list(self._run.models.items())[self._known :]:
+            declared = list(declared_but_apart(prefix, model))
+            self._pairs += declared
+            if declared:
+                continue
             layers = _candidates(model)
             for first_layer, second_layer in likely_pairs(layers):
                 (one_path, one), (other_path, other) = layers[first_layer], layers[second_layer]

@@ -1,0 +1,1 @@
+"""Programs in the style of each framework's own examples, and what is said of them. `tox -e frameworks`."""
