@@ -1,7 +1,7 @@
 """CSV: Lightning's `metrics.csv`, Keras' CSVLogger, frames that were written to a file, exports of TensorBoard.
 
-Training and validation may stand in different rows, with empty cells for the rest. The file is read a thousand rows at a
-time, and never held as a whole.
+Training and validation may stand in different rows, with empty cells for the rest. The file is read a thousand rows at
+a time, and never held as a whole.
 """
 
 from __future__ import annotations
