@@ -13,7 +13,7 @@ from .engine.battery import in_turn, keywords_of
 from .engine.finished_run import examine_log
 from .engine.request import Reproducers, Request
 from .engine.shared_results import SharedResults
-from .examine import examine
+from .examine import NotATraining, examine
 from .histories.unreadable import shown_path
 from .observe.source.user_frames import hide_our_frames
 from .records.history import History
@@ -38,7 +38,7 @@ def diagnose(
 
     `reproducers`: a folder for files that `replay()` reads, one for each check in which the training is not finite.
     """
-    if checks is None and _is_log(subject):
+    if checks is None and isinstance(subject, (History, str, os.PathLike)):
         checks = HISTORY_IS_HEALTHY
     values = keywords_of(checks, settings, "diagnose")
     training = name or _name_of(subject)
@@ -46,7 +46,11 @@ def diagnose(
 
     def judge(check: str, shared: SharedResults) -> Verdict:
         request = Request(check, training, seed, values[check], reproducers=kept)
-        return examine_log(subject, request) if find_check(check).reads_history else examine(subject, request, shared)
+        if find_check(check).reads_history:
+            return examine_log(subject, request)
+        if isinstance(subject, (History, str, os.PathLike)):
+            raise NotATraining(f"{check} needs a Training, or a function that makes one, not the log of a run")
+        return examine(subject, request, shared)
 
     try:
         return in_turn(training, values, judge)
@@ -63,14 +67,10 @@ def replay(file: str | os.PathLike[str], subject: Training | Callable[[], object
         raise hide_our_frames(error)  # noqa: B904 - it is the same error
 
 
-def _is_log(subject: Any) -> bool:
-    return isinstance(subject, (History, str, os.PathLike))
-
-
 def _name_of(subject: Any) -> str:
     if isinstance(subject, History):
         return subject.source
-    if _is_log(subject):
+    if isinstance(subject, (str, os.PathLike)):
         return shown_path(subject)
     if isinstance(subject, Training):
         return subject.name or ", ".join(type(m).__name__ for m in subject.modules.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import wording
-from ..records.history import History
 from .history_curve import Curve
 from .history_faults import GREW_BEFORE
 from .history_limits import ENOUGH_FOR_A_SHAPE, NEARLY_NOTHING, beyond_noise, has_gained
@@ -27,7 +26,7 @@ _SLOWER = 2.0
 _ENOUGH_TIMES = 20
 
 
-def advice(history: History, roles: Roles) -> list[str]:
+def advice(roles: Roles) -> list[str]:
     looks = (_odd_values, _overfits_a_little, _gap, _given_back, _noisy, _flat, _rates, _norms, _slower, _unlogged)
     return [note for look in looks for note in look(roles)]
 
@@ -84,8 +83,8 @@ def _noisy(roles: Roles) -> Iterator[str]:
     noise = loss.noise_between(half, len(loss))
     if has_gained(loss) and noise > _NOISY * loss.gain and roles.val_loss is None:
         yield (
-            f"{roles.loss.name} goes up and down by {wording.loss(noise)}, {wording.share(noise / loss.gain)} of what it "
-            "gained: whether batches differ or the learning rate is too high, a validation loss would tell"
+            f"{roles.loss.name} goes up and down by {wording.loss(noise)}, {wording.share(noise / loss.gain)} of what "
+            "it gained: whether batches differ or the learning rate is too high, a validation loss would tell"
         )
 
 

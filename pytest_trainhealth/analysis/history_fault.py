@@ -9,8 +9,8 @@ from ..records.verdict import Evidence, Place, Severity, Symptom
 
 #: The first four are plain facts; the others are shapes, with limits.
 Kind = Literal[
-    "nonfinite", "no rate", "still", "chance", "diverged", "growing swings", "swings together", "gradients", "rate gone",
-    "overfitting",
+    "nonfinite", "no rate", "still", "chance",
+    "diverged", "growing swings", "swings together", "gradients", "rate gone", "overfitting",
 ]  # fmt: skip
 
 

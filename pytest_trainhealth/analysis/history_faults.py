@@ -93,8 +93,8 @@ def growing_gradients(history: History, roles: Roles) -> HistoryFault | None:
         return None
     return HistoryFault(
         "gradients", INSTABILITY, "high",
-        f"{norm.name} grows from {wording.short(curve.best)} to {wording.short(curve.end)} (at most {NORM_GREW:g} times), "
-        f"and {loss.name} gains nothing meanwhile ({wording.change(since, falls.end)})",
+        f"{norm.name} grows from {wording.short(curve.best)} to {wording.short(curve.end)} (at most {NORM_GREW:g} "
+        f"times), and {loss.name} gains nothing meanwhile ({wording.change(since, falls.end)})",
         f"{norm.name} grows to {wording.short(curve.end)}, since {norm.when(first)}",
         curve.end, NORM_GREW * curve.best,
         (Evidence(f"{norm.name} is {wording.short(curve.best)} around {norm.when(curve.best_at)} and "

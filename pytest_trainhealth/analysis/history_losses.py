@@ -28,8 +28,11 @@ _STILL = 0.002
 _AT_CHANCE, _NEAR_CHANCE = 0.02, 0.2
 #: Classes. By judgement: beyond that the logarithms lie too close together.
 _MOST_CLASSES = 1000
-#: Of the first loss, where nothing was ever gained: what it rose by. By judgement: as in lr-too-high.
+#: Of its best, where nothing was gained for sure, or where nobody can tell noise from wandering: what it rose by. By
+#: judgement: as in lr-too-high.
 _ROSE = 0.5
+#: Values. By judgement: of fewer, a running mean and noise cannot be told apart.
+_ENOUGH_TO_KNOW_NOISE = 100
 #: The noise of the last third against the quieter one of those before. Healthy shapes have at most 1.6: noise falls
 #: with the loss and with the rate.
 _SWINGS_GROW = 3.0
@@ -70,9 +73,19 @@ def still(history: History, roles: Roles) -> HistoryFault | None:
         f"its level (a loss that learns moves by more than {wording.share(_STILL)})",
         f"{loss.series.name} stays at {wording.loss(loss.end)} for the whole run",
         change, _STILL,
-        (Evidence(f"{loss.series.name} is {wording.loss(loss.start)} at first and {wording.loss(loss.end)} at the end"),),
+        (Evidence(f"{loss.series.name} goes {wording.change(loss.start, loss.end)} in {count}"), *_gradients(roles)),
         history.place(loss.series.lines[0]),
     )  # fmt: skip
+
+
+def _gradients(roles: Roles) -> tuple[Evidence, ...]:
+    """Whether anything was there to step with."""
+    norm = roles.gradient_norm
+    if norm is None or not len(norm):
+        return ()
+    size = max(norm.values)
+    reached = "gradients are there, and nothing steps" if size > 0 else "nothing reaches the parameters"
+    return (Evidence(f"{norm.name} is at most {wording.short(size)}: {reached}", size),)
 
 
 def at_chance(history: History, roles: Roles) -> HistoryFault | None:
@@ -90,9 +103,9 @@ def at_chance(history: History, roles: Roles) -> HistoryFault | None:
         return None
     return HistoryFault(
         "chance", NOT_LEARNING, "high",
-        f"{loss.series.name} ends at {wording.loss(loss.end)} and {score.name} at {wording.share(share)}: that is chance "
-        f"among {classes} classes, ln({classes}) = {wording.loss(log(classes))} and {wording.share(1 / classes)} "
-        "(expected below, and above)",
+        f"{loss.series.name} ends at {wording.loss(loss.end)} and {score.name} at {wording.share(share)}: that is "
+        f"chance among {classes} classes, ln({classes}) = {wording.loss(log(classes))} and "
+        f"{wording.share(1 / classes)} (expected below, and above)",
         f"after {len(loss)} entries loss and accuracy are those of chance",
         loss.end, log(classes),
         (Evidence(f"{loss.series.name} goes {wording.change(loss.start, loss.end)}, {score.name} "
@@ -106,8 +119,8 @@ def diverged(history: History, roles: Roles) -> HistoryFault | None:
     if roles.loss is None or len(roles.loss) < ENOUGH_FOR_A_SHAPE:
         return None
     loss = Curve(roles.loss)
-    limit = GIVEN_BACK * loss.fall if has_gained(loss) else _ROSE * abs(loss.start)
-    limit = max(limit, beyond_noise(loss), _ROSE * abs(loss.best) if loss.wanders else 0.0)
+    unsure = loss.wanders or len(loss) < _ENOUGH_TO_KNOW_NOISE or not has_gained(loss)
+    limit = max(GIVEN_BACK * loss.fall, beyond_noise(loss), _ROSE * abs(loss.best) if unsure else 0.0)
     if loss.given_back <= limit or is_explained(roles, loss):
         return None
     first = loss.first_above(loss.best + limit, loss.best_at)
@@ -121,8 +134,8 @@ def diverged(history: History, roles: Roles) -> HistoryFault | None:
         f"{wording.loss(limit)})",
         f"{loss.series.name} rises from {wording.loss(loss.best)} to {wording.loss(loss.end)}, since {since}",
         loss.end, loss.best + limit,
-        (Evidence(f"{loss.series.name} is lowest around {loss.series.when(loss.best_at)} ({wording.loss(loss.best)}), above "
-                  f"{wording.loss(loss.best + limit)} from {since} on, and ends at {wording.loss(loss.end)}",
+        (Evidence(f"{loss.series.name} is lowest around {loss.series.when(loss.best_at)} ({wording.loss(loss.best)}), "
+                  f"above {wording.loss(loss.best + limit)} from {since} on, and ends at {wording.loss(loss.end)}",
                   loss.end, history.place(loss.series.lines[first])),),
         history.place(loss.series.lines[first]),
         loss.series.steps[first],
@@ -178,8 +191,8 @@ def growing_swings(history: History, roles: Roles) -> HistoryFault | None:
         f"times as far as before (at most {_SWINGS_GROW:g} times)",
         f"{loss.series.name} oscillates more and more",
         late / quiet, _SWINGS_GROW,
-        (Evidence(f"from {since} on its values scatter by {wording.loss(late)}, before by {wording.loss(quiet)}; in all it "
-                  f"gained {wording.loss(loss.gain)}", late, history.place(loss.series.lines[count - third])),),
+        (Evidence(f"from {since} on its values scatter by {wording.loss(late)}, before by {wording.loss(quiet)}; in "
+                  f"all it gained {wording.loss(loss.gain)}", late, history.place(loss.series.lines[count - third])),),
         history.place(loss.series.lines[count - third]),
         loss.series.steps[count - third],
     )  # fmt: skip
@@ -207,11 +220,12 @@ def swings_together(history: History, roles: Roles) -> HistoryFault | None:
     return HistoryFault(
         "swings together", INSTABILITY, "high",
         f"from one entry to the next, {roles.loss.name} jumps by {wording.share(sizes[0])} of its level and "
-        f"{roles.val_loss.name} by {wording.share(sizes[1])}, both at the same time (at most {wording.share(_LARGE_JUMPS)})",
+        f"{roles.val_loss.name} by {wording.share(sizes[1])}, both at the same time (at most "
+        f"{wording.share(_LARGE_JUMPS)})",
         f"{roles.loss.name} and {roles.val_loss.name} jump up and down together",
         min(sizes), _LARGE_JUMPS,
-        (Evidence(f"from {since} on the jumps of the two have a correlation of {together:.2f} (batches that differ leave "
-                  "one of about 0)", together, history.place(roles.loss.lines[half])),),
+        (Evidence(f"from {since} on the jumps of the two have a correlation of {together:.2f} (batches that differ "
+                  "leave one of about 0)", together, history.place(roles.loss.lines[half])),),
         history.place(roles.loss.lines[half]),
         roles.loss.steps[half],
     )  # fmt: skip

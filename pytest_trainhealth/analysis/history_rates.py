@@ -26,15 +26,18 @@ _FOR_LONG = 1 / 3
 #: Of its peak: above it a rate is high, between it and `_GONE` it is on its way down. By judgement: half.
 _HIGH_RATE = 0.5
 #: How much the loss falls for each unit of rate, on its way down against while it was high. One that comes to its end
-#: by itself falls less and less whatever the rate is; one that goes down as far as the rate takes it has 1 and more.
+#: by itself falls less and less whatever the rate is; one that goes down as far as the rate takes it has 1 and more. By
+#: judgement: and beyond what noise explains.
 _AS_STEEP = 0.9
 #: The same, of the second half of the time in which the rate was high against the first. By judgement: a loss that had
 #: flattened before the rate fell, and then falls because it does, is what schedules are for.
 _NOT_FLAT = 0.5
 #: Of what was gained: what the loss may have fallen by after the rate was gone. By judgement.
 _THEN = 0.1
-#: Values of the loss. By judgement: three while the rate is high, three on its way down, and a third of the run behind.
+#: Values of the loss. By judgement: six while the rate is high, six on its way down, and a third of the run behind.
 _ENOUGH = 20
+#: Of them, while the rate is high, and on its way down. By judgement: a median at each end.
+_ENOUGH_EACH = 6
 #: Of the first loss, and of a score: who is there has learnt what there was. By judgement.
 _LOW, _HIGH = 0.1, 0.95
 #: The last rate against the first, and against that of half way: a line doubles it in the second half, what grows by a
@@ -104,27 +107,27 @@ def rate_gone(history: History, roles: Roles) -> HistoryFault | None:
     steepness = _steepness(rate, loss, at)
     corner = loss.index_at(rate.steps[at])
     after = median(loss.values[max(corner - 1, 0) : corner + 2]) - loss.end
-    if steepness is None or steepness < _AS_STEEP or after > max(_THEN * loss.gain, loss.noise):
+    if steepness is None or after > max(_THEN * loss.gain, loss.noise):
         return None
     peak, when = max(rate.values), rate.when(at)
     place = history.place(rate.lines[at])
     return HistoryFault(
         "rate gone", PLATEAU, "medium",
-        f"{loss.series.name} stops at {wording.loss(loss.end)} when {rate.name} falls below {wording.share(_GONE)} of its "
-        f"peak, at {when} of {rate.steps[-1]:,.10g}: until then it fell as fast as the rate let it (a loss that ends by itself "
-        f"falls less than {wording.share(_AS_STEEP)} as fast)",
+        f"{loss.series.name} stops at {wording.loss(loss.end)} when {rate.name} falls below {wording.share(_GONE)} of "
+        f"its peak, at {when} of {rate.steps[-1]:,.10g}: until then it fell as fast as the rate let it (a loss "
+        "that ends by itself falls more slowly)",
         f"{rate.name} is almost 0 from {when} on, and {loss.series.name} stops falling there",
         steepness, _AS_STEEP,
-        (Evidence(f"{rate.name} is {wording.short(peak)} at its peak, below {wording.share(_GONE)} of that from {when} on, "
-                  f"and {wording.short(rate.values[-1])} at the end", rate.values[at], place),
-         Evidence(f"for each unit of rate {loss.series.name} fell {wording.share(steepness)} as much on the way down as "
-                  f"while the rate was high, and by {wording.loss(max(after, 0.0))} from there to the end", steepness)),
+        (Evidence(f"{rate.name} is {wording.short(peak)} at its peak, below {wording.share(_GONE)} of that from {when} "
+                  f"on, and {wording.short(rate.values[-1])} at the end", rate.values[at], place),
+         Evidence(f"for each unit of rate {loss.series.name} fell {wording.share(steepness)} as much on the way down "
+                  f"as while the rate was high, and by {wording.loss(max(after, 0.0))} after that", steepness)),
         place, rate.steps[at],
     )  # fmt: skip
 
 
 def _steepness(rate: Series, loss: Curve, gone: int) -> float | None:
-    """The fall of the loss for each unit of rate, on the way down against while it was high; None if there is no telling.
+    """The fall of the loss for each unit of rate, on the way down against while it was high; None if unsure.
 
     As long as the loss falls because steps are taken, it falls with their sum; once there is nothing left to learn, it
     does not, however large the steps are.
@@ -134,14 +137,20 @@ def _steepness(rate: Series, loss: Curve, gone: int) -> float | None:
     first = next(index for index, value in enumerate(rate.values) if value >= _HIGH_RATE * peak)
     half = (first + top) // 2
     marks = [loss.index_at(rate.steps[index]) for index in (first, half, top, gone)]
-    if marks[2] - marks[0] < _FEWEST or marks[3] - marks[2] < _FEWEST:
+    if marks[2] - marks[0] < _ENOUGH_EACH or marks[3] - marks[2] < _ENOUGH_EACH:
         return None
-    levels = [median(loss.values[max(mark - 1, 0) : mark + 2]) for mark in marks]
+    if len(set(rate.values[first : gone + 1])) < _ENOUGH_EACH:
+        return None  # it falls in steps, and each of them makes the loss fall, as it should
+    near = max(1, len(loss) // 40)
+    levels = [median(loss.values[max(mark - near, 0) : mark + near + 1]) for mark in marks]
     taken = [_steps_taken(rate, a, b) for a, b in pairwise((first, half, top, gone))]
     falls = [a - b for a, b in pairwise(levels)]
     if min(taken) <= 0 or levels[0] - levels[2] < beyond_noise(loss) or falls[2] < beyond_noise(loss):
         return None
     if falls[1] * taken[0] < _NOT_FLAT * falls[0] * taken[1]:
+        return None
+    usual = (falls[0] + falls[1] + beyond_noise(loss)) / (taken[0] + taken[1])
+    if falls[2] < _AS_STEEP * usual * taken[2] + beyond_noise(loss):
         return None
     return (falls[2] / taken[2]) / ((falls[0] + falls[1]) / (taken[0] + taken[1]))
 

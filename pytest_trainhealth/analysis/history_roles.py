@@ -1,7 +1,7 @@
 """Which series of a log is the training loss, which its validation, which the learning rate: told by their names.
 
-There is no standard. 'loss', 'train_loss', 'train/loss_epoch', 'Loss/train' and 'training.loss' are the same; 'val_loss',
-'eval_loss', 'Loss/valid' belong to it. What no name tells is not guessed.
+There is no standard. 'loss', 'train_loss', 'train/loss_epoch', 'Loss/train' and 'training.loss' are the same;
+'val_loss', 'eval_loss', 'Loss/valid' belong to it. What no name tells is not guessed.
 """
 
 from __future__ import annotations

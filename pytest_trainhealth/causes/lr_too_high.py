@@ -26,14 +26,13 @@ from statistics import median
 
 from .. import wording
 from ..analysis import loss_curve, wiring
-from ..analysis.history_fault import HistoryFault
 from ..analysis.history_faults import first_fault
 from ..analysis.history_roles import Roles
 from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
-from ..records.verdict import Evidence, Fix, Symptom
+from ..records.verdict import Certainty, Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
 from . import Suspicion
 from ._groups import RATES
@@ -92,32 +91,32 @@ def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def in_history(history: History, symptom: Symptom) -> Suspicion | None:
-    """The loss went up, or up and down, at a rate near its peak. By the curve alone, without the rate, it is a guess."""
+    """The loss went up, or up and down, at a rate near its peak. By the curve alone it is a guess."""
     fault = first_fault(history)
     if fault is None or fault.kind not in ("nonfinite", "diverged", "growing swings", "swings together"):
         return None
-    if fault.kind == "nonfinite" and not _rose_before(history, fault):
+    if fault.kind == "nonfinite" and not _rose_before(history):
         return None
     found = rate_course(history)
-    if found is None or found.kind == "zero":
-        rate, evidence, certainty = "the learning rate", fault.evidence, "possible"
-    else:
+    certainty: Certainty = "possible"
+    evidence, why = fault.evidence, ""
+    if found is not None and found.kind != "zero":
         value = rate_at(found, fault.step)
-        near_peak = value > _NEAR_PEAK * max(found.series.values)
-        rate, certainty = f"a learning rate of {wording.short(value)}", "likely" if near_peak else "possible"
+        certainty = "likely" if value > _NEAR_PEAK * max(found.series.values) else "possible"
         evidence = (*fault.evidence, rate_evidence(history, found))
+        why = f"at a learning rate of {wording.short(value)}, each step jumps over the valley it aims for"
     return Suspicion(
         statement=f"{fault.headline}, as with a learning rate that is too high",
         evidence=evidence,
         certainty=certainty,
-        why=f"at {rate}, each step jumps over the valley it aims for" if found else "",
+        why=why,
         places=places(fault),
         fix=Fix("lower it by 10, and warm it up over the first 5 to 10 % of the steps"),
         not_this="another optimizer or more epochs",
     )
 
 
-def _rose_before(history: History, fault: HistoryFault) -> bool:
+def _rose_before(history: History) -> bool:
     """A loss that falls until it is NaN does not count: it has to rise or to jump first."""
     loss = Roles(history).loss
     if loss is None or not len(loss):

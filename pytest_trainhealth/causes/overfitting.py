@@ -19,8 +19,8 @@ What not to do
 When this is wrong
     The training loss is not the same quantity as the validation loss (weighted classes, label smoothing), or validation
     samples come from elsewhere and drift away for another reason. A classifier that only becomes more certain of its
-    mistakes has a validation loss that rises and an accuracy that does not fall: with the accuracy in the log, that is no
-    alarm.
+    mistakes has a validation loss that rises and an accuracy that does not fall: with the accuracy in the log, that is
+    no alarm.
 """
 
 from __future__ import annotations

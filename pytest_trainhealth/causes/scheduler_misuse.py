@@ -59,7 +59,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def in_history(history: History, symptom: Symptom) -> Suspicion | None:
-    """The rate in the log is 0 throughout; or it grows without end, or never leaves its warm-up, and the run is sick."""
+    """The rate in the log is 0 throughout; or it grows without end or never leaves its warm-up in a sick run."""
     fault, found = first_fault(history), rate_course(history)
     if fault is None or found is None or found.kind not in ("zero", "runaway", "warm-up"):
         return None
@@ -69,10 +69,7 @@ def in_history(history: History, symptom: Symptom) -> Suspicion | None:
     statement, fix = {
         "zero": (f"{name} is 0 for the whole run", "give it a rate, or a factor, above 0"),
         "runaway": (f"{name} grows to {wording.short(values[-1])} without end", "give it a factor below 1"),
-        "warm-up": (
-            f"{name} still warms up at the end of the run",
-            "step it after every batch, or warm up for fewer steps",
-        ),
+        "warm-up": (f"{name} still warms up at the end of the run", "step it after every batch, or let it end sooner"),
     }[found.kind]
     evidence = [rate_evidence(history, found), *(fault.evidence if fault.kind != "no rate" else ())]
     return Suspicion(

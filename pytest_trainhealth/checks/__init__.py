@@ -10,8 +10,8 @@ A check's module defines
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
-``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name:
-``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``, and
+``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of
+that name: ``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``, and
 
 ``max_steps``     ``(settings) -> int``: the most steps that a run may take; else those asked for, or ``STEPS``
 ``stop_when``     ``(trace, settings) -> bool``, called after every step: is the promise kept, or clearly not? Else

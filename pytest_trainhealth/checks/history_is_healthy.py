@@ -13,8 +13,8 @@ When it fails
     while the loss still fell; the validation loss rises while the training loss falls.
 
 What is not an alarm
-    A run that is flat at its end: it has converged. Noise, bumps, warm restarts, runs that were resumed, a loss below 0,
-    a validation loss that gives back a little, or rises while its accuracy does not fall; a gap between training and
+    A run that is flat at its end: it has converged. Noise, bumps, warm restarts, runs that were resumed, a loss below
+    0, a validation loss that gives back a little, or rises while its accuracy does not fall; a gap between training and
     validation; steps that get slower. Some of that is worth a note. Losses of adversaries and of reinforcement learning
     say nothing by themselves: could not judge, unless a reward rises. What is not logged is not claimed, and the notes
     say what would have to be.
@@ -56,7 +56,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
 def notes_of(history: History) -> tuple[str, ...]:
     """What a verdict of any kind says besides: about the log, further faults, and what is odd."""
     others = (f"also: {fault.headline}" for fault in find_faults(history)[1:])
-    return (*history.notes, *others, *advice(history, Roles(history)))
+    return (*history.notes, *others, *advice(Roles(history)))
 
 
 def _unfit(roles: Roles) -> CouldNotJudge | None:
@@ -79,8 +79,8 @@ def _unfit(roles: Roles) -> CouldNotJudge | None:
         point = series.empty_from
         line = f" (line {point.line})" if point.line else ""
         return CouldNotJudge(
-            f"{series.name} is empty from {series.at(point)}{line} on, while other columns go on: either it was no longer "
-            "logged, or it was NaN and written as nothing"
+            f"{series.name} is empty from {series.at(point)}{line} on, while other columns go on: either it was no "
+            "longer logged, or it was NaN and written as nothing"
         )
     if len(series) < ENOUGH_FOR_A_PASS:
         count = f"only {len(series)} values of {series.name}"
@@ -109,8 +109,8 @@ def _passed(history: History, roles: Roles) -> Judgement:
     if not has_gained(curve) or improved <= 0:
         changed = f"{series.name} goes {wording.change(sign * curve.start, sign * curve.end)}"
         return CouldNotJudge(
-            f"{changed}, which is no more than its noise ({wording.loss(curve.noise)}): whether it was good from the start "
-            "or has not learnt cannot be told",
+            f"{changed}, which is no more than its noise ({wording.loss(curve.noise)}): whether it was good from the "
+            "start or has not learnt cannot be told",
             figures,
         )
     return Passed(figures=figures)

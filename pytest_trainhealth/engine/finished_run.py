@@ -67,7 +67,7 @@ def judge_history(history: History, request: Request) -> Verdict:
 
 
 def _suspicions(history: History, symptom: Symptom) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:
-    """Of the causes that a log can show, those for which it has evidence. No rate is blamed beside a fault in wiring."""
+    """Of the causes that a log can show, those for which it has evidence. No rate is blamed beside wiring."""
     found: list[tuple[Cause, Suspicion]] = []
     ruled_out: list[str] = []
     for cause in all_causes():

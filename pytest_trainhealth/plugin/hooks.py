@@ -113,7 +113,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Loads the factory, and finds the logs, before xdist starts its workers, so that a wrong name is reported once and in one line."""
+    """Before xdist starts its workers, so that a wrong name of a factory or a log is reported once, in one line."""
     config = session.config
     spec, logs = config.stash[OPTIONS]["training"], config.stash[OPTIONS]["history"]
     if spec is None and logs is None:

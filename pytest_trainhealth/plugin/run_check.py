@@ -106,7 +106,7 @@ def run_check(
         return served
     check = find_check(request.check)
     if check.reads_history:
-        return _judge_log(config, request, subject)
+        return _judge_log(request, subject)
     fixture, reason = benchmark_fixture(config, benchmark) if check.times_steps else (None, None)
     if reason is not None:
         if benchmark is not None and callable(subject):
@@ -133,7 +133,7 @@ def run_check(
         raise hide_our_frames(error)  # noqa: B904 - it is the same error
 
 
-def _judge_log(config: pytest.Config, request: Request, subject: Any) -> Verdict:
+def _judge_log(request: Request, subject: Any) -> Verdict:
     """Imports no torch: whoever looks at a log does not wait for it."""
     __tracebackhide__ = True
     from ..engine.finished_run import NotAHistory, UnreadableHistory, examine_log

@@ -1,5 +1,5 @@
-"""A test that hands in a `Training` or a `History` without any marker, or with one that is misspelt, must not end green: nobody
-has judged anything.
+"""A test that hands in a `Training` or a `History` without any marker, or with one that is misspelt, must not end
+green: nobody has judged anything.
 
 Loaded in every run, so it imports next to nothing.
 """

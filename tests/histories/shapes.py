@@ -46,7 +46,10 @@ def noisy(r: Random, values: list[float], share: float) -> list[float]:
 
 
 def cosine(n: int, peak: float = 1e-3, warmup: float = 0.05) -> list[float]:
-    return [peak * (t / warmup if t < warmup else 0.5 * (1 + math.cos(math.pi * (t - warmup) / (1 - warmup)))) for t in at(n)]
+    return [
+        peak * (t / warmup if t < warmup else 0.5 * (1 + math.cos(math.pi * (t - warmup) / (1 - warmup))))
+        for t in at(n)
+    ]
 
 
 # ---- healthy ------------------------------------------------------------------------------------------------------
@@ -85,7 +88,11 @@ def diffusion(r: Random, n: int) -> Columns:
 @healthy
 def cosine_schedule(r: Random, n: int) -> Columns:
     rates = cosine(n)
-    return {"loss": noisy(r, [decay(t, pace=5) for t in at(n)], 0.03), "lr": rates, "grad_norm": noisy(r, [1.0] * n, 0.3)}
+    return {
+        "loss": noisy(r, [decay(t, pace=5) for t in at(n)], 0.03),
+        "lr": rates,
+        "grad_norm": noisy(r, [1.0] * n, 0.3),
+    }
 
 
 @healthy
@@ -125,7 +132,10 @@ def spikes(r: Random, n: int) -> Columns:
 def double_descent(r: Random, n: int) -> Columns:
     bump = [0.7 * math.exp(-(((t - 0.45) / 0.12) ** 2)) for t in at(n)]
     train = [decay(t, floor=0.05, pace=5) for t in at(n)]
-    return {"loss": noisy(r, train, 0.03), "val_loss": noisy(r, [decay(t, floor=0.6) + b for t, b in zip(at(n), bump, strict=True)], 0.03)}
+    return {
+        "loss": noisy(r, train, 0.03),
+        "val_loss": noisy(r, [decay(t, floor=0.6) + b for t, b in zip(at(n), bump, strict=True)], 0.03),
+    }
 
 
 @healthy
@@ -141,10 +151,20 @@ def fine_tuning_whose_first_epoch_is_best(r: Random, n: int) -> Columns:
 
 
 @healthy
+def most_was_gained_before_the_first_entry(r: Random, n: int) -> Columns:
+    val = [0.373 + 0.055 * t for t in at(n)]
+    return {"loss": noisy(r, [0.338 - 0.08 * t for t in at(n)], 0.005), "val_loss": noisy(r, val, 0.005)}
+
+
+@healthy
 def more_certain_of_its_mistakes(r: Random, n: int) -> Columns:
     val = [decay(t, floor=0.9, pace=12) + 1.2 * max(t - 0.3, 0) for t in at(n)]
     accuracy = [0.76 - 0.66 * math.exp(-9 * t) + r.gauss(0, 0.004) for t in at(n)]
-    return {"loss": [decay(t, floor=0.001, pace=6) for t in at(n)], "val_loss": noisy(r, val, 0.02), "val_accuracy": accuracy}
+    return {
+        "loss": [decay(t, floor=0.001, pace=6) for t in at(n)],
+        "val_loss": noisy(r, val, 0.02),
+        "val_accuracy": accuracy,
+    }
 
 
 @healthy
@@ -159,12 +179,18 @@ def wide_gap_that_does_not_grow(r: Random, n: int) -> Columns:
 
 @healthy
 def regularised_more_than_validated(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t, floor=1.4) for t in at(n)], 0.02), "val_loss": noisy(r, [decay(t, floor=0.5) for t in at(n)], 0.03)}
+    return {
+        "loss": noisy(r, [decay(t, floor=1.4) for t in at(n)], 0.02),
+        "val_loss": noisy(r, [decay(t, floor=0.5) for t in at(n)], 0.03),
+    }
 
 
 @healthy
 def class_weights(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t, 35, 12) for t in at(n)], 0.1), "val_loss": noisy(r, [decay(t, 0.7, 0.4) for t in at(n)], 0.05)}
+    return {
+        "loss": noisy(r, [decay(t, 35, 12) for t in at(n)], 0.1),
+        "val_loss": noisy(r, [decay(t, 0.7, 0.4) for t in at(n)], 0.05),
+    }
 
 
 @healthy
@@ -192,7 +218,10 @@ def annealed_kl(r: Random, n: int) -> Columns:
 @healthy
 def annealed_kl_that_is_logged(r: Random, n: int) -> Columns:
     beta = [min(2 * t, 1.0) for t in at(n)]
-    return {"loss": noisy(r, [80 + 100 * math.exp(-25 * t) + 80 * b for t, b in zip(at(n), beta, strict=True)], 0.01), "kl_weight": beta}
+    return {
+        "loss": noisy(r, [80 + 100 * math.exp(-25 * t) + 80 * b for t, b in zip(at(n), beta, strict=True)], 0.01),
+        "kl_weight": beta,
+    }
 
 
 @healthy
@@ -203,12 +232,18 @@ def harder_data_late(r: Random, n: int) -> Columns:
 
 @healthy
 def adversaries(r: Random, n: int) -> Columns:
-    return {"g_loss": [0.7 + 3 * t + r.gauss(0, 0.3) for t in at(n)], "d_loss": [abs(1.3 - t + r.gauss(0, 0.3)) for t in at(n)]}
+    return {
+        "g_loss": [0.7 + 3 * t + r.gauss(0, 0.3) for t in at(n)],
+        "d_loss": [abs(1.3 - t + r.gauss(0, 0.3)) for t in at(n)],
+    }
 
 
 @healthy
 def adversaries_by_their_letters(r: Random, n: int) -> Columns:
-    return {"Loss_G": [1 + math.sin(9 * t) + r.gauss(0, 0.3) for t in at(n)], "Loss_D": [1 - math.sin(9 * t) + r.gauss(0, 0.3) for t in at(n)]}
+    return {
+        "Loss_G": [1 + math.sin(9 * t) + r.gauss(0, 0.3) for t in at(n)],
+        "Loss_D": [1 - math.sin(9 * t) + r.gauss(0, 0.3) for t in at(n)],
+    }
 
 
 @healthy
@@ -219,12 +254,19 @@ def rewards(r: Random, n: int) -> Columns:
 
 @healthy
 def rewards_that_collapse_and_recover(r: Random, n: int) -> Columns:
-    return {"episode_return": [100 * t - 60 * math.exp(-(((t - 0.7) / 0.05) ** 2)) + r.gauss(0, 10) for t in at(n)], "loss": [r.gauss(0, 1) for _ in at(n)]}
+    return {
+        "episode_return": [100 * t - 60 * math.exp(-(((t - 0.7) / 0.05) ** 2)) + r.gauss(0, 10) for t in at(n)],
+        "loss": [r.gauss(0, 1) for _ in at(n)],
+    }
 
 
 @healthy
 def rewards_of_a_language_model(r: Random, n: int) -> Columns:
-    return {"loss": [0.0] * n, "reward": [0.2 + 0.5 * t + r.gauss(0, 0.05) for t in at(n)], "kl": [0.02 * t for t in at(n)]}
+    return {
+        "loss": [0.0] * n,
+        "reward": [0.2 + 0.5 * t + r.gauss(0, 0.05) for t in at(n)],
+        "kl": [0.02 * t for t in at(n)],
+    }
 
 
 @healthy
@@ -263,7 +305,10 @@ def grokking(r: Random, n: int) -> Columns:
 
 @healthy
 def exponential_decay(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t, 0.7, 0.3, 12) for t in at(n)], 0.03), "lr": [1e-3 * math.exp(-9 * t) for t in at(n)]}
+    return {
+        "loss": noisy(r, [decay(t, 0.7, 0.3, 12) for t in at(n)], 0.03),
+        "lr": [1e-3 * math.exp(-9 * t) for t in at(n)],
+    }
 
 
 @healthy
@@ -280,19 +325,27 @@ def linear_decay_to_zero(r: Random, n: int) -> Columns:
 
 @healthy
 def one_cycle(r: Random, n: int) -> Columns:
-    rates = [0.01 * (0.04 + t / 0.3) if t < 0.3 else 0.01 * 0.5 * (1 + math.cos(math.pi * (t - 0.3) / 0.7)) for t in at(n)]
+    rates = [
+        0.01 * (0.04 + t / 0.3) if t < 0.3 else 0.01 * 0.5 * (1 + math.cos(math.pi * (t - 0.3) / 0.7)) for t in at(n)
+    ]
     return {"loss": noisy(r, [decay(t, pace=4) + 0.2 * math.sin(math.pi * min(t / 0.6, 1)) for t in at(n)], 0.05), "lr-SGD": rates,
             "lr-SGD-momentum": [0.95 - 0.1 * min(t / 0.3, 1) for t in at(n)]}  # fmt: skip
 
 
 @healthy
 def gradients_that_grow_a_little(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t, 3, 1.5) for t in at(n)], 0.02), "grad_norm": [0.5 * (1 + 6 * t) * math.exp(r.gauss(0, 0.3)) for t in at(n)]}
+    return {
+        "loss": noisy(r, [decay(t, 3, 1.5) for t in at(n)], 0.02),
+        "grad_norm": [0.5 * (1 + 6 * t) * math.exp(r.gauss(0, 0.3)) for t in at(n)],
+    }
 
 
 @healthy
 def large_gradients_of_a_sum(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t, 3000, 900) for t in at(n)], 0.02), "grad_norm": [4e4 * math.exp(r.gauss(0, 0.3)) for _ in at(n)]}
+    return {
+        "loss": noisy(r, [decay(t, 3000, 900) for t in at(n)], 0.02),
+        "grad_norm": [4e4 * math.exp(r.gauss(0, 0.3)) for _ in at(n)],
+    }
 
 
 @healthy
@@ -310,27 +363,43 @@ def metric_that_is_not_defined(r: Random, n: int) -> Columns:
 @healthy
 def parts_of_a_detector(r: Random, n: int) -> Columns:
     parts = {"box": 1.2, "cls": 2.0, "dfl": 1.4}
-    return {f"{p}/{name}_loss": noisy(r, [decay(t, 2 * x, x, 5) for t in at(n)], 0.02) for p in ("train", "val") for name, x in parts.items()}
+    return {
+        f"{p}/{name}_loss": noisy(r, [decay(t, 2 * x, x, 5) for t in at(n)], 0.02)
+        for p in ("train", "val")
+        for name, x in parts.items()
+    }
 
 
 @healthy
 def only_an_accuracy(r: Random, n: int) -> Columns:
-    return {"train_acc": [95 - 85 * math.exp(-6 * t) + r.gauss(0, 0.5) for t in at(n)], "valid_acc": [88 - 78 * math.exp(-6 * t) + r.gauss(0, 1) for t in at(n)]}
+    return {
+        "train_acc": [95 - 85 * math.exp(-6 * t) + r.gauss(0, 0.5) for t in at(n)],
+        "valid_acc": [88 - 78 * math.exp(-6 * t) + r.gauss(0, 1) for t in at(n)],
+    }
 
 
 @healthy
 def accuracy_of_a_small_set(r: Random, n: int) -> Columns:
-    return {"acc": [0.98 - 0.5 * math.exp(-6 * t) for t in at(n)], "val_acc": [0.7 - 0.2 * math.exp(-6 * t) + r.gauss(0, 0.04) for t in at(n)]}
+    return {
+        "acc": [0.98 - 0.5 * math.exp(-6 * t) for t in at(n)],
+        "val_acc": [0.7 - 0.2 * math.exp(-6 * t) + r.gauss(0, 0.04) for t in at(n)],
+    }
 
 
 @healthy
 def validation_of_a_few_samples(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t) for t in at(n)], 0.02), "val_loss": noisy(r, [decay(t, floor=0.5) for t in at(n)], 0.35)}
+    return {
+        "loss": noisy(r, [decay(t) for t in at(n)], 0.02),
+        "val_loss": noisy(r, [decay(t, floor=0.5) for t in at(n)], 0.35),
+    }
 
 
 @healthy
 def noisy_on_both_sides(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t, pace=30) for t in at(n)], 0.3), "val_loss": noisy(r, [decay(t, pace=30) for t in at(n)], 0.3)}
+    return {
+        "loss": noisy(r, [decay(t, pace=30) for t in at(n)], 0.3),
+        "val_loss": noisy(r, [decay(t, pace=30) for t in at(n)], 0.3),
+    }
 
 
 @healthy
@@ -368,7 +437,10 @@ def perfect_fit(r: Random, n: int) -> Columns:
 
 @healthy
 def rounded_to_two_digits(r: Random, n: int) -> Columns:
-    return {"loss": [round(decay(t, pace=15), 2) for t in at(n)], "val_loss": [round(decay(t, floor=0.4, pace=15), 2) for t in at(n)]}
+    return {
+        "loss": [round(decay(t, pace=15), 2) for t in at(n)],
+        "val_loss": [round(decay(t, floor=0.4, pace=15), 2) for t in at(n)],
+    }
 
 
 @healthy
@@ -429,7 +501,10 @@ def gradients_explode_then_nan(r: Random, n: int) -> Columns:
 
 @sick("nonfinite")
 def only_validation_is_nan(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t) for t in at(n)], 0.03), "val_loss": [decay(t) if t < 0.6 else math.nan for t in at(n)]}
+    return {
+        "loss": noisy(r, [decay(t) for t in at(n)], 0.03),
+        "val_loss": [decay(t) if t < 0.6 else math.nan for t in at(n)],
+    }
 
 
 @sick("nonfinite")
@@ -439,7 +514,10 @@ def nan_from_the_start(r: Random, n: int) -> Columns:
 
 @sick("nonfinite")
 def nan_of_an_adversary(r: Random, n: int) -> Columns:
-    return {"g_loss": [1.0 if t < 0.5 else math.nan for t in at(n)], "d_loss": [0.7 if t < 0.5 else math.nan for t in at(n)]}
+    return {
+        "g_loss": [1.0 if t < 0.5 else math.nan for t in at(n)],
+        "d_loss": [0.7 if t < 0.5 else math.nan for t in at(n)],
+    }
 
 
 @sick("no rate")
@@ -459,17 +537,26 @@ def exactly_the_same(r: Random, n: int) -> Columns:
 
 @sick("chance")
 def noise_around_chance(r: Random, n: int) -> Columns:
-    return {"loss": [2.31 + r.gauss(0, 0.02) for _ in range(n)], "accuracy": [0.1 + r.gauss(0, 0.005) for _ in range(n)]}
+    return {
+        "loss": [2.31 + r.gauss(0, 0.02) for _ in range(n)],
+        "accuracy": [0.1 + r.gauss(0, 0.005) for _ in range(n)],
+    }
 
 
 @sick("chance")
 def chance_in_percent(r: Random, n: int) -> Columns:
-    return {"train_loss": [4.61 + r.gauss(0, 0.01) for _ in range(n)], "train_acc": [1.0 + r.gauss(0, 0.05) for _ in range(n)]}
+    return {
+        "train_loss": [4.61 + r.gauss(0, 0.01) for _ in range(n)],
+        "train_acc": [1.0 + r.gauss(0, 0.05) for _ in range(n)],
+    }
 
 
 @sick("diverged")
 def falls_then_explodes(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t) if t < 0.6 else decay(0.6) * math.exp(12 * (t - 0.6)) for t in at(n)], 0.03), "lr": [0.5] * n}
+    return {
+        "loss": noisy(r, [decay(t) if t < 0.6 else decay(0.6) * math.exp(12 * (t - 0.6)) for t in at(n)], 0.03),
+        "lr": [0.5] * n,
+    }
 
 
 @sick("diverged")
@@ -495,7 +582,10 @@ def rate_without_end(r: Random, n: int) -> Columns:
 
 @sick("growing swings")
 def oscillates_more_and_more(r: Random, n: int) -> Columns:
-    return {"loss": [decay(t, floor=0.5) * math.exp((0.03 + (1.0 if t > 0.6 else 0)) * r.gauss(0, 1)) for t in at(n)], "lr": [0.1] * n}
+    return {
+        "loss": [decay(t, floor=0.5) * math.exp((0.03 + (1.0 if t > 0.6 else 0)) * r.gauss(0, 1)) for t in at(n)],
+        "lr": [0.1] * n,
+    }
 
 
 @sick("swings together")
@@ -509,7 +599,10 @@ def weights_jump(r: Random, n: int) -> Columns:
 @sick("gradients")
 def gradients_grow_without_end(r: Random, n: int) -> Columns:
     loss = [decay(t, pace=12) + (0.2 * (t - 0.4) if t > 0.4 else 0) for t in at(n)]
-    return {"loss": noisy(r, loss, 0.05), "grad_norm": [0.5 * 10 ** (5 * max(t - 0.3, 0)) * math.exp(r.gauss(0, 0.2)) for t in at(n)]}
+    return {
+        "loss": noisy(r, loss, 0.05),
+        "grad_norm": [0.5 * 10 ** (5 * max(t - 0.3, 0)) * math.exp(r.gauss(0, 0.2)) for t in at(n)],
+    }
 
 
 @sick("rate gone")
@@ -533,7 +626,10 @@ def overfits(r: Random, n: int) -> Columns:
 
 @sick("overfitting")
 def overfits_from_the_first_epoch(r: Random, n: int) -> Columns:
-    return {"train_loss": noisy(r, [decay(t, 0.7, 0.005, 6) for t in at(n)], 0.03), "val_loss": noisy(r, [0.6 + 1.6 * t for t in at(n)], 0.03)}
+    return {
+        "train_loss": noisy(r, [decay(t, 0.7, 0.005, 6) for t in at(n)], 0.03),
+        "val_loss": noisy(r, [0.6 + 1.6 * t for t in at(n)], 0.03),
+    }
 
 
 @sick("overfitting")
@@ -551,4 +647,7 @@ def overfits_by_accuracy_alone(r: Random, n: int) -> Columns:
 
 @sick("overfitting")
 def overfits_below_zero(r: Random, n: int) -> Columns:
-    return {"loss": [2 - 8 * t + r.gauss(0, 0.1) for t in at(n)], "val_loss": [2 - 4 * min(t, 0.4) + 4 * max(t - 0.4, 0) + r.gauss(0, 0.1) for t in at(n)]}
+    return {
+        "loss": [2 - 8 * t + r.gauss(0, 0.1) for t in at(n)],
+        "val_loss": [2 - 4 * min(t, 0.4) + 4 * max(t - 0.4, 0) + r.gauss(0, 0.1) for t in at(n)],
+    }
