@@ -19,9 +19,9 @@ from .history_roles import Roles
 
 #: Values of the validation, at least. By judgement: three that fall and three that rise.
 _ENOUGH = 6
-#: Of its best. What was gained before the first entry is not in the log: a real run that is logged after each epoch goes
-#: 0.37 to 0.43 while training falls from 0.34 to 0.26, which is most of what its log shows and no harm (0.15). Runs that
-#: have overfitted are at 0.86 and more.
+#: Of its best. What was gained before the first entry is not in the log: one real run, logged after each epoch, goes
+#: 0.37 to 0.43 while training falls from 0.34 to 0.26, which is most of what its log shows, and no harm (0.15). Runs
+#: that have overfitted are at 0.86 and more.
 _OF_ITS_BEST = 0.4
 #: Of a score between 0 and 1, or in percent: what counts as lost. By judgement: seeds differ by half a point to one.
 _LOST_POINTS = 0.02

@@ -55,8 +55,15 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
 
 def notes_of(history: History) -> tuple[str, ...]:
     """What a verdict of any kind says besides: about the log, further faults, and what is odd."""
-    others = (f"also: {fault.headline}" for fault in find_faults(history)[1:])
-    return (*history.notes, *others, *advice(Roles(history)))
+    faults = find_faults(history)
+    others = (f"also: {fault.headline}" for fault in faults[1:])
+    source = (f"read from {history.source}",) if faults and history.is_file else ()
+    return (*source, *history.notes, *others, *advice(Roles(history), failed=bool(faults)))
+
+
+def evidence_of(history: History) -> tuple[str, ...]:
+    """What speaks for the first fault, for a verdict without a cause to say it."""
+    return tuple(evidence.text for fault in find_faults(history)[:1] for evidence in fault.evidence)
 
 
 def _unfit(roles: Roles) -> CouldNotJudge | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..causes import Cause, Stage, Suspicion, all_causes
 from ..checks import check as find_check
-from ..checks.history_is_healthy import notes_of
+from ..checks.history_is_healthy import evidence_of, notes_of
 from ..histories.read import history as read_history
 from ..histories.unreadable import UnreadableHistory
 from ..records.history import History
@@ -17,6 +17,7 @@ from ..records.trace import Trace
 from ..records.verdict import Finding, Symptom, Verdict
 from .request import Request
 
+_WHAT_TELLS = "the log does not show why: pytest --trainhealth on the training itself may"
 _ORDER = {"confirmed": 0, "likely": 1, "possible": 2}
 
 
@@ -51,35 +52,35 @@ def judge_history(history: History, request: Request) -> Verdict:
             figures=judgement.figures,
         )  # fmt: skip
     assert isinstance(judgement, Symptom)
-    suspicions, ruled_out = _suspicions(history, judgement)
-    findings = [_finding(cause, suspicion, judgement) for cause, suspicion in suspicions]
+    findings = [_finding(cause, suspicion, judgement) for cause, suspicion in _suspicions(history, judgement)]
     findings.sort(key=lambda finding: _ORDER[finding.certainty])
+    if not findings:  # what is known has no other place
+        notes = (*evidence_of(history), *notes, _WHAT_TELLS)
     return Verdict(
         check.name,
         name,
         "failed",
         symptom=judgement,
         findings=tuple(findings),
-        ruled_out=tuple(ruled_out),
-        notes=(f"read from {history.source}", *notes),
+        notes=notes,
         figures={"measured": judgement.measured, "limit": judgement.limit},
     )
 
 
-def _suspicions(history: History, symptom: Symptom) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:
-    """Of the causes that a log can show, those for which it has evidence. No rate is blamed beside wiring."""
+def _suspicions(history: History, symptom: Symptom) -> list[tuple[Cause, Suspicion]]:
+    """Of the causes that a log can show, those for which it has evidence. No rate is blamed beside wiring.
+
+    None is ruled out: what a log does not show may have been so all the same.
+    """
     found: list[tuple[Cause, Suspicion]] = []
-    ruled_out: list[str] = []
     for cause in all_causes():
         if cause.in_history is None or symptom.category not in cause.explains:
             continue
         structural = any(c.stage is Stage.STRUCTURE and s.certainty == "likely" for c, s in found)
         suspicion = None if structural and cause.stage is Stage.RATES else cause.in_history(history, symptom)
-        if suspicion is None:
-            ruled_out += [] if structural else [cause.name]
-        else:
+        if suspicion is not None:
             found.append((cause, suspicion))
-    return found, ruled_out
+    return found
 
 
 def _finding(cause: Cause, suspicion: Suspicion, symptom: Symptom) -> Finding:

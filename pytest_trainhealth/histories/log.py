@@ -110,7 +110,7 @@ class Log:
     def history(self) -> History:
         series = {name: self._series(builder) for name, builder in self.builders.items()}
         known = {name: each for name, each in series.items() if len(each) or each.nonfinite}
-        return History(self.source, self.form, known, (*self.notes, *_restarts(known)), self._has_lines)
+        return History(self.source, self.form, known, (*self.notes, *_restarts(known)), has_lines=self._has_lines)
 
     def _series(self, builder: SeriesBuilder) -> Series:
         return builder.series(self.unit, self._empty_from(builder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def _from_path(path: Path, shown: str) -> History:
             found, path, shown = _only_one_inside(path, shown)
         if found is None:
             raise UnreadableHistory(f"{shown}: no reader knows this. Known: {_WHAT_IS_READ}")
-        return found.read(path, shown)
+        return replace(found.read(path, shown), is_file=True)
     except OSError as error:
         raise UnreadableHistory(f"{shown}: {error.strerror or error}") from None
 

@@ -84,7 +84,8 @@ class History:
     series: Mapping[str, Series]
     #: What a reader has to say about the log itself: a last line that was cut off, an earlier run in the same file.
     notes: tuple[str, ...] = ()
-    #: Whether `source` is a file with lines.
+    #: Whether `source` is a file, or a folder, and whether it has lines.
+    is_file: bool = field(default=False, repr=False)
     has_lines: bool = field(default=False, repr=False)
 
     def __getitem__(self, name: str) -> Series:
