@@ -26,8 +26,9 @@ _BEND_OF_NOISE = 1.652
 _WANDERS = (0.25, 0.6)
 #: Values, for that share to say something. Of 30 that are noise, one series in ten is below 0.6.
 _ENOUGH_TO_WANDER = 30
-#: How much further than its jumps tell it wanders. A running mean over 20 values strays 4.5 times as far.
-_WANDERS_BY = 5.0
+#: How much further than its jumps tell it wanders: a running mean over 20 values strays 4.5 times as far, one over 100
+#: ten times.
+_WANDERS_BY = 10.0
 
 
 class Curve:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from .. import wording
-from ..records.history import History, LoggedPoint, Series
+from ..records.history import History, Series
 from ..records.symptoms import EXPLOSION, INSTABILITY
 from ..records.verdict import Evidence
 from . import history_losses, history_overfitting, history_rates
@@ -49,7 +47,7 @@ def nonfinite(history: History, roles: Roles) -> HistoryFault | None:
     ended = [(each, each.ends_nonfinite) for each in roles.losses if each.ends_nonfinite is not None]
     if not ended:
         return None
-    series, point = min(ended, key=lambda pair: _order(pair[1], pair[0] is not roles.loss))
+    series, point = min(ended, key=lambda pair: (pair[0].counted(pair[1]), pair[0] is not roles.loss))
     value, when = str(point.value), series.at(point)
     line = f", line {point.line}" if point.line else ""
     evidence = [Evidence(f"{series.name} is {value} at {when}{line}", point.value, history.place(point.line))]
@@ -67,16 +65,8 @@ def nonfinite(history: History, roles: Roles) -> HistoryFault | None:
         "nonfinite", EXPLOSION, "critical",
         f"{series.name} is {value} from {when}{line} to the end (expected finite values)",
         f"{series.name} is {value} from {when} on",
-        point.value, 0.0, tuple(evidence), history.place(point.line), point.step if point.step == point.step else 0.0,
+        point.value, 0.0, tuple(evidence), history.place(point.line), series.counted(point),
     )  # fmt: skip
-
-
-def _order(point: LoggedPoint, other: bool) -> tuple[float, bool]:
-    """The first one counts; of two at the same step, the training loss."""
-    for counted in (point.step, point.epoch, float(point.entry)):
-        if isfinite(counted):
-            return counted, other
-    return 0.0, other
 
 
 def growing_gradients(history: History, roles: Roles) -> HistoryFault | None:

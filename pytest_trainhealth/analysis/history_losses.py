@@ -182,7 +182,7 @@ def growing_swings(history: History, roles: Roles) -> HistoryFault | None:
     late = loss.noise_between(count - third, count)
     if not quiet or late < _SWINGS_GROW * quiet or late < _SWINGS_MATTER * loss.gain:
         return None
-    if loss.level_at(2 * third) - loss.end > loss.noise or is_explained(roles, loss):
+    if loss.level_at(2 * third) - loss.end > late or is_explained(roles, loss):
         return None  # it gains, whatever its swings
     since = loss.series.when(count - third)
     return HistoryFault(

@@ -127,7 +127,7 @@ def _grown_before(history: History, fault: HistoryFault) -> tuple[Evidence, ...]
         return ()
     usual, last, at = found
     grown = usual > 0 and last > GREW_BEFORE * usual
-    early = norm.first_nonfinite is not None and norm.first_nonfinite.step < fault.step
+    early = norm.first_nonfinite is not None and norm.counted(norm.first_nonfinite) < fault.step
     if not grown and not early:
         return ()
     words = f"{norm.name} is {wording.short(last)} at {norm.when(at)}, and was {wording.short(usual)} usually"

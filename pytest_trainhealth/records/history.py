@@ -64,8 +64,11 @@ class Series:
         return _moment(self.unit, self.steps[index], self.epochs[index])
 
     def at(self, point: LoggedPoint) -> str:
-        counted = {"step": point.step, "epoch": point.epoch, "entry": float(point.entry)}[self.unit]
-        return _moment(self.unit, counted, point.epoch)
+        return _moment(self.unit, self.counted(point), point.epoch)
+
+    def counted(self, point: LoggedPoint) -> float:
+        """Where a point stands, in the unit of `steps`."""
+        return {"step": point.step, "epoch": point.epoch, "entry": float(point.entry)}[self.unit]
 
 
 def _moment(unit: Unit, counted: float, epoch: float) -> str:

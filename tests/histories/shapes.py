@@ -651,3 +651,15 @@ def overfits_below_zero(r: Random, n: int) -> Columns:
         "loss": [2 - 8 * t + r.gauss(0, 0.1) for t in at(n)],
         "val_loss": [2 - 4 * min(t, 0.4) + 4 * max(t - 0.4, 0) + r.gauss(0, 0.1) for t in at(n)],
     }
+
+
+#: Healthy, and now and then too noisy to be judged.
+HARD_TO_JUDGE = ("wild_until_the_rate_drops",)
+#: Healthy, or not: nobody can tell from the log.
+NOT_JUDGED = (
+    "adversaries",
+    "adversaries_by_their_letters",
+    "nothing_left_to_learn",
+    "nothing_left_to_learn_quietly",
+    "running_mean_of_nothing_new",
+)
