@@ -61,7 +61,8 @@ def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | N
         program = runpy.run_path(str(folder / f"{which}.py"))
         checks = ("keeps_throughput",) if "GATES" in program else program.get("CHECKS", BATTERY)
         limits = {**program.get("GATES", {}), **(gates or {})}
-        return diagnose(program["training"], checks, name="test_training", seed=seed, **limits)
+        subject = program.get("training") or program["history"]  # of a cause that a finished run shows
+        return diagnose(subject, checks, name="test_training", seed=seed, **limits)
     finally:
         slow_calls.device_of = device_of
         os.chdir(before)

@@ -9,7 +9,8 @@ The flow, in one direction::
 The rooms, from the ground up. No room imports from one further down this list, and a contract test enforces that:
 
 `settings.py`, `wording.py`, `records/`   the table of settings, figures in words, and the records of every result
-`analysis/`                               pure functions that read a trace
+`histories/`                              readers of logs, which make a `History` of a finished run
+`analysis/`                               pure functions that read a trace, or a history
 `checks/`, `causes/`                      judge a trace, explain a symptom; neither knows the other
 `tensors/`, `state/`                      use torch but record nothing
 `frameworks/`                             the loops of other libraries, one step at a time
@@ -34,7 +35,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import diagnose as diagnose
     from .api import replay as replay
+    from .histories.read import history as history
     from .plugin.fixture import TrainHealth as TrainHealth
+    from .records.history import History as History
     from .records.trace import Trace as Trace
     from .records.verdict import Evidence as Evidence
     from .records.verdict import Finding as Finding
@@ -50,6 +53,8 @@ _HOMES = {
     "Training": "training",
     "diagnose": "api",
     "replay": "api",
+    "history": "histories.read",
+    "History": "records.history",
     "TrainHealth": "plugin.fixture",
     "Trace": "records.trace",
     "Report": "records.verdict",

@@ -22,6 +22,10 @@ class WholeNumbers(tuple[int, ...]):
     """The kind of a setting that takes several whole numbers."""
 
 
+class Paths(tuple[str, ...]):
+    """The kind of a setting that takes several files or folders, one argument each."""
+
+
 class Setting(NamedTuple):
     """A tuple rather than a dataclass, which takes three times as long to make, in every pytest run."""
 
@@ -108,6 +112,10 @@ def _several(value: Any, one: Callable[[Any], Any]) -> tuple[Any, ...]:
     return tuple(one(each) for each in value)
 
 
+def _paths(value: Any) -> tuple[str, ...]:
+    return tuple(_text(each) for each in ((value,) if isinstance(value, str) else value))
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
@@ -121,6 +129,7 @@ _PARSERS: dict[type, Callable[[Any], Any]] = {
     tuple: _names,
     Numbers: lambda value: _several(value, _number),
     WholeNumbers: lambda value: _several(value, _whole_number),
+    Paths: _paths,
     str: _text,
 }
 _WANTED = {
@@ -130,6 +139,7 @@ _WANTED = {
     tuple: "a list of names",
     Numbers: "a list of numbers",
     WholeNumbers: "a list of whole numbers",
+    Paths: "a list of paths",
     str: "a text",
 }
 
@@ -143,6 +153,7 @@ USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
 IS_REPRODUCIBLE, RESUMES_EXACTLY = "is_reproducible", "resumes_exactly"
 KEEPS_PRECISION, ACCUMULATES_EXACTLY = "keeps_precision", "accumulates_exactly"
 EVALUATES_CLEANLY, RANKS_AGREE = "evaluates_cleanly", "ranks_agree"
+HISTORY_IS_HEALTHY = "history_is_healthy"
 
 
 class CheckRow(NamedTuple):
@@ -152,6 +163,8 @@ class CheckRow(NamedTuple):
     promise: str
     #: One of those behind `@pytest.mark.trainhealth`; others need their own marker.
     in_battery: bool = True
+    #: It reads the log of a run that is over, where the others run a training.
+    reads_history: bool = False
 
 
 #: The checks of this release, in the order in which they are listed.
@@ -187,9 +200,17 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
         "the processes of a distributed training stay in step, each on its own samples, and do what one would do",
         in_battery=False,
     ),
+    CheckRow(
+        HISTORY_IS_HEALTHY,
+        "the log of a finished run shows a training that learnt, and nothing that went wrong",
+        in_battery=False,
+        reads_history=True,
+    ),
 )
 CHECKS: dict[str, str] = {row.name: row.promise for row in CHECK_ROWS}
 BATTERY: tuple[str, ...] = tuple(row.name for row in CHECK_ROWS if row.in_battery)
+#: Those that run a training.
+TRAINING_CHECKS: tuple[str, ...] = tuple(row.name for row in CHECK_ROWS if not row.reads_history)
 #: `trainhealth` stands for the battery; a check's marker has the check's name.
 MARKERS: frozenset[str] = frozenset({"trainhealth", *CHECKS})
 
@@ -202,6 +223,14 @@ SETTINGS: tuple[Setting, ...] = (
         "run the battery on what this function returns; needs no test file",
         ini=False,
         metavar="PACKAGE.MODULE:FACTORY",
+    ),
+    Setting(
+        "history",
+        Paths,
+        None,
+        "judge the logs of finished runs in these files and folders; needs no test file",
+        ini=False,
+        metavar="PATH",
     ),
     Setting(
         "replay", str, None, "replay the failure that this file holds, and nothing else", ini=False, metavar="FILE"
@@ -218,7 +247,7 @@ SETTINGS: tuple[Setting, ...] = (
         "seconds that a check and its diagnosis may take",
         metavar="SECONDS",
         least=0.1,
-        checks=tuple(CHECKS),
+        checks=TRAINING_CHECKS,
     ),
     Setting(
         "threads",
@@ -236,7 +265,7 @@ SETTINGS: tuple[Setting, ...] = (
         "steps that a check takes (200 for overfits_one_batch, 50 for trains_without_nan, ...)",
         metavar="N",
         least=1,
-        checks=tuple(CHECKS),
+        checks=TRAINING_CHECKS,
     ),
     Setting(
         "ratio",

@@ -11,6 +11,7 @@ line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It de
 ``swap``      ``(trace, symptom) -> Suspicion | None``, for an ingredient that a plain recipe or model has differently:
               what to change without a threshold having pointed to it; None where nothing differs
 ``SWAPS``     which of the two: "recipe" or "model"
+``in_history``  ``(history, symptom) -> Suspicion | None``, where the log of a finished run can show it, too
 ``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the best it can be
 
 and imports no torch: it reads records only, and prescribes cures as records.
@@ -25,6 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.trace import Trace
 from ..records.verdict import Certainty, Evidence, Fix, Place, Symptom
@@ -65,6 +67,7 @@ class Cause:
     swap: Callable[[Trace, Symptom], Suspicion | None] | None = None
     #: Where a fault has to lie for the swap to be worth trying (`Symptom.suspects`).
     swaps: str = "recipe"
+    in_history: Callable[[History, Symptom], Suspicion | None] | None = None
 
     @property
     def rank(self) -> int:
@@ -88,9 +91,18 @@ def cause(name: str) -> Cause:
     module = import_module(f".{name.replace('-', '_')}", __name__)
     stage = getattr(module, "STAGE", module.GROUP.stage)
     page, curable = inspect.getdoc(module) or "", getattr(module, "CURABLE", True)
-    swap, swaps = getattr(module, "swap", None), getattr(module, "SWAPS", "recipe")
     return Cause(
-        name, module.GROUP, stage, module.ORDER, tuple(module.EXPLAINS), module.look, page, curable, swap, swaps
+        name,
+        module.GROUP,
+        stage,
+        module.ORDER,
+        tuple(module.EXPLAINS),
+        module.look,
+        page,
+        curable,
+        swap=getattr(module, "swap", None),
+        swaps=getattr(module, "SWAPS", "recipe"),
+        in_history=getattr(module, "in_history", None),
     )
 
 

@@ -52,7 +52,8 @@ NUMBERS = Group("numbers", "Numbers", Stage.NUMBERS)
 KEEPS_THROUGHPUT = Group("speed", "Speed and memory, with `keeps_throughput`", Stage.KEEPS_THROUGHPUT)
 STATE = Group("state", "State, with `is_reproducible`, `resumes_exactly` and the like", Stage.STRUCTURE)
 RANKS = Group("ranks", "Several processes, with `ranks_agree`", Stage.STRUCTURE)
+FIT = Group("fit", "Training against validation, with `history_is_healthy`", Stage.STRUCTURE)
 RATES = Group("rates", "Rates, last of all", Stage.RATES)
 
 #: As the tables list them.
-GROUPS = (WIRING, LOSS, DATA, NUMBERS, STATE, RANKS, KEEPS_THROUGHPUT, RATES)
+GROUPS = (WIRING, LOSS, DATA, NUMBERS, STATE, RANKS, FIT, KEEPS_THROUGHPUT, RATES)

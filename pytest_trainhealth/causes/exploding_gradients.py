@@ -32,12 +32,17 @@ from itertools import pairwise
 
 from .. import wording
 from ..analysis import data_scale, singularities, wiring
+from ..analysis.history_fault import HistoryFault
+from ..analysis.history_faults import GREW_BEFORE, first_fault, norm_before
+from ..analysis.history_roles import Roles
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS
+from ._in_histories import places
 
 GROUP = NUMBERS
 ORDER = 5
@@ -61,6 +66,10 @@ _BURST = 100.0
 #: Times per value, from the last weight back to the first. By judgement: it chooses between two ways to say where a
 #: gradient is large, and whether it may still be to blame beside an operation that left its domain.
 _GROWS_BACKWARDS = 10
+_CLIP = Fix(
+    "clip before the step, and normalise between the layers:",
+    ("torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",),
+)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -86,13 +95,43 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement=f"the gradient's norm is {wording.short(norm)} {when}",
         evidence=tuple(evidence),
         why="the gradient is multiplied at each layer, or at each step of a sequence",
-        fix=Fix(
-            "clip before the step, and normalise between the layers:",
-            ("torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",),
-        ),
+        fix=_CLIP,
         not_this="a tiny learning rate alone: it leaves the other steps useless",
         cures=(Cure("clip_gradients", "gradients clipped at norm 1", {"max_norm": 1.0}),),
     )
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    """The norm in the log was many times its usual size before the loss went wrong."""
+    fault = first_fault(history)
+    if fault is None or fault.kind not in ("nonfinite", "diverged", "gradients", "growing swings"):
+        return None
+    evidence = fault.evidence if fault.kind == "gradients" else _grown_before(history, fault)
+    if not evidence:
+        return None
+    return Suspicion(
+        statement=fault.headline if fault.kind == "gradients" else f"the gradient grows before {fault.headline}",
+        evidence=evidence,
+        certainty="likely" if fault.kind != "diverged" else "possible",
+        why="the gradient is multiplied at each layer, or at each step of a sequence",
+        places=places(fault),
+        fix=_CLIP,
+        not_this="a tiny learning rate alone: it leaves the other steps useless",
+    )
+
+
+def _grown_before(history: History, fault: HistoryFault) -> tuple[Evidence, ...]:
+    norm = Roles(history).gradient_norm
+    found = None if norm is None else norm_before(norm, fault.step)
+    if norm is None or found is None:
+        return ()
+    usual, last, at = found
+    grown = usual > 0 and last > GREW_BEFORE * usual
+    early = norm.first_nonfinite is not None and norm.counted(norm.first_nonfinite) < fault.step
+    if not grown and not early:
+        return ()
+    words = f"{norm.name} is {wording.short(last)} at {norm.when(at)}, and was {wording.short(usual)} usually"
+    return (Evidence(words, last, history.place(norm.lines[at])), *fault.evidence)
 
 
 def _too_long(trace: Trace, symptom: Symptom, first: float) -> bool:

@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import learning_rates, loss_curve, schedules
+from ..analysis.history_faults import first_fault
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
@@ -30,6 +32,7 @@ from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import OptimizerRecord, SchedulerRecord
 from . import Suspicion
 from ._groups import RATES, Stage
+from ._in_histories import places
 
 GROUP = RATES
 #: The course of the rate is on record, no guess: every check may name it, and it is tried before the rates.
@@ -89,6 +92,20 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=_fix(culprit),
         not_this="more epochs: at this learning rate they change nothing",
         cures=(Cure("constant_rate", "constant learning rate", {"rate": course.rate}),),
+    )
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    fault = first_fault(history)
+    if fault is None or fault.kind != "rate gone":
+        return None
+    return Suspicion(
+        statement=fault.headline,
+        evidence=fault.evidence,
+        why="from then on the steps are too small to change anything",
+        places=places(fault),
+        fix=_fix(None),
+        not_this="more epochs: at this learning rate they change nothing",
     )
 
 

@@ -26,13 +26,17 @@ from statistics import median
 
 from .. import wording
 from ..analysis import loss_curve, wiring
+from ..analysis.history_faults import first_fault
+from ..analysis.history_roles import Roles
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
-from ..records.verdict import Evidence, Fix, Symptom
+from ..records.verdict import Certainty, Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
 from . import Suspicion
 from ._groups import RATES
+from ._in_histories import places, rate_at, rate_course, rate_evidence
 from ._rate_source import other_rate, rate_places
 
 GROUP = RATES
@@ -56,6 +60,8 @@ _DIVISORS = (10, 100, 1000)
 #: Finite losses, at most, of a run that broke before its curve could show anything. By judgement: with three of them, a
 #: first step that jumps over everything is seen as a rise.
 _TOO_SHORT = 3
+#: Of its peak in a log: where a rate is while it is as high as it gets. By judgement.
+_NEAR_PEAK = 0.5
 #: By judgement, for the reader: 900 % is still a percentage, beyond that it is "times their size".
 _TOLD_IN_PERCENT = 10
 
@@ -82,6 +88,41 @@ def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
     """Whatever the size of the updates."""
     optimizer = next((o for o in trace.wiring.optimizers.values() if o.steps), None)
     return None if optimizer is None or not optimizer.first_lr else _suspicion(trace, optimizer)
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    """The loss went up, or up and down, at a rate near its peak. By the curve alone it is a guess."""
+    fault = first_fault(history)
+    if fault is None or fault.kind not in ("nonfinite", "diverged", "growing swings", "swings together"):
+        return None
+    if fault.kind == "nonfinite" and not _rose_before(history):
+        return None
+    found = rate_course(history)
+    certainty: Certainty = "possible"
+    evidence, why = fault.evidence, ""
+    if found is not None and found.kind != "zero":
+        value = rate_at(found, fault.step)
+        certainty = "likely" if value > _NEAR_PEAK * max(found.series.values) else "possible"
+        evidence = (*fault.evidence, rate_evidence(history, found))
+        why = f"at a learning rate of {wording.short(value)}, each step jumps over the valley it aims for"
+    return Suspicion(
+        statement=f"{fault.headline}, as with a learning rate that is too high",
+        evidence=evidence,
+        certainty=certainty,
+        why=why,
+        places=places(fault),
+        fix=Fix("lower it by 10, and warm it up over the first 5 to 10 % of the steps"),
+        not_this="another optimizer or more epochs",
+    )
+
+
+def _rose_before(history: History) -> bool:
+    """A loss that falls until it is NaN does not count: it has to rise or to jump first."""
+    loss = Roles(history).loss
+    if loss is None or not len(loss):
+        return False
+    last = loss.values[-1]
+    return last - min(loss.values) > _GREW * max(loss.values[0] - min(loss.values), abs(min(loss.values)))
 
 
 def _suspicion(trace: Trace, optimizer: OptimizerRecord) -> Suspicion:

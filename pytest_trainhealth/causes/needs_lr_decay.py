@@ -25,12 +25,18 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import learning_rates, loss_curve, wiring
+from ..analysis.history_curve import Curve
+from ..analysis.history_faults import first_fault
+from ..analysis.history_limits import has_gained
+from ..analysis.history_roles import Roles
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import INSTABILITY, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import RATES
+from ._in_histories import places, rate_course, rate_evidence
 
 GROUP = RATES
 ORDER = 0
@@ -39,6 +45,8 @@ EXPLAINS = (PLATEAU, INSTABILITY)
 #: A loss that rose this far above its start tells of a rate that was too high all along. By judgement: less may be the
 #: difference between two batches.
 _ROSE = 1.5
+#: Of the first loss, in a log. As in loss_curve.py: two that need a decay have 0.06 and 0.18.
+_FELL_FAR = 0.5
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -68,4 +76,23 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix("let the learning rate decay:", ("CosineAnnealingLR(optimizer, T_max=steps)",)),
         not_this="more epochs at this learning rate, or a lower one from the start",
         cures=(Cure("learning_rate", "learning rate / 10 from half way on", {"factor": 0.1, "from_step": half}),),
+    )
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    """The loss fell far, and then the weights go on jumping at a rate that never changes."""
+    fault, found, loss = first_fault(history), rate_course(history), Roles(history).loss
+    if fault is None or fault.kind not in ("growing swings", "swings together") or loss is None:
+        return None
+    curve = Curve(loss)
+    if found is None or found.kind != "constant" or not has_gained(curve) or curve.end > _FELL_FAR * curve.start:
+        return None
+    rate = wording.short(found.series.values[-1])
+    return Suspicion(
+        statement=f"at a constant learning rate of {rate} the loss does not settle",
+        evidence=(*fault.evidence, rate_evidence(history, found)),
+        why="near the valley's floor the same step jumps from one side to the other",
+        places=places(fault),
+        fix=Fix("let the learning rate decay:", ("CosineAnnealingLR(optimizer, T_max=steps)",)),
+        not_this="more epochs at this learning rate, or a lower one from the start",
     )

@@ -28,7 +28,9 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import learning_rates, schedules
+from ..analysis.history_faults import first_fault
 from ..analysis.learning_rates import Course
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, INSTABILITY, NO_RATE, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -36,6 +38,7 @@ from ..records.verdict import Evidence, Fix, Place, Symptom
 from ..records.wiring import OptimizerRecord, SchedulerRecord
 from . import Suspicion
 from ._groups import WIRING
+from ._in_histories import places, rate_course, rate_evidence
 
 GROUP = WIRING
 ORDER = 17
@@ -53,6 +56,31 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return _wrong_mode(upside_down, trace, symptom)
     course = None if symptom.category == SILENT else learning_rates.odd_course(trace)
     return None if course is None else _odd(course, trace)
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    """The rate in the log is 0 throughout; or it grows without end or never leaves its warm-up in a sick run."""
+    fault, found = first_fault(history), rate_course(history)
+    if fault is None or found is None or found.kind not in ("zero", "runaway", "warm-up"):
+        return None
+    if found.kind == "warm-up" and fault.kind not in ("still", "chance"):
+        return None
+    name, values = found.series.name, found.series.values
+    statement, fix = {
+        "zero": (f"{name} is 0 for the whole run", "give it a rate, or a factor, above 0"),
+        "runaway": (f"{name} grows to {wording.short(values[-1])} without end", "give it a factor below 1"),
+        "warm-up": (f"{name} still warms up at the end of the run", "step it after every batch, or let it end sooner"),
+    }[found.kind]
+    evidence = [rate_evidence(history, found), *(fault.evidence if fault.kind != "no rate" else ())]
+    return Suspicion(
+        statement=statement,
+        evidence=tuple(evidence),
+        certainty="likely" if found.kind != "warm-up" else "possible",
+        why="a schedule counts its own steps, and these are not the intended ones" if found.kind != "zero" else "",
+        places=places(fault),
+        fix=Fix(fix),
+        not_this="a higher initial learning rate, or more epochs",
+    )
 
 
 def _odd(course: Course, trace: Trace) -> Suspicion | None:

@@ -10,8 +10,8 @@ A check's module defines
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
-``COMPARES_RUNS``, ``IN_RANKS``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name:
-``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``, and
+``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of
+that name: ``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``, and
 
 ``max_steps``     ``(settings) -> int``: the most steps that a run may take; else those asked for, or ``STEPS``
 ``stop_when``     ``(trace, settings) -> bool``, called after every step: is the promise kept, or clearly not? Else
@@ -56,6 +56,8 @@ class Check:
     compares_runs: bool = False
     #: Its runs are those of several processes, each of which builds the training by itself.
     in_ranks: bool = False
+    #: It runs nothing: it reads the log of a run that is over.
+    reads_history: bool = False
     #: How many runs one judgement takes: the run and its controls.
     runs: int = 1
     #: The most steps of a run with a cure, where that is more than `max_steps`.
@@ -102,6 +104,7 @@ def check(name: str) -> Check:
         times_steps=own.get("TIMES_STEPS", False),
         compares_runs=own.get("COMPARES_RUNS", False),
         in_ranks=own.get("IN_RANKS", False),
+        reads_history=own.get("READS_HISTORY", False),
         runs=own.get("RUNS", 1),
         cured_steps=own.get("cured_steps"),
         follow_up=own.get("FOLLOW_UP"),

@@ -13,6 +13,7 @@ from ..settings import (
     ACCUMULATES_EXACTLY,
     EVALUATES_CLEANLY,
     GRADIENTS_FLOW,
+    HISTORY_IS_HEALTHY,
     IS_REPRODUCIBLE,
     KEEPS_PRECISION,
     KEEPS_THROUGHPUT,
@@ -25,12 +26,13 @@ from ..settings import (
     read_keywords,
 )
 from .items import request_for, test_of
-from .outcomes import NOT_ENFORCED, NotJudged
+from .outcomes import NOT_ENFORCED, NotJudged, misused
 from .run_check import note_verdict, report_outcome, run_check
 from .stash import OPTIONS, UNENFORCED
 
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
+    from ..records.history import History
     from ..records.trace import Trace
     from ..records.verdict import Report, Verdict
     from ..training import Training
@@ -179,6 +181,22 @@ class TrainHealth:
         """The processes of a distributed training stay in step. Pass a function: each process calls it by itself."""
         __tracebackhide__ = True
         return self._check(RANKS_AGREE, training, ranks=ranks, timeout=timeout, steps=steps, budget=budget)
+
+    def history(self, source: Any, *, name: str | None = None) -> History:
+        """Reads the log of a finished run, for `history_is_healthy` and for assertions of your own."""
+        __tracebackhide__ = True
+        from ..histories.read import history
+        from ..histories.unreadable import UnreadableHistory
+
+        try:
+            return history(source, name=name)
+        except UnreadableHistory as error:
+            raise misused(error) from None
+
+    def history_is_healthy(self, history: Any) -> Verdict:
+        """The log of a finished run, or what `history` reads, shows a training that learnt."""
+        __tracebackhide__ = True
+        return self._check(HISTORY_IS_HEALTHY, history)
 
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""

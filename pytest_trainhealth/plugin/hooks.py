@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, WrongSetting, keywords
+from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, Paths, WrongSetting, keywords
 from .options import INI_TYPES, read
-from .stash import CHECK, FACTORY, OPTIONS, RESULTS, SEEDS_FIXTURES, UNENFORCED, UNMARKED, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, RESULTS, RUNS, SEEDS_FIXTURES, UNENFORCED, UNMARKED, VERDICTS
 from .unmarked import is_lost, misspelt, refuse_training
 
 if TYPE_CHECKING:
@@ -27,7 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for setting in SETTINGS:
         if setting.option:
             # no default, so that it does not hide an ini value; no type, so that one place words all wrong values
-            how = {"action": "store_true"} if setting.kind is bool else {"metavar": setting.metavar}
+            how: dict[str, Any] = {"metavar": setting.metavar}
+            if setting.kind is bool:
+                how = {"action": "store_true"}
+            elif setting.kind is Paths:
+                how |= {"action": "extend", "nargs": "+"}
             group.addoption(setting.flag, dest=setting.key, default=None, help=setting.help, **how)
         if setting.ini:
             parser.addini(setting.key, setting.help, type=INI_TYPES[setting.kind], default=None)
@@ -40,6 +44,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         from .replay_option import refuse_foreign_settings
 
         refuse_foreign_settings(early_config, file)
+    logs = early_config.known_args_namespace.trainhealth_history
+    if logs is not None:
+        from . import history_items
+
+        history_items.refuse_foreign_settings(early_config, logs)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -104,15 +113,20 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Loads the factory before xdist starts its workers, so that a wrong name is reported once and in one line."""
+    """Before xdist starts its workers, so that a wrong name of a factory or a log is reported once, in one line."""
     config = session.config
-    spec = config.stash[OPTIONS]["training"]
-    if spec is None:
+    spec, logs = config.stash[OPTIONS]["training"], config.stash[OPTIONS]["history"]
+    if spec is None and logs is None:
         return
-    from .factory_items import load
-
     try:
-        config.stash[FACTORY] = load(spec, (config.invocation_params.dir, config.rootpath))
+        if spec is not None:
+            from .factory_items import load
+
+            config.stash[FACTORY] = load(spec, (config.invocation_params.dir, config.rootpath))
+        if logs is not None:
+            from .history_items import find_runs
+
+            config.stash[RUNS] = find_runs(logs, config.invocation_params.dir)
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -128,6 +142,10 @@ def pytest_make_collect_report(
         from .factory_items import TrainingCollector
 
         report.result.append(TrainingCollector.from_parent(collector, factory=collector.config.stash[FACTORY]))
+    if isinstance(collector, pytest.Session) and RUNS in collector.config.stash:
+        from .history_items import HistoryCollector
+
+        report.result.append(HistoryCollector.from_parent(collector, runs=collector.config.stash[RUNS]))
     return report
 
 

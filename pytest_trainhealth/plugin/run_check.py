@@ -16,7 +16,7 @@ from .. import if_imported
 from ..checks import check as find_check
 from ..engine.request import Request
 from ..records.verdict import Verdict
-from ..settings import WrongSetting
+from ..settings import HISTORY_IS_HEALTHY, WrongSetting
 from .benchmark import BenchmarkTimer
 from .benchmark import fixture as benchmark_fixture
 from .items import check_of, request_for
@@ -56,7 +56,7 @@ def intercept_call(item: pytest.Function) -> Iterator[None]:
         if check is not None:
             enforce(item, check, body)
         else:
-            leave_unenforced(body)
+            leave_unenforced(item, body)
 
     item.obj = stand_in
     try:
@@ -76,7 +76,7 @@ def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> No
     report_outcome(item, run_check(item.config, request, body, lambda: item.funcargs["benchmark"]))
 
 
-def leave_unenforced(body: Callable[[], object]) -> None:
+def leave_unenforced(item: pytest.Item, body: Callable[[], object]) -> None:
     """Runs the body nevertheless, so that every run notices a test that breaks."""
     __tracebackhide__ = True
     returned = body()
@@ -84,7 +84,8 @@ def leave_unenforced(body: Callable[[], object]) -> None:
         return
     # A Training can only exist if the user has imported its module, and torch with it.
     kind_of_training = if_imported("Training")
-    if kind_of_training is not None and isinstance(returned, kind_of_training):
+    of_training = kind_of_training is not None and isinstance(returned, kind_of_training)
+    if of_training or any(item.iter_markers(HISTORY_IS_HEALTHY)):
         raise NotJudged(NOT_ENFORCED)
     kind = type(returned).__name__
     pytest.fail(f"a test with a training health marker returns a Training or nothing, not {kind}", pytrace=False)
@@ -104,6 +105,8 @@ def run_check(
         served: Verdict = serving.serve(request, subject)
         return served
     check = find_check(request.check)
+    if check.reads_history:
+        return _judge_log(request, subject)
     fixture, reason = benchmark_fixture(config, benchmark) if check.times_steps else (None, None)
     if reason is not None:
         if benchmark is not None and callable(subject):
@@ -130,6 +133,17 @@ def run_check(
         raise hide_our_frames(error)  # noqa: B904 - it is the same error
 
 
+def _judge_log(request: Request, subject: Any) -> Verdict:
+    """Imports no torch: whoever looks at a log does not wait for it."""
+    __tracebackhide__ = True
+    from ..engine.finished_run import NotAHistory, UnreadableHistory, examine_log
+
+    try:
+        return examine_log(subject, request)
+    except (NotAHistory, UnreadableHistory) as error:
+        raise misused(error) from None
+
+
 def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
     """Returns a verdict that passed, raises one that failed. If it could not judge: skips, or with `strict` raises."""
     __tracebackhide__ = True
@@ -140,7 +154,7 @@ def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
         from ..reports.text import verdict_text
 
         verbose, width = item.config.get_verbosity() > 1, chart_width(item.config)
-        factory = item.config.stash[FACTORY].spec if CHECK in item.stash else ""
+        factory = item.config.stash[FACTORY].spec if CHECK in item.stash and FACTORY in item.config.stash else ""
         raise Unhealthy(verdict, verdict_text(verdict, width=width, verbose=verbose, factory=factory))
     raise NotJudged(f"{verdict.check} could not judge: {verdict.reason}")
 

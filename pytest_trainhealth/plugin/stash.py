@@ -8,6 +8,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections import Counter
+    from pathlib import Path
 
     from ..records.verdict import Verdict
     from .factory_items import Factory
@@ -19,6 +20,8 @@ OPTIONS: pytest.StashKey[Options] = pytest.StashKey()
 RESULTS: pytest.StashKey[SessionResults] = pytest.StashKey()
 #: On the config: the factory that --trainhealth-training names.
 FACTORY: pytest.StashKey[Factory] = pytest.StashKey()
+#: On the config: the logs that --trainhealth-history has found.
+RUNS: pytest.StashKey[tuple[Path, ...]] = pytest.StashKey()
 #: On the config: whether the item that is being set up is going to be judged.
 SEEDS_FIXTURES: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: its check, if that is not a parameter.

@@ -1,5 +1,5 @@
-"""A test that hands in a `Training` without any marker, or with one that is misspelt, must not end green: nobody
-has judged anything.
+"""A test that hands in a `Training` or a `History` without any marker, or with one that is misspelt, must not end
+green: nobody has judged anything.
 
 Loaded in every run, so it imports next to nothing.
 """
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from .. import if_imported
-from ..settings import CHECKS, MARKERS
+from ..settings import CHECKS, HISTORY_IS_HEALTHY, MARKERS
 from .stash import UNMARKED, VERDICTS
 
 #: How much two names have in common, from 0 to 1. By judgement: a letter too many or too few in the shortest marker,
@@ -45,14 +45,14 @@ def refuse_training(item: pytest.Function) -> Iterator[None]:
 
     def look_at(returned: object) -> None:
         __tracebackhide__ = True
-        kind_of_training = if_imported("Training")
-        if returned is None or kind_of_training is None or not isinstance(returned, kind_of_training):
+        kind = next((name for name in ("Training", "History") if _is_a(returned, name)), None)
+        if kind is None:
             return
         if _marked(item):
             pytest.fail(_COROUTINE, pytrace=False)
         if not item.stash.get(VERDICTS, None):  # otherwise the fixture has judged, and pytest warns of the rest
             item.stash[UNMARKED] = True
-            pytest.fail(_nothing_judged(item), pytrace=False)
+            pytest.fail(_nothing_judged(item, kind), pytrace=False)
 
     @functools.wraps(original)
     def stand_in(*args: Any, **kwargs: Any) -> Any:
@@ -97,6 +97,13 @@ def _meant(name: str, config: pytest.Config) -> str | None:
     return close[0] if close and name not in registered else None
 
 
-def _nothing_judged(item: pytest.Item) -> str:
-    why = misspelt(item) or f"add @pytest.mark.trainhealth, or one of {', '.join(CHECKS)}"
-    return f"the test returns a Training, but no marker says what to check, so nothing was judged: {why}"
+def _is_a(returned: object, name: str) -> bool:
+    """A Training, or a History. Where its module is not imported, nobody can have made one."""
+    kind = None if returned is None else if_imported(name)
+    return kind is not None and isinstance(returned, kind)
+
+
+def _nothing_judged(item: pytest.Item, kind: str) -> str:
+    usual = HISTORY_IS_HEALTHY if kind == "History" else "trainhealth"
+    why = misspelt(item) or f"add @pytest.mark.{usual}, or one of {', '.join(CHECKS)}"
+    return f"the test returns a {kind}, but no marker says what to check, so nothing was judged: {why}"

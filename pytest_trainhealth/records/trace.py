@@ -12,6 +12,7 @@ from math import isfinite
 
 from .comparison import Comparison
 from .data import DataRecord
+from .history import History
 from .intervention import Applied
 from .losses import LossRecord
 from .numbers import Crash, NonFinite, NumbersRecord
@@ -63,6 +64,8 @@ class Trace:
     compared_with: dict[str, Trace] = field(default_factory=dict)
     #: Of several processes.
     ranks: RanksRecord | None = None
+    #: Of a run that is over: what was logged of it.
+    history: History | None = None
     #: Against another revision.
     comparison: Comparison | None = None
 

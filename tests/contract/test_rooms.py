@@ -23,7 +23,7 @@ _TORCH = {"tensors", "state", "frameworks", "training", "budget"}
 _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "observe.microscope"}
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed", "state")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
-_ENGINE = {*_RUNNING, *_READERS, "checks", "causes", "engine"}
+_ENGINE = {*_RUNNING, *_READERS, "checks", "causes", "histories", "engine"}
 _TOP = {*_ENGINE, "stress", "reproducers", "compare", "ranks"}
 
 #: A room, and the rooms that it may know besides itself. Lower lines come later; nothing is allowed that is not here.
@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": set(),
     "wording": set(),
     "records": {"wording"},
+    "histories": {"records", "wording"},
     "budget": {"wording"},
     "analysis": _RECORDS,
     "checks": _READERS,
@@ -60,10 +61,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": {"wording", "records", "settings"},
     "reports.explain": {"wording", "records", "settings", "checks", "causes"},
     "plugin": {*_TOP, "examine", "api", "reports", "reports.explain"},
-    "": {"records", "training", "api", "plugin"},
+    "": {"records", "histories", "training", "api", "plugin"},
 }
 #: Rooms that read records only: no torch, and nothing that would bring it.
-WITHOUT_TORCH = {"", "settings", "wording", "records", "analysis", "checks", "causes", "reports", "reports.explain"}
+WITHOUT_TORCH = {
+    *("", "settings", "wording", "records", "histories", "analysis", "checks", "causes", "reports", "reports.explain"),
+}
 #: pytest's side imports torch where a test is judged, by way of the engine; seeding fixtures is torch's own business.
 PLUGIN_WITH_TORCH = {"plugin.seeding", "plugin.revision_process", "plugin.rank_process", "plugin.benchmark"}
 HEAVY = {"torch", "numpy", "hypothesis", "lightning", "transformers"}
