@@ -143,6 +143,7 @@ USES_ITS_INPUT, LEARNS_FROM_DATA = "uses_its_input", "learns_from_data"
 IS_REPRODUCIBLE, RESUMES_EXACTLY = "is_reproducible", "resumes_exactly"
 KEEPS_PRECISION, ACCUMULATES_EXACTLY = "keeps_precision", "accumulates_exactly"
 EVALUATES_CLEANLY, RANKS_AGREE = "evaluates_cleanly", "ranks_agree"
+DATA_IS_HEALTHY = "data_is_healthy"
 
 
 class CheckRow(NamedTuple):
@@ -163,6 +164,10 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
     CheckRow(
         LEARNS_FROM_DATA,
         "over several batches it learns what only the inputs show, and neither oscillates nor gets stuck",
+    ),
+    CheckRow(
+        DATA_IS_HEALTHY,
+        "values are finite, labels allowed, and nothing is there twice: in data and val_data, in targets and features",
     ),
     CheckRow(
         KEEPS_THROUGHPUT,
@@ -354,6 +359,17 @@ SETTINGS: tuple[Setting, ...] = (
         ini=False,
         least=2,
         checks=(ACCUMULATES_EXACTLY,),
+    ),
+    Setting(
+        "max_batches",
+        int,
+        None,
+        "batches of data, and of val_data, that data_is_healthy reads; by default 32 of a loader, or 4 million values "
+        "in memory",
+        option=False,
+        ini=False,
+        least=1,
+        checks=(DATA_IS_HEALTHY,),
     ),
     Setting(
         "ranks",

@@ -48,6 +48,8 @@ class Look:
     #: Let every step of a watched test begin with its forward pass, so that all cover the same work. Otherwise only
     #: sampled steps do: it takes a hook on every module.
     from_forward: bool = False
+    #: How many batches a look through the data reads. None: as many as are cheap.
+    most_batches: int | None = None
 
 
 @dataclass(frozen=True)

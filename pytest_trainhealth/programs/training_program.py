@@ -108,6 +108,7 @@ def recorded(
     """
     run = early or TrainingRun(look_closely_at=plan.look.closely_at)
     run.creation_sites, run.budget, run.training = creation_sites, plan.budget, training
+    run.most_batches = plan.look.most_batches
     run.add_models(training.modules)
     for label, optimizer in training.optimizers.items():
         run.add_optimizer(optimizer, label)
