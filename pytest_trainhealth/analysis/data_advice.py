@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import wording
-from ..records.survey import ClassSurvey, FieldSurvey, SurveyRecord
+from ..records.survey import ClassSurvey, FieldSurvey, SurveyRecord, placed
 
 #: KNOWLEDGE: the largest class more than 10 times the smallest. With fewer labels than 100 that may be chance.
 IMBALANCE, _LABELS = 10.0, 100
@@ -28,8 +28,8 @@ _REPEATED = 0.1
 #: Label noise: of the places where neighbours agree, at least this share of all, and beyond two standard errors.
 #: By judgement: 3 % is about what the test sets of common benchmarks have (Northcutt and others, 2021: 3.4 %).
 _NOISE, _AGREED = 0.03, 0.3
-#: Of a batch, the share of its largest class; and that of all batches. By judgement: with two even classes in batches of
-#: 8 the first is 0.64.
+#: Of a batch, the share of its largest class; and that of all batches. By judgement: with two even classes in batches
+#: of 8 the first is 0.64.
 _SORTED, _MIXED = 0.95, 0.6
 #: Batches. By judgement: fewer than 4 show no order.
 _BATCHES = 4
@@ -37,7 +37,8 @@ _BATCHES = 4
 
 def notes(found: SurveyRecord) -> Iterator[str]:
     for each in found.bad_values:
-        yield from _missing(each.source, each.name, each.batch, each.count, each.total)
+        stays = "; a step with it stays finite, as with missing values" if each.source == "data" else ""
+        yield explained("nan-in-data", f"{each.where} holds NaN or Inf in batch{each.name}{stays}")
     for classes in found.classes:
         yield from _balance(classes)
     for field in found.fields:
@@ -49,14 +50,6 @@ def notes(found: SurveyRecord) -> Iterator[str]:
 
 def explained(cause: str, words: str) -> str:
     return f"{cause}: {words} (pytest --trainhealth-explain {cause})"
-
-
-def _missing(source: str, name: str, batch: int, count: int, total: int) -> Iterator[str]:
-    size = f"{wording.count(count)} of {wording.count(total)} values of batch{name} are NaN or Inf"
-    if source == "data":
-        yield explained("nan-in-data", f"{size} in batch {batch}; a step with it stays finite, as with missing values")
-    else:
-        yield explained("nan-in-data", f"{size} in batch {batch} of val_data")
 
 
 def _balance(classes: ClassSurvey) -> Iterator[str]:
@@ -82,9 +75,8 @@ def _balance(classes: ClassSurvey) -> Iterator[str]:
 def _features(field: FieldSurvey) -> Iterator[str]:
     name = f"batch{field.name}"
     if field.outlier is not None and field.outlier_ratio > _OUTLYING:  # one sample must not set the scale of all
-        batch, sample = field.outlier
-        times = wording.short(field.outlier_ratio)
-        yield explained("outliers", f"sample {sample} of batch {batch} is {times} times as large as most in {name}")
+        where, times = placed("data", *field.outlier), wording.short(field.outlier_ratio)
+        yield explained("outliers", f"{where} is {times} times as large as most, in {name}")
     elif field.features > 1 and field.largest > _ONE_FEATURE * field.usual and field.largest > _LARGE:
         yield explained(
             "unnormalized-inputs",
@@ -136,8 +128,8 @@ def _validation(found: SurveyRecord) -> Iterator[str]:
     if shared is not None and shared.near and not shared.enumerable:
         yield explained(
             "data-leakage",
-            f"{wording.count(shared.near)} of {wording.plural(shared.samples, 'sample')} of val_data differ from one in "
-            "data by less than a hundredth of a spread",
+            f"{wording.count(shared.near)} of {wording.plural(shared.samples, 'sample')} of val_data differ from one "
+            "in data by less than a hundredth of a spread",
         )
     if found.val_augmented:
         yield "val_data are drawn at random: two readings of a sample differ. Leave augmentation to data"

@@ -57,21 +57,19 @@ def kinds(found: SurveyRecord) -> tuple[str, ...]:
 def first_fault(found: SurveyRecord) -> Symptom | None:
     values, labels = harmful_values(found), harmful_labels(found)
     if values is not None:
-        where = f"batch {values.batch} of {values.source}"
-        size = f"{wording.count(values.count)} of {wording.count(values.total)} values"
         return _symptom(
-            f"{size} of batch{values.name} in {where} are NaN or Inf, and a step with it {values.outcome} (expected 0)",
+            f"{values.where} holds NaN or Inf in batch{values.name}, and a step with its batch {values.outcome}",
             values.count,
             0,
-            f"{where} holds values that are not finite",
+            f"{values.where} holds values that are not finite",
         )
     if labels is not None:
         summary = f"{wording.plural(labels.count, 'label')} of batch{labels.name} {wording.is_or_are(labels.count)}"
         return _symptom(
-            f"{summary} not allowed by {labels.function}, first in batch {labels.batch} (expected 0)",
+            f"{summary} not allowed by {labels.function}, first in {labels.where} (expected 0)",
             labels.count,
             0,
-            f"{labels.function} does not allow some labels of batch {labels.batch}",
+            f"{labels.function} does not allow the label of {labels.where}",
         )
     return _twice(found) or _same(found)
 
@@ -124,7 +122,7 @@ def _same(found: SurveyRecord) -> Symptom | None:
     drawn = found.worker_randomness
     if drawn is not None:
         return _symptom(
-            f"a sample is read with the same random numbers in all of {drawn.workers} workers (expected others in each)",
+            f"a sample is read with the same random numbers in all of {drawn.workers} workers (expected different ones)",
             drawn.workers,
             1,
             "all workers draw the same random numbers",

@@ -6,8 +6,8 @@ What happens
 
 How it is recognised
     The labels of all samples that were read are counted: the largest class has more than ten times as many as the
-    smallest, or a class has less than 1 % of the pixels. That alone does no harm, so it is a note of a test that passes,
-    and never a failure.
+    smallest, or a class has less than 1 % of the pixels. That alone does no harm, so it is a note of a test that
+    passes, and never a failure.
 
 How to fix it
     First look at figures that show it: recall of each class, average precision, overlap instead of accuracy. Then

@@ -28,6 +28,7 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import data_faults
 from ..records.intervention import Cure
+from ..records.survey import placed
 from ..records.symptoms import FAULTY_DATA
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -54,10 +55,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         )
     ]
     if shared.example is not None and shared.twin is not None and not shared.by_index:
-        (batch, sample), (own_batch, own) = shared.example, shared.twin
-        evidence.append(
-            Evidence(f"sample {sample} of batch {batch} of val_data is sample {own} of batch {own_batch} of data")
-        )
+        evidence.append(Evidence(f"{placed('val_data', *shared.example)} is {placed('data', *shared.twin)}"))
     elif shared.example is not None:
         evidence.append(Evidence(f"sample {shared.example[1]} of the data set is read by both loaders"))
     return Suspicion(

@@ -2,8 +2,8 @@
 
 What happens
     An epoch of a thousand samples consists of a few, over and over: a sampler that is seeded anew for every batch, an
-    `IterableDataset` that every worker reads from its beginning, random crops or noise that all workers draw from copies
-    of one generator. The model memorises what it gets, and the rest of the data is never seen.
+    `IterableDataset` that every worker reads from its beginning, random crops or noise that all workers draw from
+    copies of one generator. The model memorises what it gets, and the rest of the data is never seen.
 
 How it is recognised
     All batches of a loader are the same though it has more samples than one of them; or each comes once from every
@@ -12,8 +12,8 @@ How it is recognised
 
 How to fix it
     Make the generator once, not for every batch. Let each worker read its own part:
-    `torch.utils.data.get_worker_info()`. Draw random numbers from torch, numpy or `random` themselves, which torch seeds
-    in each worker, or seed a generator of your own in `worker_init_fn`.
+    `torch.utils.data.get_worker_info()`. Draw random numbers from torch, numpy or `random` themselves, which torch
+    seeds in each worker, or seed a generator of your own in `worker_init_fn`.
 
 What not to do
     More epochs: every one of them is the same.

@@ -88,7 +88,7 @@ def _in_the_data(found: BadLabels) -> Suspicion:
         evidence=(
             Evidence(
                 f"{wording.plural(found.count, 'label')} of batch{found.name} {wording.is_or_are(found.count)} not "
-                f"allowed, first in sample {found.sample} of batch {found.batch}",
+                f"allowed, first in {found.where}",
                 float(found.count),
                 found.place,
             ),

@@ -5,7 +5,7 @@ What happens
     validation gets worse, and no model can be better than its labels.
 
 How it is recognised
-    Of up to 2,048 samples, each is compared with its ten nearest neighbours, itself left out. Where eight or more of
+    Of up to 1,024 samples, each is compared with its ten nearest neighbours, itself left out. Where eight or more of
     them agree, a label that differs from theirs is counted. The share of these is an estimate of the noise, given with
     two standard errors. It is a note of a test that passes, and never a failure.
 

@@ -78,17 +78,12 @@ def _in_the_data(trace: Trace) -> Suspicion | None:
     found = None if trace.data.survey is None else data_faults.harmful_values(trace.data.survey)
     if found is None:
         return None
-    sample = "" if found.sample is None else f", first in sample {found.sample}"
-    batches = wording.plural(found.batches, "batch") if found.batches == 1 else f"{found.batches} batches"
+    size = f"{wording.count(found.count)} of {wording.count(found.total)} values"
     return Suspicion(
-        statement=f"batch {found.batch} of {found.source} holds values that are not finite",
+        statement=f"{found.where} holds values that are not finite",
         evidence=(
-            Evidence(
-                f"batch{found.name} in batch {found.batch}: {wording.count(found.count)} of "
-                f"{wording.count(found.total)} values are NaN or Inf{sample}",
-                float(found.count),
-            ),
-            Evidence(f"a step with this batch {found.outcome}; {batches} of those read have such values"),
+            Evidence(f"batch{found.name}: {size} are NaN or Inf, first in {found.where}", float(found.count)),
+            Evidence(f"a step with its batch {found.outcome}"),
         ),
         why=f"batch{found.name} is not finite before the model sees it",
         fix=_FIX,

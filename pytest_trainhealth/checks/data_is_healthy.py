@@ -62,7 +62,7 @@ def _doubt(found: SurveyRecord) -> str:
         return "val_data is data itself, or some of its batches: nothing is held out. In a smoke test, leave it away"
     untried = next((each for each in found.bad_values if each.source == "data" and not each.tried), None)
     if untried is not None:
-        where = f"batch {untried.batch} of {untried.source}"
+        where = untried.where
         return f"{where} holds NaN or Inf, and no step could be taken with it: they may be meant as missing values"
     return ""
 

@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from .verdict import Place
 
 
+def placed(source: str, batch: int | None, sample: int | None) -> str:
+    """'sample 3 of batch 5 of data', as far as it is known."""
+    words = [] if sample is None else [f"sample {sample}"]
+    return " of ".join([*words, *([] if batch is None else [f"batch {batch}"]), source])
+
+
 @dataclass
 class BadValues:
     """Values of a field that are not finite: the first batch that holds some, and what a step with it comes to."""
@@ -14,7 +20,8 @@ class BadValues:
     #: "data" or "val_data".
     source: str
     name: str
-    batch: int
+    #: None where samples were taken from the tensors of a data set, past its loader: then `sample` is the row there.
+    batch: int | None
     sample: int | None
     count: int
     total: int
@@ -24,6 +31,10 @@ class BadValues:
     tried: bool = False
     outcome: str = ""
 
+    @property
+    def where(self) -> str:
+        return placed(self.source, self.batch, self.sample)
+
 
 @dataclass
 class BadLabels:
@@ -31,8 +42,8 @@ class BadLabels:
 
     source: str
     name: str
-    batch: int
-    sample: int
+    batch: int | None
+    sample: int | None
     count: int
     low: float
     high: float
@@ -45,6 +56,10 @@ class BadLabels:
     outcome: str = ""
     place: Place | None = None
 
+    @property
+    def where(self) -> str:
+        return placed(self.source, self.batch, self.sample)
+
 
 @dataclass
 class FieldSurvey:
@@ -53,7 +68,7 @@ class FieldSurvey:
     name: str
     samples: int
     features: int
-    #: Of features: the mean of the absolute means, and of the spreads.
+    #: Of features: the size of the mean of their means, and the mean of their spreads.
     mean: float = 0.0
     std: float = 0.0
     #: The feature with the largest mean or spread, that size, and the median of these sizes over all features.
@@ -67,8 +82,9 @@ class FieldSurvey:
     is_input: bool = False
     #: A table: one number per feature and sample, no image and no sequence.
     is_table: bool = False
-    #: The largest sample, where it is, and how many times the median one that is.
-    outlier: tuple[int, int] | None = None
+    #: The largest sample, where it is (its batch, if there are any, and its place), and how many times the median one
+    #: that is.
+    outlier: tuple[int | None, int] | None = None
     outlier_ratio: float = 0.0
 
 
@@ -124,8 +140,8 @@ class SharedSamples:
     #: As many would be shared if both were drawn from what `data` hold, which has samples more than once.
     by_chance: float = 0.0
     #: Batch and sample of one of them in `val_data`, and in `data`.
-    example: tuple[int, int] | None = None
-    twin: tuple[int, int] | None = None
+    example: tuple[int | None, int] | None = None
+    twin: tuple[int | None, int] | None = None
     #: By their indices in one data set, not by their values.
     by_index: bool = False
     #: Without them something is left of `data`, of every batch that was read.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
 import torch
 
 from ...observe.run.events import Listener
@@ -13,6 +12,7 @@ from ...observe.run.run import Run
 from ...observe.signals.data.bounded_reading import Reading
 from ...observe.signals.data.data_table import DataTable
 from ...observe.signals.data.field_roles import FieldRoles
+from ...observe.signals.data.sample_prints import are_among
 from ...state.process import remember_random_numbers
 from ...tensors.batches import batch_size, map_tensors
 
@@ -45,7 +45,7 @@ class DropSharedSamples(Listener):
         names = [name for name in own.fields if name in val.fields]
         if own.uneven or not names or set(own.fields) != set(val.fields):
             return batch
-        good = torch.from_numpy(~np.isin(own.sample_prints(names), val.sample_prints(names)))
+        good = torch.from_numpy(~are_among(own.sample_prints(names), val.sample_prints(names)))
         applied = self._run.trace.applied.without_effect
         if bool(good.all()):
             return batch

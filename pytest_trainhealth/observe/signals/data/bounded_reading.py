@@ -33,14 +33,14 @@ class Reading:
     def __init__(self, data: Any, most: int | None = None) -> None:
         self._data, self._most = data, most
         self.complete = False
-        #: None, unless the samples were taken from these tensors, past a loader that only shuffles them.
-        self.past_the_loader = stored_tensors(data) is not None
+        #: The size of a batch, where samples are taken from the tensors of a data set, past its loader.
+        self.stored: int | None = None if stored_tensors(data) is None else data.batch_size
 
     def __iter__(self) -> Iterator[Any]:
         if is_one_batch(self._data):
             self.complete = True
             yield self._data
-        elif self.past_the_loader:
+        elif self.stored is not None:
             yield from self._stored_rows()
         elif type(self._data) is list:
             yield from self._listed()

@@ -1,6 +1,6 @@
-"""What is known of `data`, or of `val_data`, while they are read batch by batch: in memory that does not grow with them.
+"""What is kept of `data`, or of `val_data`, while they are read batch by batch.
 
-Except for 8 bytes a sample and field: its print.
+The memory does not grow with the samples, except for 8 or 16 bytes of each and field: its print and its sketch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ....records.survey import BadLabels, BadValues
-from ....tensors.batches import batch_size, tensors
+from ....tensors.batches import batch_size, map_tensors, tensors
 from .class_counts import ClassCounts
 from .field_roles import FieldRoles
 from .field_statistics import FieldStatistics
@@ -25,17 +25,20 @@ _SUSPECTS = 2
 
 
 class DataTable:
-    """`like`: the table of `data`, for that of `val_data`: near duplicates are found on the same grid."""
+    """`like`: the table of `data`, for that of `val_data`: near duplicates are found on the same grid. `stored`: what
+    comes are not batches but many rows of a data set at a time, of which a batch would have this many."""
 
-    def __init__(self, source: str, roles: FieldRoles, like: DataTable | None = None) -> None:
-        self._source, self._roles, self._like = source, roles, like
+    def __init__(
+        self, source: str, roles: FieldRoles, like: DataTable | None = None, stored: int | None = None
+    ) -> None:
+        self._source, self._roles, self._like, self._stored = source, roles, like, stored
         self.fields: dict[str, FieldStatistics] = {}
         self.classes: dict[str, ClassCounts] = {}
         self.sizes: list[int] = []
         self.bad_values: dict[str, BadValues] = {}
         self.bad_labels: dict[str, BadLabels] = {}
-        #: Batches with values or labels that a step may not bear, by their number.
-        self.suspects: dict[int, Any] = {}
+        #: Batches with values or labels that a step may not bear, and what was found in them.
+        self.suspects: list[tuple[Any, BadValues | BadLabels]] = []
         self.batch_prints: list[int] = []
         #: Not every batch has the same fields, in the same shapes, with a row for each sample.
         self.uneven = False
@@ -88,28 +91,51 @@ class DataTable:
             known.batches += 1
             return
         sample = int(bad.nonzero()[0][0]) if bad.ndim else None
-        self.bad_values[name] = BadValues(self._source, name, number, sample, int(bad.sum()), values.numel())
-        self._suspect(number, batch)
+        place = self.place(number, sample)
+        found = self.bad_values[name] = BadValues(self._source, name, *place, int(bad.sum()), values.numel())
+        self._suspect(batch, sample, found)
 
     def _look_at_labels(self, name: str, values: Tensor, number: int, batch: Any) -> None:
         given = self._roles.as_they_are[name]
         outside = given.outside(values) & torch.isfinite(values)
         if bool(outside.any()):
-            some = values[outside]
-            known = self.bad_labels.setdefault(
-                name,
-                BadLabels(self._source, name, number, int(outside.nonzero()[0][0]), 0, float(some.min()),
-                          float(some.max()), given.function, given.classes, place=given.place),
-            )  # fmt: skip
+            some, sample = values[outside], int(outside.nonzero()[0][0])
+            low, high = float(some.min()), float(some.max())
+            known = self.bad_labels.get(name)
+            if known is None:
+                rule, place = (given.function, given.classes), self.place(number, sample)
+                known = BadLabels(self._source, name, *place, 0, low, high, *rule, place=given.place)
+                self.bad_labels[name] = known
+                self._suspect(batch, sample, known)
             known.count += int(outside.sum())
-            known.low, known.high = min(known.low, float(some.min())), max(known.high, float(some.max()))
-            if known.batch == number:
-                self._suspect(number, batch)
+            known.low, known.high = min(known.low, low), max(known.high, high)
         self.classes.setdefault(name, ClassCounts(name, given)).add(values)
 
-    def _suspect(self, number: int, batch: Any) -> None:
-        if len(self.suspects) < _SUSPECTS:
-            self.suspects[number] = batch
+    def _suspect(self, batch: Any, sample: int | None, found: BadValues | BadLabels) -> None:
+        if len(self.suspects) >= _SUSPECTS:
+            return
+        size = self.sizes[-1]
+        if self._stored is not None and sample is not None and size > self._stored:
+            begin = min(sample, size - self._stored)
+            rows = slice(begin, begin + self._stored)
+            batch = map_tensors(lambda _, tensor: tensor[rows], batch)
+        self.suspects.append((batch, found))
+
+    def place(self, number: int, sample: int | None) -> tuple[int | None, int | None]:
+        """Batch and place in it; of rows of a data set, the place in that."""
+        if self._stored is None or sample is None:
+            return number, sample
+        return None, sum(self.sizes[:number]) + sample
+
+    def place_of(self, index: int | None) -> tuple[int | None, int] | None:
+        """The same of a sample that is known by its place in all batches together."""
+        if index is None or self._stored is not None:
+            return None if index is None else (None, index)
+        for number, size in enumerate(self.sizes):
+            if index < size:
+                return number, index
+            index -= size
+        return None
 
     # -- what only the whole shows ---------------------------------------------------------------------
 

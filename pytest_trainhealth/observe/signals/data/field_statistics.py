@@ -47,9 +47,9 @@ class FieldStatistics:
         if not len(rows):
             return
         self.prints.append(prints(rows))
-        numbers = rows.astype(np.float32 if rows.dtype.kind == "f" else np.float64, copy=False)
-        finite = numbers if rows.dtype.kind != "f" or np.isfinite(numbers).all() else np.nan_to_num(
-            numbers, nan=0.0, posinf=0.0, neginf=0.0)  # fmt: skip
+        finite: NDArray[np.floating] = rows.astype(np.float32 if self.is_float else np.float64, copy=False)
+        if self.is_float and not np.isfinite(finite).all():
+            finite = np.nan_to_num(finite, nan=0.0, posinf=0.0, neginf=0.0)
         self._add_moments(finite)
         sizes = np.abs(finite).max(1)
         at = int(sizes.argmax())
@@ -94,6 +94,7 @@ class FieldStatistics:
         return self._kept.rows()
 
     def summary(self, is_input: bool) -> FieldSurvey:
+        """Places of samples are those in the batches that came."""
         found = FieldSurvey(self.name, self.samples, self.values, is_input=is_input)
         found.is_table = self.is_float and len(self.shape) <= 1
         found.looked_at, found.constant = self.columns, int(self.constant.sum())
@@ -101,7 +102,7 @@ class FieldStatistics:
         if not self.is_float:
             return found
         sizes = np.maximum(np.abs(self._mean), self.spreads)
-        found.mean, found.std = float(np.abs(self._mean).mean()), float(self.spreads.mean())
+        found.mean, found.std = float(abs(self._mean.mean())), float(self.spreads.mean())
         found.largest_feature = int(sizes.argmax()) * self._every
         found.largest, found.usual = float(sizes.max()), float(np.median(sizes))
         kept = np.abs(np.nan_to_num(self.kept(), nan=0.0, posinf=0.0, neginf=0.0)).max(1)

@@ -37,7 +37,7 @@ def shared_indices(data: Any, val: Any) -> SharedSamples | None:
     found = SharedSamples(len(others), int(shared.sum()), by_index=True)
     if found.shared:
         at = int(np.asarray(others)[int(shared.argmax())])
-        found.example = found.twin = (0, at)
+        found.example = found.twin = (None, at)
     return found
 
 

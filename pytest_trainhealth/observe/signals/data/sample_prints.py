@@ -45,6 +45,21 @@ def joined(*several: Prints) -> Prints:
     return total
 
 
+def different(found: Prints) -> int:
+    """How many different ones there are. By sorting: numpy's own way takes ten times as long for a million of them."""
+    ordered = np.sort(found)
+    return int((ordered[1:] != ordered[:-1]).sum()) + 1 if len(ordered) else 0
+
+
+def are_among(found: Prints, others: Prints) -> NDArray[np.bool_]:
+    """Which of these are among the others."""
+    if not len(others):
+        return np.zeros(len(found), bool)
+    ordered = np.sort(others)
+    at = np.searchsorted(ordered, found)
+    return np.asarray(ordered[np.minimum(at, len(ordered) - 1)] == found)
+
+
 class Sketcher:
     """Made for the scale of some first samples."""
 

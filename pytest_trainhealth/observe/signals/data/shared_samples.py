@@ -10,9 +10,10 @@ the different values of all columns could make no more samples than there are, n
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....records.survey import SharedSamples
-from .sample_prints import Prints, Rows
+from .sample_prints import Prints, Rows, are_among
 
 #: Times as many samples as there are: fewer different ones could be listed one by one. By judgement: 100.
 _LISTED = 100.0
@@ -28,20 +29,26 @@ _ONCE = 0.5
 def shared_samples(
     data: Prints, val: Prints, data_sketches: Prints, val_sketches: Prints, rows: list[Rows]
 ) -> SharedSamples:
-    """`rows`: some samples of `data`, by field."""
-    known, at, counts = np.unique(data, return_index=True, return_counts=True)
-    inside = np.isin(val, known)
+    """`rows`: some samples of `data`, by field. Places are those in all batches together."""
+    counts, inside = _counts(data), are_among(val, data)
     found = SharedSamples(len(val), int(inside.sum()))
     if not _measured(rows) or (counts == 1).mean() < _ONCE:
         found.by_chance = float(counts[counts > 1].sum()) / max(len(data), 1) * len(val)
     if found.shared:
         first = int(inside.argmax())
-        found.example, found.twin = (0, first), (0, int(at[np.searchsorted(known, val[first])]))
+        found.example, found.twin = (None, first), (None, int((data == val[first]).argmax()))
     if len(data_sketches) == len(data) and len(val_sketches) == len(val):
-        rounded, repeated = np.unique(data_sketches, return_counts=True)
+        repeated = _counts(data_sketches)
         if repeated.max(initial=0) <= 1 + counts.max(initial=0):  # samples that are no points: sketches say nothing
-            found.near = int((np.isin(val_sketches, rounded) & ~inside).sum())
+            found.near = int((are_among(val_sketches, data_sketches) & ~inside).sum())
     return found
+
+
+def _counts(found: Prints) -> NDArray[np.int64]:
+    """How often each of the different ones is there."""
+    ordered = np.sort(found)
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else np.zeros(0, int)
+    return np.diff(np.append(begins, len(ordered)))
 
 
 def _measured(rows: list[Rows]) -> bool:
@@ -60,15 +67,3 @@ def enumerable(rows: list[Rows], samples: int) -> bool:
         return True
     logs = sum(float(np.log(len(np.unique(each[:, column])))) for each in rows for column in range(each.shape[1]))
     return logs <= float(np.log(_LISTED * max(samples, 1)))
-
-
-def placed(at: tuple[int, int] | None, sizes: list[int]) -> tuple[int, int] | None:
-    """Batch and place in it, of a sample that is known by its place in all batches together."""
-    if at is None:
-        return None
-    index = at[1]
-    for batch, size in enumerate(sizes):
-        if index < size:
-            return batch, index
-        index -= size
-    return None

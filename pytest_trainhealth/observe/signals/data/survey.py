@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 from torch.utils.hooks import RemovableHandle
 
 from ....records.error_words import words_of
-from ....records.survey import SharedSamples, SurveyRecord
+from ....records.survey import BadLabels, SharedSamples, SurveyRecord
 from ....state.process import remember_random_numbers
 from ....tensors.batches import is_input_name, tensors
 from ....training import is_one_batch
@@ -31,8 +31,8 @@ from .field_roles import FieldRoles, GivenTarget, given_target, roles_of
 from .hurt_steps import step_with
 from .label_neighbours import label_noise
 from .loader_habits import is_augmented, is_shuffled, same_in_every_worker, shared_indices
-from .sample_prints import Prints
-from .shared_samples import enumerable, placed, shared_samples
+from .sample_prints import Prints, are_among, different
+from .shared_samples import enumerable, shared_samples
 
 #: Batches of a watched test that are looked at. By judgement: as many as of a loader, 32.
 _WATCHED = 32
@@ -52,6 +52,8 @@ class Survey(CallSignal):
         self._targets: list[GivenTarget] = []
         self._hooks: list[RemovableHandle] = []
         self._roles = FieldRoles()
+        #: The batch of the first step holds values that are not finite.
+        self._began_badly = False
         self._watched: DataTable | None = None
         #: The step of each batch in it.
         self._watched_steps: list[int] = []
@@ -66,6 +68,7 @@ class Survey(CallSignal):
             batch = self._seen_by_a_watched_step(batch)
         if self.wanted() and batch is not None:
             self._batch = batch
+            self._began_badly = any(is_bad(tensor) for _, tensor in tensors(batch))
             # of a watched test the batch is what a model is being called with right now
             for model in () if self._run.feed is None else self._run.models.values():
                 if not isinstance(model, torch.jit.ScriptModule):  # does not support hooks with keywords
@@ -141,16 +144,18 @@ class Survey(CallSignal):
             self._describe(record, self._watched)
             self._judge_watched(record)
             return None
-        table = DataTable("data", self._roles)
-        record.complete = self._read(record, "data", training.data, table)
+        reading = Reading(training.data, self._run.most_batches)
+        table = DataTable("data", self._roles, stored=reading.stored)
+        record.complete = self._read(record, "data", reading, table)
         if record.why_not:
             return None
         self._describe(record, table)
         self._look_at_loader(record, table, training.data)
         if training.val_data is not None:
             record.val_is_data = _is_same(training.data, training.val_data)
-            val = DataTable("val_data", self._roles, table)
-            self._read(record, "val_data", training.val_data, val)
+            reading = Reading(training.val_data, self._run.most_batches)
+            val = DataTable("val_data", self._roles, table, reading.stored)
+            self._read(record, "val_data", reading, val)
             record.val_batches, record.val_samples = len(val.sizes), val.samples
             record.bad_values += val.bad_values.values()
             record.bad_labels += val.bad_labels.values()
@@ -163,13 +168,12 @@ class Survey(CallSignal):
         """The steps were taken already."""
         losses = self._run.trace.losses
         for each in record.bad_values:
-            step = self._watched_steps[each.batch]
+            step = self._watched_steps[each.batch or 0]
             if step < len(losses) and self._run.trace.loss_seen:
                 each.tried = True
                 each.outcome = "" if isfinite(losses[step]) else f"gives a loss of {losses[step]}"
 
-    def _read(self, record: SurveyRecord, source: str, data: Any, table: DataTable) -> bool:
-        reading = Reading(data, self._run.most_batches)
+    def _read(self, record: SurveyRecord, source: str, reading: Reading, table: DataTable) -> bool:
         try:
             for batch in reading:
                 if source == "data":  # what a cure changes
@@ -190,6 +194,10 @@ class Survey(CallSignal):
         record.bad_labels = list(table.bad_labels.values())
         inputs, targets = self._inputs_of(table), self._targets_of(table)
         record.fields = [field.summary(name in inputs) for name, field in table.fields.items() if field.samples]
+        for field in record.fields:
+            if field.outlier is not None:
+                number, sample = field.outlier
+                field.outlier = table.place_of(sum(table.sizes[: number or 0]) + sample)
         record.classes = [found for each in table.classes.values() if (found := each.summary()) is not None]
         if table.uneven or not table.fields:
             return
@@ -200,7 +208,7 @@ class Survey(CallSignal):
     def _compare_with_targets(
         self, record: SurveyRecord, table: DataTable, inputs: list[str], targets: list[str]
     ) -> None:
-        kinds = {name: len(np.unique(table.fields[name].all_prints())) for name in (*inputs, *targets)}
+        kinds = {name: different(table.fields[name].all_prints()) for name in (*inputs, *targets)}
         if table.samples >= _SAME and all(kinds[name] == 1 for name in inputs):
             record.same_inputs = inputs[0] if any(kinds[name] > 1 for name in targets) else ""
         for target in targets:
@@ -222,9 +230,7 @@ class Survey(CallSignal):
         return [name for name in table.fields if name in self._roles.inputs and name not in self._roles.targets]
 
     def _targets_of(self, table: DataTable) -> list[str]:
-        return [
-            name for name in table.fields if name in self._roles.as_they_are and name not in self._roles.inputs
-        ]
+        return [name for name in table.fields if name in self._roles.as_they_are and name not in self._roles.inputs]
 
     def _look_at_loader(self, record: SurveyRecord, table: DataTable, data: Any) -> None:
         record.worker_randomness = same_in_every_worker(data)
@@ -247,7 +253,7 @@ class Survey(CallSignal):
         by_index = None if cured else shared_indices(data, val_data)
         if by_index is not None:
             by_index.removable = by_value is not None and by_value.removable
-        return by_index or by_value
+        return by_index if by_index is not None and by_index.shared else by_value
 
     def _in_both(self, table: DataTable, val: DataTable) -> SharedSamples | None:
         """Compared by everything that a sample has: with another mask or target it is another one."""
@@ -263,26 +269,26 @@ class Survey(CallSignal):
             table.sample_prints(names), val.sample_prints(names), table.sample_sketches(names),
             val.sample_sketches(names), rows,
         )  # fmt: skip
-        found.removable = _something_left(table, ~np.isin(table.sample_prints(names), val.sample_prints(names)))
-        found.example, found.twin = placed(found.example, val.sizes), placed(found.twin, table.sizes)
+        found.removable = _something_left(table, ~are_among(table.sample_prints(names), val.sample_prints(names)))
+        found.example = val.place_of(None if found.example is None else found.example[1])
+        found.twin = table.place_of(None if found.twin is None else found.twin[1])
         if found.shared or found.near:
             found.enumerable = enumerable(rows, table.samples + val.samples)
         return found
 
     def _try_suspects(self, record: SurveyRecord, table: DataTable) -> None:
-        for number, batch in table.suspects.items():
+        """Until the first step that goes wrong: what comes after it proves nothing."""
+        for batch, suspect in table.suspects:
             found = step_with(self._run, batch)
-            if number == 0 and found is None:  # the first step was the one with this batch
-                loss = self._run.trace.losses[0] if self._run.trace.losses else 0.0
-                found = (f"gives a loss of {loss}", 0) if not isfinite(loss) else None
+            if found is None and self._began_badly and not self._run.trace.finite:
+                found = f"gives a loss of {self._run.trace.losses[0]}", 0
             if found is None:
-                continue
-            for value in record.bad_values:
-                if value.source == "data" and value.batch == number:
-                    value.tried, value.outcome = True, found[0]
-            for label in record.bad_labels:
-                if label.source == "data" and label.batch == number:
-                    label.tried, label.outcome, label.given = True, found[0], found[1]
+                return
+            suspect.tried, suspect.outcome = True, found[0]
+            if isinstance(suspect, BadLabels):
+                suspect.given = found[1]
+            if suspect.outcome:
+                return
 
 
 def _is_same(data: Any, val: Any) -> bool:
@@ -310,4 +316,9 @@ def _repeated(prints: Prints, table: DataTable) -> int:
             known.add(print_of)
             parts.append(part)
     once = np.concatenate(parts)
-    return len(once) - len(np.unique(once))
+    return len(once) - different(once)
+
+
+def is_bad(tensor: Tensor) -> bool:
+    plain = tensor.is_floating_point() and tensor.layout == torch.strided and tensor.device.type != "meta"
+    return plain and not bool(torch.isfinite(tensor).all())
