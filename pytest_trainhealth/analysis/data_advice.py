@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import wording
-from ..records.survey import ClassSurvey, FieldSurvey, SurveyRecord, placed
+from ..records.survey import ClassSurvey, FieldSurvey, SharedSamples, SurveyRecord, placed
 
 #: KNOWLEDGE: the largest class more than 10 times the smallest. With fewer labels than 100 that may be chance.
 IMBALANCE, _LABELS = 10.0, 100
@@ -46,6 +46,12 @@ def notes(found: SurveyRecord) -> Iterator[str]:
             yield from _features(field)
     yield from _samples(found)
     yield from _validation(found)
+    if not found.complete and found.watched:
+        yield f"only the batches were looked at that {wording.plural(found.batches, 'step')} were given"
+    elif not found.complete:
+        yield f"{wording.plural(found.samples, 'sample')} of data were looked at, not all: max_batches= reads more"
+    if found.uneven:
+        yield "whether samples are there twice was not looked at: batches have no row for each sample, or other shapes"
 
 
 def explained(cause: str, words: str) -> str:
@@ -116,14 +122,19 @@ def _samples(found: SurveyRecord) -> Iterator[str]:
             )
 
 
+def _why_not_a_fault(shared: SharedSamples) -> str:
+    if shared.otherwise:
+        return f"and {wording.count(shared.otherwise)} with another target or mask, as in one graph"
+    return "which chance may explain" if shared.by_chance or shared.enumerable else "too few to matter"
+
+
 def _validation(found: SurveyRecord) -> Iterator[str]:
     shared = found.shared
     if shared is not None and shared.shared:
         yield explained(
             "data-leakage",
             f"{wording.count(shared.shared)} of {wording.plural(shared.samples, 'sample')} of val_data "
-            f"{wording.is_or_are(shared.shared)} also in data, "
-            + ("which chance may explain" if shared.by_chance or shared.enumerable else "too few to matter"),
+            f"{wording.is_or_are(shared.shared)} also in data, " + _why_not_a_fault(shared),
         )
     if shared is not None and shared.near and not shared.enumerable:
         yield explained(

@@ -12,6 +12,9 @@ from ..records.verdict import Symptom
 #: Validation samples that are also in the data. By judgement: CIFAR-10's own two halves share less than 1 %, and with
 #: fewer than 3 a blank image or an empty text may be all there is.
 SHARED_SHARE, FEWEST_SHARED = 0.01, 3
+#: Samples with the same inputs and something else beside them, compared with those that are the same in everything. By
+#: judgement: with a tenth, it is not the samples that were split but what is asked about them, as in one graph.
+OTHERWISE = 0.1
 #: Standard deviations beyond what chance puts there. By judgement: 5 happen once in three million sets.
 BEYOND_CHANCE = 5.0
 
@@ -27,7 +30,7 @@ def harmful_labels(found: SurveyRecord) -> BadLabels | None:
 
 def leak(found: SurveyRecord) -> SharedSamples | None:
     shared = found.shared
-    if shared is None or shared.enumerable:
+    if shared is None or shared.enumerable or shared.otherwise > OTHERWISE * shared.shared:
         return None
     expected = min(shared.by_chance, float(shared.samples))
     spread = sqrt(expected * (1 - expected / shared.samples)) if shared.samples else 0.0
@@ -122,7 +125,7 @@ def _same(found: SurveyRecord) -> Symptom | None:
     drawn = found.worker_randomness
     if drawn is not None:
         return _symptom(
-            f"a sample is read with the same random numbers in all of {drawn.workers} workers (expected different ones)",
+            f"all of {drawn.workers} workers read a sample with the same random numbers (expected different ones)",
             drawn.workers,
             1,
             "all workers draw the same random numbers",

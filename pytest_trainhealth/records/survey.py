@@ -146,6 +146,8 @@ class SharedSamples:
     by_index: bool = False
     #: Without them something is left of `data`, of every batch that was read.
     removable: bool = False
+    #: Validation samples with the inputs of one in `data`, and with another target or mask: the nodes of one graph.
+    otherwise: int = 0
     #: So few different values are possible that two sets of samples may both hold all of them.
     enumerable: bool = False
     #: Validation samples that differ by less than a hundredth of a spread from one in `data`.
@@ -169,6 +171,10 @@ class SurveyRecord:
     samples: int = 0
     #: Whether that is all there is.
     complete: bool = False
+    #: The batches of a watched test, as its steps were given them.
+    watched: bool = False
+    #: Fields without a row for each sample, or of other shapes in other batches.
+    uneven: bool = False
     val_batches: int = 0
     val_samples: int = 0
     bad_values: list[BadValues] = field(default_factory=list)

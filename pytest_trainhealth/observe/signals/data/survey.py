@@ -66,6 +66,8 @@ class Survey(CallSignal):
     def step_begins(self, batch: object) -> None:
         if self._run.feed is None:
             batch = self._seen_by_a_watched_step(batch)
+            if not self.wanted():
+                self._add_watched(batch)
         if self.wanted() and batch is not None:
             self._batch = batch
             self._began_badly = any(is_bad(tensor) for _, tensor in tensors(batch))
@@ -95,18 +97,18 @@ class Survey(CallSignal):
         if self._batch is not None:
             with torch.no_grad(), torch._C.DisableTorchFunction():
                 self._roles = roles_of(self._batch, self._inputs, self._targets)
-        if self._run.feed is None:
-            self._add_watched()
+            if self._run.feed is None:
+                self._add_watched(self._batch)
         self._forget()
 
-    def _add_watched(self) -> None:
-        batch = self._batch if self._run.step == 0 else self._run.loader_batches.latest_tensors()
-        if not batch:
+    def _add_watched(self, batch: Any) -> None:
+        """When a step begins: by its end a loader may have given the next batch."""
+        if batch is None:
             return
         if self._watched is None:
             self._watched = DataTable("data", self._roles)
         if len(self._watched.sizes) < (self._run.most_batches or _WATCHED):
-            with torch.no_grad(), torch._C.DisableTorchFunction():
+            with torch.no_grad(), torch._C.DisableTorchFunction(), np.errstate(all="ignore"):
                 self._watched.add(batch)
             self._watched_steps.append(self._run.step)
 
@@ -130,7 +132,7 @@ class Survey(CallSignal):
         record = run.trace.data.survey = SurveyRecord()
         put_back = remember_random_numbers()
         try:
-            with torch.no_grad(), torch._C.DisableTorchFunction():
+            with torch.no_grad(), torch._C.DisableTorchFunction(), np.errstate(all="ignore"):
                 table = self._look(record)
             if table is not None:
                 self._try_suspects(record, table)
@@ -190,6 +192,7 @@ class Survey(CallSignal):
 
     def _describe(self, record: SurveyRecord, table: DataTable) -> None:
         record.batches, record.samples = len(table.sizes), table.samples
+        record.uneven, record.watched = table.uneven, table is self._watched
         record.bad_values = list(table.bad_values.values())
         record.bad_labels = list(table.bad_labels.values())
         inputs, targets = self._inputs_of(table), self._targets_of(table)
@@ -269,6 +272,8 @@ class Survey(CallSignal):
             table.sample_prints(names), val.sample_prints(names), table.sample_sketches(names),
             val.sample_sketches(names), rows,
         )  # fmt: skip
+        same_inputs = are_among(val.sample_prints(inputs), table.sample_prints(inputs))
+        found.otherwise = int(same_inputs.sum()) - found.shared
         found.removable = _something_left(table, ~are_among(table.sample_prints(names), val.sample_prints(names)))
         found.example = val.place_of(None if found.example is None else found.example[1])
         found.twin = table.place_of(None if found.twin is None else found.twin[1])
