@@ -215,14 +215,14 @@ def test_a_place_is_told() -> None:
 
 
 def test_two_faults_do_not_hide_each_other() -> None:
-    """Without the samples that are not finite the label is still among the features; that they were at fault is shown."""
+    """Without the samples that are not finite the label is still among the features; they were at fault, too."""
 
     def both() -> Training:
         x, y = table()
         x[40, 0] = torch.nan
         return training(batches(torch.cat([x, y[:, None].float()], 1), y), features=9)
 
-    assert [(f.cause, f.certainty) for f in verdict(both).findings][0] == ("nan-in-data", "confirmed")
+    assert next((f.cause, f.certainty) for f in verdict(both).findings) == ("nan-in-data", "confirmed")
 
 
 # -- look-alikes -----------------------------------------------------------------------------------------------------

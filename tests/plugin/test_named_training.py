@@ -94,7 +94,7 @@ def test_throughput_needs_a_test_function(models: Project) -> None:
 
 
 def test_an_attribute_of_a_class(models: Project) -> None:
-    models.runpytest("--trainhealth-training=models.classifier:Makes.training").assert_outcomes(passed=5)
+    models.runpytest("--trainhealth-training=models.classifier:Makes.training").assert_outcomes(passed=6)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ class DropLabelledSamples(Listener):
     """`name`: the field of the labels. `function`, `classes`: the loss function that gets them, and its classes."""
 
     def __init__(self, run: Run, stack: ExitStack, name: str, function: str, classes: int | None = None) -> None:
-        self._name, self._rule = name, GivenTarget(function, torch.zeros(0), classes)
+        self._name, self._rule = name, GivenTarget(function, torch.zeros(0, device="cpu"), classes)
         run.batch_changes.append(self._without)
 
     def _without(self, batch: Any) -> Any:

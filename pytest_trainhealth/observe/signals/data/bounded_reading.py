@@ -60,7 +60,7 @@ class Reading:
         for begin in range(0, most, rows):
             chosen: Any = slice(begin, min(begin + rows, most))
             if indices is not None:
-                chosen = torch.as_tensor(indices[chosen], dtype=torch.long)
+                chosen = torch.as_tensor(indices[chosen], dtype=torch.long, device="cpu")
             yield [each[chosen] for each in values]
 
     def _listed(self) -> Iterator[Any]:

@@ -106,7 +106,7 @@ def is_augmented(loader: Any) -> bool:
 
 def _values(sample: Any) -> list[Tensor]:
     found = [tensor.detach().clone() for _, tensor in tensors(sample)]
-    return found + [torch.as_tensor(each.copy()) for each in _arrays(sample) if each.dtype.kind in "fiub"]
+    return found + [torch.as_tensor(each.copy(), device="cpu") for each in _arrays(sample) if each.dtype.kind in "fiub"]
 
 
 def _arrays(sample: Any) -> Iterator[Any]:
