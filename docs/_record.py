@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,10 +70,13 @@ def diagnosed(cause: str, seed: int = 0, which: str = "broken", folder: Path | N
 
 
 def failure(report) -> str:
-    """The chart that a reader sees first, that of the surest verdict."""
+    """The chart that a reader sees first, that of the surest verdict; where all is well, the notes."""
     from pytest_trainhealth.reports.overview import stated_once
     from pytest_trainhealth.reports.text import verdict_text
 
+    if report.healthy:
+        noted = [(verdict.check, note) for verdict in report.verdicts for note in verdict.notes]
+        return "".join(textwrap.fill(f"{check}: passed, with a note: {note}", 88) + "\n" for check, note in noted)
     return verdict_text(stated_once(report.verdicts)[0], width=88) + "\n"
 
 
@@ -93,7 +97,8 @@ def main() -> None:
         if cause == EXAMPLE:
             text = json.dumps(example(report), indent=2) + "\n"
             (HERE / "reference" / "report.json").write_text(text, encoding="utf-8")
-        print(f"{cause}: {report.findings[0].cause}, {report.findings[0].certainty}")
+        first = report.findings[0] if report.findings else None
+        print(f"{cause}: {'a note' if first is None else f'{first.cause}, {first.certainty}'}")
 
 
 if __name__ == "__main__":

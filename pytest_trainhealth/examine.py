@@ -183,7 +183,7 @@ def _plan(check: Check, request: Request, capture: StepCapture | None) -> RunPla
     return RunPlan(
         max_steps=check.max_steps(values),
         cured_steps=None if check.cured_steps is None else check.cured_steps(values),
-        look=Look(check.signals),
+        look=Look(check.signals, most_batches=values.get("max_batches")),
         wrap=Wrap(timer=request.timer, capture=capture),
         one_batch=check.one_batch,
         stop_when=lambda trace: check.stop_when(trace, values),

@@ -154,6 +154,7 @@ IS_REPRODUCIBLE, RESUMES_EXACTLY = "is_reproducible", "resumes_exactly"
 KEEPS_PRECISION, ACCUMULATES_EXACTLY = "keeps_precision", "accumulates_exactly"
 EVALUATES_CLEANLY, RANKS_AGREE = "evaluates_cleanly", "ranks_agree"
 HISTORY_IS_HEALTHY = "history_is_healthy"
+DATA_IS_HEALTHY = "data_is_healthy"
 
 
 class CheckRow(NamedTuple):
@@ -176,6 +177,10 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
     CheckRow(
         LEARNS_FROM_DATA,
         "over several batches it learns what only the inputs show, and neither oscillates nor gets stuck",
+    ),
+    CheckRow(
+        DATA_IS_HEALTHY,
+        "values are finite, labels allowed, and nothing is there twice: in data and val_data, in targets and features",
     ),
     CheckRow(
         KEEPS_THROUGHPUT,
@@ -383,6 +388,17 @@ SETTINGS: tuple[Setting, ...] = (
         ini=False,
         least=2,
         checks=(ACCUMULATES_EXACTLY,),
+    ),
+    Setting(
+        "max_batches",
+        int,
+        None,
+        "batches of data, and of val_data, that data_is_healthy reads; by default 32 of a loader, or 4 million values "
+        "in memory",
+        option=False,
+        ini=False,
+        least=1,
+        checks=(DATA_IS_HEALTHY,),
     ),
     Setting(
         "ranks",

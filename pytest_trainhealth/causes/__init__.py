@@ -13,6 +13,7 @@ line is ``name: what is wrong``, then sections in the order of `SECTIONS`. It de
 ``SWAPS``     which of the two: "recipe" or "model"
 ``in_history``  ``(history, symptom) -> Suspicion | None``, where the log of a finished run can show it, too
 ``CURABLE``   False where no intervention can stand in for the fix, so that *likely* is the best it can be
+``ADVICE``    True where it is never the cause of a failure: a check names it in a note, and there is no `look`
 
 and imports no torch: it reads records only, and prescribes cures as records.
 """
@@ -64,6 +65,8 @@ class Cause:
     look: Callable[[Trace, Symptom], Suspicion | None]
     page: str
     curable: bool = True
+    #: Named in notes only.
+    advice: bool = False
     swap: Callable[[Trace, Symptom], Suspicion | None] | None = None
     #: Where a fault has to lie for the swap to be worth trying (`Symptom.suspects`).
     swaps: str = "recipe"
@@ -90,20 +93,25 @@ def cause_names() -> tuple[str, ...]:
 def cause(name: str) -> Cause:
     module = import_module(f".{name.replace('-', '_')}", __name__)
     stage = getattr(module, "STAGE", module.GROUP.stage)
-    page, curable = inspect.getdoc(module) or "", getattr(module, "CURABLE", True)
     return Cause(
-        name,
-        module.GROUP,
-        stage,
-        module.ORDER,
-        tuple(module.EXPLAINS),
-        module.look,
-        page,
-        curable,
+        name=name,
+        group=module.GROUP,
+        stage=stage,
+        order=module.ORDER,
+        explains=tuple(module.EXPLAINS),
+        look=getattr(module, "look", _finds_nothing),
+        page=inspect.getdoc(module) or "",
+        curable=getattr(module, "CURABLE", True),
+        advice=getattr(module, "ADVICE", False),
         swap=getattr(module, "swap", None),
         swaps=getattr(module, "SWAPS", "recipe"),
         in_history=getattr(module, "in_history", None),
     )
+
+
+def _finds_nothing(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    """For advice."""
+    return None
 
 
 @functools.cache

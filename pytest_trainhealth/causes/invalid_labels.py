@@ -7,7 +7,8 @@ What happens
     falls without bound or stops half way. Where every label is the one to be ignored, a mean over nothing is NaN.
 
 How it is recognised
-    At the first steps the targets of each loss function are compared with what it allows. The re-run leaves out the
+    At the first steps the targets of each loss function are compared with what it allows. `data_is_healthy` looks
+    through the labels of later batches, too, and takes a step with the first that do not fit. The re-run leaves out the
     samples that do not fit.
 
 How to fix it
@@ -24,12 +25,13 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import loss_calls
+from ..analysis import data_faults, loss_calls
 from ..records.errors import BadIndex
 from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..records.numbers import Crash
-from ..records.symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
+from ..records.survey import BadLabels
+from ..records.symptoms import CRASH, EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -38,10 +40,13 @@ from ._groups import LOSS
 GROUP = LOSS
 ORDER = 1
 _ONE_HOT = "one_hot"
-EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
+EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY, FAULTY_DATA)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == FAULTY_DATA:
+        labels = None if trace.data.survey is None else data_faults.harmful_labels(trace.data.survey)
+        return None if labels is None else _in_the_data(labels)
     crash = trace.crash if symptom.category == CRASH else None
     found = None if crash is None else crash.seen.bad_index
     if crash is not None and found is not None and crash.seen.call is not None and crash.seen.call.function == _ONE_HOT:
@@ -53,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if symptom.category == CRASH and not call.error:
         return None
     low, high = wording.short(call.target.low), wording.short(call.target.high)
-    allowed, fix = _allowed(call)
+    allowed, fix = _allowed(call.function, call.classes, call.target.low, call.target.high)
     return Suspicion(
         statement=f"labels are {low} to {high}, but {call.function} takes {allowed}",
         evidence=(
@@ -108,16 +113,40 @@ def _size(call: LossCall) -> int:
     return size
 
 
-def _allowed(call: LossCall) -> tuple[str, Fix]:
-    if call.classes is not None:
-        if call.target.low == 1 and call.target.high == call.classes:
+def _in_the_data(found: BadLabels) -> Suspicion:
+    low, high = wording.short(found.low), wording.short(found.high)
+    allowed, fix = _allowed(found.function, found.classes, found.low, found.high)
+    which = f"label {low} is" if low == high else f"labels from {low} to {high} are"
+    options = {"name": found.name, "function": found.function, "classes": found.classes}
+    return Suspicion(
+        statement=f"{which} in batch{found.name}, but {found.function} takes {allowed}",
+        evidence=(
+            Evidence(
+                f"{wording.plural(found.count, 'label')} of batch{found.name} {wording.is_or_are(found.count)} not "
+                f"allowed, first in {found.where}",
+                float(found.count),
+                found.place,
+            ),
+            Evidence(f"a step with that batch {found.outcome or 'goes through'}"),
+        ),
+        why="each of them names a class that does not exist" if found.classes else "such a target has no best answer",
+        places=loss_calls.places(found.place),
+        fix=fix,
+        not_this="clamping them: that teaches the wrong class",
+        cures=(Cure("drop_labelled_samples", "without these samples", options),),
+    )
+
+
+def _allowed(function: str, classes: int | None, low: float, high: float) -> tuple[str, Fix]:
+    if classes is not None:
+        if low == 1 and high == classes:
             fix = Fix("count the classes from 0:", ("labels = labels - 1",))
-        elif call.target.high >= call.classes:
-            fix = Fix(f"give the model an output for each class ({wording.short(call.target.high + 1)}), or map labels")
+        elif high >= classes:
+            fix = Fix(f"give the model an output for each class ({wording.short(high + 1)}), or map labels")
         else:
             fix = Fix("mark samples without a class with the ignored value:", ("labels[labels < 0] = -100",))
-        return f"0 to {call.classes - 1}", fix
-    if call.function.startswith("binary"):
+        return f"0 to {classes - 1}", fix
+    if function.startswith("binary"):
         return "0 to 1", Fix("bring the targets to 0 and 1 where the data is made")
     return "1 or -1", Fix("bring the targets to 1 and -1:", ("target = 2 * target - 1",))
 

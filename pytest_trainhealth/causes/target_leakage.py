@@ -3,29 +3,35 @@
 What happens
     A sequence model has to predict the next element, but can see it: attention without a causal mask, a bidirectional
     recurrent net, a convolution padded on both sides. Or the targets are not shifted, so that each is the input at its
-    own position. The loss falls far below what is possible, and nothing can be generated.
+    own position. The loss falls far below what is possible, and nothing can be generated. Or the column of a table that
+    is to be predicted was not taken out of the features.
 
 How it is recognised
     The targets of the loss are found among the inputs, one position later or at the same position. Elements after a
-    position are replaced, and outputs up to that position change.
+    position are replaced, and outputs up to that position change. In a table, a feature has one value for each class,
+    or lies on a straight line with the number to predict, in all of 48 or more samples.
 
 How to fix it
     A causal mask (`is_causal=True`, `torch.triu`), `bidirectional=False`, padding on the left only; for targets at the
-    same position, shift them: `logits[:, :-1]` against `tokens[:, 1:]`.
+    same position, shift them: `logits[:, :-1]` against `tokens[:, 1:]`. Drop the column of the target, and whatever is
+    only known once the target is.
 
 What not to do
     Trusting the loss: it measures copying. More dropout makes copying harder, not predicting better.
 
 When this is wrong
     A model that reads the whole sequence on purpose and rebuilds it, as autoencoders do, is not reported where the
-    sequence passes through a summary without positions.
+    sequence passes through a summary without positions. Toy data may have a feature as their target: where all features
+    are drawn alike, it is only noted.
 """
 
 from __future__ import annotations
 
 from .. import wording
+from ..analysis import data_faults
 from ..records.probes import LeakRecord
-from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
+from ..records.survey import TargetCopy
+from ..records.symptoms import FAULTY_DATA, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -34,10 +40,13 @@ from ._groups import DATA
 GROUP = DATA
 ORDER = 5
 CURABLE = False
-EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, FAULTY_DATA)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == FAULTY_DATA:
+        copy = None if trace.data.survey is None else data_faults.copied_target(trace.data.survey)
+        return None if copy is None else _among_the_features(copy)
     found = [r for r in (trace.probe.leaks if trace.probe is not None else []) if r.made_by == "user"]
     if not found:
         return None
@@ -96,3 +105,26 @@ def _same(record: LeakRecord) -> Suspicion:
                 ("F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())",)),
         not_this="trusting a low loss: it measures copying",
     )  # fmt: skip
+
+
+_HOW = {
+    "equal": "has the values of the target",
+    "scaled": "lies on a straight line with the target",
+    "one to one": "has one value for each class",
+}
+
+
+def _among_the_features(copy: TargetCopy) -> Suspicion:
+    return Suspicion(
+        statement=f"feature {copy.column} of batch{copy.name} is the target",
+        evidence=(
+            Evidence(
+                f"feature {copy.column} of batch{copy.name} {_HOW[copy.kind]}, batch{copy.target}, in all of "
+                f"{wording.plural(copy.samples, 'sample')}",
+                float(copy.samples),
+            ),
+        ),
+        why="the model only has to copy it, and will not have it when the target is not known",
+        fix=Fix("take the column out of the features"),
+        not_this="trusting a low loss: it measures copying",
+    )

@@ -110,6 +110,8 @@ def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[lis
     for cause in all_causes():
         if symptom.category not in cause.explains or (cause.stage is Stage.RATES and not about_rates):
             continue
+        if cause.advice:
+            continue
         suspicion = cause.look(closer, symptom)
         if suspicion is None:
             ruled_out.append(cause.name)

@@ -11,6 +11,7 @@ import pytest
 
 from ..settings import (
     ACCUMULATES_EXACTLY,
+    DATA_IS_HEALTHY,
     EVALUATES_CLEANLY,
     GRADIENTS_FLOW,
     HISTORY_IS_HEALTHY,
@@ -101,6 +102,18 @@ class TrainHealth:
         """Over several batches, the training learns something that only the inputs can tell it."""
         __tracebackhide__ = True
         return self._check(LEARNS_FROM_DATA, training, steps=steps, budget=budget)
+
+    def data_is_healthy(
+        self,
+        training: Subject,
+        *,
+        max_batches: int | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """Values are finite, labels allowed, and no sample is in both data and val_data."""
+        __tracebackhide__ = True
+        return self._check(DATA_IS_HEALTHY, training, max_batches=max_batches, steps=steps, budget=budget)
 
     def keeps_throughput(  # noqa: PLR0913 - the keywords of its marker
         self,

@@ -50,6 +50,8 @@ class Look:
     from_forward: bool = False
     #: The step of `closely_at` is known to raise: see every call in it.
     at_an_error: bool = False
+    #: How many batches a look through the data reads. None: as many as are cheap.
+    most_batches: int | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .survey import SurveyRecord
 from .verdict import Place
 
 
@@ -124,3 +125,5 @@ class DataRecord:
     sample_change: SampleChange | None = None
     drifting_batch: DriftingBatch | None = None
     kept_tensors: dict[str, KeptTensor] = field(default_factory=dict)
+    #: A look through the data themselves.
+    survey: SurveyRecord | None = None

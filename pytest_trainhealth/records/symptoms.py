@@ -45,6 +45,7 @@ SILENT = "silently-wrong"
 CRASH = "crash"
 UNEQUAL = "not-the-same"
 OUT_OF_STEP = "ranks-apart"
+FAULTY_DATA = "faulty-data"
 
 SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
     SymptomRow(
@@ -155,6 +156,16 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "shards of different lengths, a collective that not every rank comes to",
         "Which tensor differs, on which rank, and since which update? Where does each rank wait?",
         needs_second_run=False,
+        closeup="controls",
+    ),
+    SymptomRow(
+        FAULTY_DATA,
+        "the data themselves are at fault: values that are not finite, labels that the loss does not allow, the same "
+        "samples on both sides, the target among the features, batches that come again and again",
+        "high",
+        "a split that was made after samples were doubled, a missing value that nobody filled, a label column that was "
+        "not dropped, a loader that ignores its index or whose workers all do the same",
+        "Where do these samples come from? Who reads them, and who split them? What does a step with them come to?",
         closeup="controls",
     ),
 )

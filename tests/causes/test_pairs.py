@@ -72,6 +72,10 @@ def test_every_cause_has_a_pair_and_every_pair_a_cause():
 @pytest.mark.parametrize("cause", JUDGED)
 def test_broken_program_is_diagnosed(cause, seed, diagnosed):
     report = diagnosed(cause, seed)
+    if known_cause(cause).advice:
+        assert report.healthy, str(report)
+        assert cause in noted(report)
+        return
     assert not report.healthy
     first = report.findings[0]
     assert (first.cause, first.certainty) == (cause, "confirmed" if known_cause(cause).curable else "likely"), str(
@@ -98,6 +102,12 @@ def test_fixed_program_is_healthy(cause, seed):
     assert all(verdict.passed for verdict in report.verdicts), str(report)
     assert report.healthy
     assert not report.findings
+    assert not known_cause(cause).advice or cause not in noted(report)
+
+
+def noted(report: Any) -> list[str]:
+    """The causes that notes name."""
+    return [note.partition(":")[0] for verdict in report.verdicts for note in verdict.notes]
 
 
 @pytest.mark.parametrize("cause", PAIRS)

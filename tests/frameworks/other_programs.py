@@ -150,7 +150,7 @@ def keras(fault: str = "") -> None:
 
 def fastai(fault: str = "") -> None:
     """A Learner as fastai's documentation makes one from a model of torch. Its optimizer is not torch's either."""
-    from fastai.callback import schedule as schedule  # noqa: PLC0414 - it adds methods to the Learner
+    from fastai.callback import schedule as schedule
     from fastai.data.core import DataLoaders
     from fastai.data.load import DataLoader as FastLoader
     from fastai.learner import Learner

@@ -18,7 +18,7 @@ THREE = """
 
 def test_last_failed(project: Project) -> None:
     project.makepyfile(THREE)
-    project.runpytest("--trainhealth").assert_outcomes(failed=1, passed=4)
+    project.runpytest("--trainhealth").assert_outcomes(failed=1, passed=5)
     project.runpytest("--trainhealth", "--lf").assert_outcomes(failed=1)
 
 
@@ -31,7 +31,7 @@ def test_no_terminal(project: Project, read_json: ReadJson) -> None:
     project.makepyfile(THREE)
     result = project.runpytest("--trainhealth", "--trainhealth-json=out.json", "-p", "no:terminal")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert len(read_json()["verdicts"]) == 5
+    assert len(read_json()["verdicts"]) == 6
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def verdicts(project: pytest.Pytester, *options: str) -> dict[str, dict[str, Any
 def test_a_healthy_training_passes_the_battery(real: pytest.Pytester) -> None:
     write_test(real, "trainhealth", "return train.make_training()")
     result = real.runpytest("--trainhealth")
-    result.assert_outcomes(passed=5)
+    result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(["test_it   5 passed   overfits_one_batch, gradients_flow, trains_without_nan, *"])
 
 
@@ -148,7 +148,7 @@ def test_the_fixture(real: pytest.Pytester) -> None:
 
 def test_a_factory_on_the_command_line(real: pytest.Pytester) -> None:
     result = real.runpytest("--trainhealth-training=train:make_training")
-    result.assert_outcomes(passed=5)
+    result.assert_outcomes(passed=6)
 
 
 def test_throughput(real: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ def test_all_verdicts_with_and_without_xdist(project: Project, read_json: ReadJs
         "test_it.py::test_it[trains_without_nan]": "could not judge",
         "test_it.py::test_it[uses_its_input]": "passed",
         "test_it.py::test_it[learns_from_data]": "passed",
+        "test_it.py::test_it[data_is_healthy]": "passed",
     }
     assert verdicts["test_it.py::test_it[gradients_flow]"].findings[0].confirmed
     assert (document["version"], document["complete"], document["interrupted"]) == (1, True, False)

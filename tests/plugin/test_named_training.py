@@ -37,13 +37,14 @@ def models(project: Project) -> Project:
 @pytest.mark.parametrize("options", [(), ("-n2",)])
 def test_the_battery_and_nothing_else(models: Project, read_json: ReadJson, options: tuple[str, ...]) -> None:
     result = models.runpytest("--trainhealth-training", SPEC, "--trainhealth-json=out.json", *options)
-    result.assert_outcomes(passed=4, failed=1)
+    result.assert_outcomes(passed=5, failed=1)
     assert {v["nodeid"]: (v["outcome"], v["training"]) for v in read_json()["verdicts"]} == {
         f"{SPEC}[overfits_one_batch]": ("passed", SPEC),
         f"{SPEC}[gradients_flow]": ("failed", SPEC),
         f"{SPEC}[trains_without_nan]": ("passed", SPEC),
         f"{SPEC}[uses_its_input]": ("passed", SPEC),
         f"{SPEC}[learns_from_data]": ("passed", SPEC),
+        f"{SPEC}[data_is_healthy]": ("passed", SPEC),
     }
     assert len({v["seed"] for v in read_json()["verdicts"]}) == 1
 
@@ -53,7 +54,7 @@ def test_it_is_reported_like_a_test(models: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "trainhealth: seed 0 (default), training models.classifier:make_training (--trainhealth-training)",
-            "collected 5 items",
+            "collected 6 items",
             "  cause     confirmed: *",
             f"{SPEC}   overfits_one_batch  passed *",
             f"FAILED {SPEC}[[]gradients_flow] - parameters-*",
@@ -67,7 +68,7 @@ def test_the_crash_is_at_the_factory(models: Project) -> None:
 
 
 def test_paths_given_are_collected_as_well(models: Project) -> None:
-    models.runpytest("--trainhealth-training", SPEC, "test_other.py").assert_outcomes(passed=5, failed=1)
+    models.runpytest("--trainhealth-training", SPEC, "test_other.py").assert_outcomes(passed=6, failed=1)
 
 
 def test_checks_can_be_chosen(models: Project) -> None:
@@ -76,14 +77,14 @@ def test_checks_can_be_chosen(models: Project) -> None:
 
 
 def test_k_and_last_failed_work(models: Project) -> None:
-    models.runpytest("--trainhealth-training", SPEC, "-k", "overfits").assert_outcomes(passed=1, deselected=4)
+    models.runpytest("--trainhealth-training", SPEC, "-k", "overfits").assert_outcomes(passed=1, deselected=5)
     models.runpytest("--trainhealth-training", SPEC)
-    models.runpytest("--trainhealth-training", SPEC, "--lf").assert_outcomes(failed=1, deselected=4)
+    models.runpytest("--trainhealth-training", SPEC, "--lf").assert_outcomes(failed=1, deselected=5)
 
 
 def test_collect_only(models: Project) -> None:
     result = models.runpytest("--trainhealth-training", SPEC, "--collect-only", "-q")
-    assert result.outlines[:5] == [f"{SPEC}[{check}]" for check in BATTERY]
+    assert result.outlines[: len(BATTERY)] == [f"{SPEC}[{check}]" for check in BATTERY]
 
 
 def test_throughput_needs_a_test_function(models: Project) -> None:
@@ -93,7 +94,7 @@ def test_throughput_needs_a_test_function(models: Project) -> None:
 
 
 def test_an_attribute_of_a_class(models: Project) -> None:
-    models.runpytest("--trainhealth-training=models.classifier:Makes.training").assert_outcomes(passed=5)
+    models.runpytest("--trainhealth-training=models.classifier:Makes.training").assert_outcomes(passed=6)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_shared_by_the_checks_of_a_test_and_by_no_other(project: Project, read_j
     found = seeds(project, read_json)
     of_one = {seed for nodeid, seed in found.items() if "[1-" in nodeid}
     of_two = {seed for nodeid, seed in found.items() if "[2-" in nodeid}
-    assert len(found) == 11
+    assert len(found) == 13
     assert len(of_one) == len(of_two) == 1
     assert len(set(found.values())) == 3
 

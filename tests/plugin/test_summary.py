@@ -25,8 +25,9 @@ TABLE = [
     "                trains_without_nan  passed                                             0.4 s",
     "                uses_its_input      passed                                             0.4 s",
     "                learns_from_data    passed                                             0.4 s",
-    "test_healthy    5 passed   overfits_one_batch, gradients_flow, trains_without_nan, uses_its_input, "
-    "learns_from_data   2.0 s",
+    "                data_is_healthy     passed                                             0.4 s",
+    "test_healthy    6 passed   overfits_one_batch, gradients_flow, trains_without_nan, uses_its_input, "
+    "learns_from_data, data_is_healthy   2.4 s",
     "1 cause explains 2 failures: parameters-not-in-optimizer, see test_finetune[[]overfits_one_batch]",
 ]
 
@@ -35,7 +36,7 @@ TABLE = [
 def test_one_line_for_each_check_of_a_sick_training(project: Project, options: tuple[str, ...]) -> None:
     project.makepyfile(MIXED)
     result = project.runpytest("--trainhealth", *options)
-    result.assert_outcomes(failed=2, passed=8)
+    result.assert_outcomes(failed=2, passed=10)
     lines = result.outlines
     for line in TABLE[1:]:
         assert line.replace("[[]", "[") in lines

@@ -49,6 +49,8 @@ class Run:
         self.trace = Trace()
         self.step = 0
         self.look_closely_at = look_closely_at
+        #: How many batches a look through the data reads. None: as many as are cheap.
+        self.most_batches: int | None = None
         #: What takes long is not begun when it is used up.
         self.budget = Budget()
         self.models: dict[str, nn.Module] = {}

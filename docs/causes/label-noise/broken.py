@@ -1,0 +1,25 @@
+"""Plants that were labelled by a crowd: one label in seven is another one's."""
+
+import torch
+from torch import nn
+
+from pytest_trainhealth import Training
+
+
+def plants():
+    kinds = torch.arange(600) % 3
+    return torch.randn(3, 6)[kinds] * 2.5 + torch.randn(600, 6), kinds
+
+
+def by_a_crowd(kinds):
+    wrong = torch.arange(600) % 7 == 0
+    return torch.where(wrong, (kinds + 1) % 3, kinds)
+
+
+def training():
+    x, kinds = plants()
+    labels = by_a_crowd(kinds)
+    model = nn.Sequential(nn.Linear(6, 64), nn.ReLU(), nn.Linear(64, 3))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    batches = list(zip(x.split(50), labels.split(50), strict=True))
+    return Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=batches)

@@ -1,0 +1,59 @@
+"""constant-features: features have the same value in every sample
+
+What happens
+    What never changes says nothing about a target. A single such feature costs a weight; where all of them are the same
+    in all samples, every sample is one and the same, and the best possible answer is the mean of the targets. Usually
+    something on the way has overwritten the values: a division of a value by itself, a buffer that is filled again for
+    each sample and never copied, a reader that ignores its index.
+
+How it is recognised
+    The smallest and the largest value of each feature are the same over all samples that were read. It fails only if
+    that holds for every feature of every input, and the targets differ; else it is a note.
+
+How to fix it
+    Look at two samples side by side where they are read, then after each transform: the first place where they are the
+    same is the culprit. Drop single features that never change.
+
+What not to do
+    A larger model or more epochs: there is nothing to learn from.
+
+When this is wrong
+    A category that is rare may not occur in the samples that were read, borders of images are black, and padding is
+    always the same: single features are never more than a note.
+"""
+
+from __future__ import annotations
+
+from .. import wording
+from ..records.symptoms import FAULTY_DATA
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
+from . import Suspicion
+from ._groups import DATA
+
+GROUP = DATA
+ORDER = 7
+CURABLE = False
+EXPLAINS = (FAULTY_DATA,)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    survey = trace.data.survey
+    if survey is None or not survey.same_inputs:
+        return None
+    field = next((each for each in survey.fields if each.name == survey.same_inputs), None)
+    features = 0 if field is None else field.looked_at
+    return Suspicion(
+        statement=f"batch{survey.same_inputs} is the same in all {wording.count(survey.samples)} samples",
+        evidence=(
+            Evidence(
+                f"{wording.plural(features, 'feature')} of batch{survey.same_inputs} "
+                f"{'has' if features == 1 else 'have'} one value each in {wording.plural(survey.samples, 'sample')}",
+                float(features),
+            ),
+            Evidence("their targets differ: the same input has several of them"),
+        ),
+        why="something on the way from the source to the batch overwrites the values",
+        fix=Fix("compare two samples where they are read, and after each transform"),
+        not_this="a larger model or more epochs: there is nothing to learn from",
+    )

@@ -1,0 +1,81 @@
+"""duplicated-samples: the data yield the same samples again and again
+
+What happens
+    An epoch of a thousand samples consists of a few, over and over: a sampler that is seeded anew for every batch, an
+    `IterableDataset` that every worker reads from its beginning, random crops or noise that all workers draw from
+    copies of one generator. The model memorises what it gets, and the rest of the data is never seen.
+
+How it is recognised
+    All batches of a loader are the same though it has more samples than one of them; or each comes once from every
+    worker; or a sample is read with the same random numbers in every worker. Samples that are there twice without any
+    of this are a note.
+
+How to fix it
+    Make the generator once, not for every batch. Let each worker read its own part:
+    `torch.utils.data.get_worker_info()`. Draw random numbers from torch, numpy or `random` themselves, which torch
+    seeds in each worker, or seed a generator of your own in `worker_init_fn`.
+
+What not to do
+    More epochs: every one of them is the same.
+
+When this is wrong
+    A list that holds one batch several times, or a loader of your own that repeats one, is taken as meant: many tests
+    train like that. Oversampling repeats samples on purpose, and is never more than a note.
+"""
+
+from __future__ import annotations
+
+from .. import wording
+from ..records.survey import SurveyRecord
+from ..records.symptoms import FAULTY_DATA
+from ..records.trace import Trace
+from ..records.verdict import Evidence, Fix, Symptom
+from . import Suspicion
+from ._groups import DATA
+
+GROUP = DATA
+ORDER = 8
+CURABLE = False
+EXPLAINS = (FAULTY_DATA,)
+
+
+def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    survey = trace.data.survey
+    found = None if survey is None else _found(survey)
+    if found is None:
+        return None
+    statement, evidence, why, fix = found
+    return Suspicion(
+        statement=statement,
+        evidence=(Evidence(evidence),),
+        why=why,
+        fix=fix,
+        not_this="more epochs: every one of them is the same",
+    )
+
+
+def _found(survey: SurveyRecord) -> tuple[str, str, str, Fix] | None:
+    if survey.same_batches:
+        size = wording.count(survey.dataset_size or 0)
+        return (
+            "the loader yields the same batch again and again",
+            f"{wording.count(survey.same_batches)} batches in a row are the same, of a data set of {size} samples",
+            "what draws the samples begins anew for every batch, or ignores the index",
+            Fix("make the generator of the sampler once, and use the index in __getitem__"),
+        )
+    if survey.batches_per_worker:
+        return (
+            f"every batch comes {survey.batches_per_worker} times, once from each worker",
+            f"{wording.count(survey.batches)} batches were read, in groups of {survey.batches_per_worker} equal ones",
+            "each worker reads the data set from its beginning",
+            Fix("give each worker its own part:", ("info = torch.utils.data.get_worker_info()",)),
+        )
+    drawn = survey.worker_randomness
+    if drawn is None:
+        return None
+    return (
+        f"all {drawn.workers} workers draw the same random numbers from {drawn.dataset}.{drawn.attribute}",
+        f"sample 0, read as by two workers with seeds of their own, is twice the same; {drawn.attribute} alone decides",
+        f"{drawn.attribute} is copied into each worker as it is",
+        Fix("draw from torch or numpy themselves, which are seeded in each worker, or seed it in worker_init_fn"),
+    )

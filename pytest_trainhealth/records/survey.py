@@ -1,0 +1,201 @@
+"""What a look through the data themselves shows: values, labels, features, and samples that are there twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .verdict import Place
+
+
+def placed(source: str, batch: int | None, sample: int | None) -> str:
+    """'sample 3 of batch 5 of data', as far as it is known."""
+    words = [] if sample is None else [f"sample {sample}"]
+    return " of ".join([*words, *([] if batch is None else [f"batch {batch}"]), source])
+
+
+@dataclass
+class BadValues:
+    """Values of a field that are not finite: the first batch that holds some, and what a step with it comes to."""
+
+    #: "data" or "val_data".
+    source: str
+    name: str
+    #: None where samples were taken from the tensors of a data set, past its loader: then `sample` is the row there.
+    batch: int | None
+    sample: int | None
+    count: int
+    total: int
+    #: Of all batches that were read, how many hold some.
+    batches: int = 1
+    #: Whether a step was taken with that batch, and what was wrong with it: "gives a loss of nan". Empty: nothing.
+    tried: bool = False
+    outcome: str = ""
+
+    @property
+    def where(self) -> str:
+        return placed(self.source, self.batch, self.sample)
+
+
+@dataclass
+class BadLabels:
+    """Targets that the loss function does not allow, and what a step with their batch comes to."""
+
+    source: str
+    name: str
+    batch: int | None
+    sample: int | None
+    count: int
+    low: float
+    high: float
+    function: str
+    #: Outputs of the model, for a loss that takes classes.
+    classes: int | None = None
+    #: How many of the labels that the loss was given in the step it does not allow.
+    given: int = 0
+    tried: bool = False
+    outcome: str = ""
+    place: Place | None = None
+
+    @property
+    def where(self) -> str:
+        return placed(self.source, self.batch, self.sample)
+
+
+@dataclass
+class FieldSurvey:
+    """One field of the batches, a row per sample. Features are the columns of its rows."""
+
+    name: str
+    samples: int
+    features: int
+    #: Of features: the size of the mean of their means, and the mean of their spreads.
+    mean: float = 0.0
+    std: float = 0.0
+    #: The feature with the largest mean or spread, that size, and the median of these sizes over all features.
+    largest_feature: int = 0
+    largest: float = 0.0
+    usual: float = 0.0
+    #: Features with the same value in all samples, the first of them, and how many were looked at.
+    constant: int = 0
+    first_constant: int | None = None
+    looked_at: int = 0
+    is_input: bool = False
+    #: A table: one number per feature and sample, no image and no sequence.
+    is_table: bool = False
+    #: The largest sample, where it is (its batch, if there are any, and its place), and how many times the median one
+    #: that is.
+    outlier: tuple[int | None, int] | None = None
+    outlier_ratio: float = 0.0
+
+
+@dataclass
+class ClassSurvey:
+    """The classes of a target: of samples, or of the pixels or tokens of each."""
+
+    name: str
+    counts: dict[int, int]
+    samples: int
+    #: Several labels a sample, as in segmentation.
+    dense: bool = False
+    #: The mean over batches of the share of their largest class, and the same of all batches together.
+    in_a_batch: float = 0.0
+    overall: float = 0.0
+    batches: int = 0
+
+
+@dataclass
+class LabelNoise:
+    """How many labels differ from those of the nearest neighbours, where the neighbours agree."""
+
+    name: str
+    samples: int
+    agreed: int
+    differ: int
+    rate: float
+    #: Two standard errors.
+    uncertainty: float
+
+
+@dataclass
+class TargetCopy:
+    """A feature that is the target, or that each value of the target has its own value of."""
+
+    name: str
+    column: int
+    target: str
+    samples: int
+    #: "equal", "scaled" (a straight line, for numbers) or "one to one" (for classes).
+    kind: str
+    #: The inputs may be a smoke test's: each feature drawn for itself.
+    noise: bool = False
+
+
+@dataclass
+class SharedSamples:
+    """Samples that are in `data` and in `val_data`."""
+
+    #: Of the validation samples that were compared.
+    samples: int
+    shared: int
+    #: As many would be shared if both were drawn from what `data` hold, which has samples more than once.
+    by_chance: float = 0.0
+    #: Batch and sample of one of them in `val_data`, and in `data`.
+    example: tuple[int | None, int] | None = None
+    twin: tuple[int | None, int] | None = None
+    #: By their indices in one data set, not by their values.
+    by_index: bool = False
+    #: Without them something is left of `data`, of every batch that was read.
+    removable: bool = False
+    #: Validation samples with the inputs of one in `data`, and with another target or mask: the nodes of one graph.
+    otherwise: int = 0
+    #: So few different values are possible that two sets of samples may both hold all of them.
+    enumerable: bool = False
+    #: Validation samples that differ by less than a hundredth of a spread from one in `data`.
+    near: int = 0
+
+
+@dataclass
+class WorkerRandomness:
+    """Random numbers that a dataset keeps, which every worker process gets the same copy of."""
+
+    dataset: str
+    attribute: str
+    workers: int
+
+
+@dataclass
+class SurveyRecord:
+    #: Why nothing was read, or not all that there is.
+    why_not: str = ""
+    batches: int = 0
+    samples: int = 0
+    #: Whether that is all there is.
+    complete: bool = False
+    #: The batches of a watched test, as its steps were given them.
+    watched: bool = False
+    #: Fields without a row for each sample, or of other shapes in other batches.
+    uneven: bool = False
+    val_batches: int = 0
+    val_samples: int = 0
+    bad_values: list[BadValues] = field(default_factory=list)
+    bad_labels: list[BadLabels] = field(default_factory=list)
+    fields: list[FieldSurvey] = field(default_factory=list)
+    classes: list[ClassSurvey] = field(default_factory=list)
+    noise: LabelNoise | None = None
+    copies: list[TargetCopy] = field(default_factory=list)
+    shared: SharedSamples | None = None
+    #: `val_data` is `data`, or consists of its very batches.
+    val_is_data: bool = False
+    #: Samples whose inputs and targets were there before.
+    repeated: int = 0
+    #: All batches are the same though the loader has more samples than one of them; how many.
+    same_batches: int = 0
+    dataset_size: int | None = None
+    #: Every batch comes this many times in a row, once from each worker.
+    batches_per_worker: int = 0
+    #: The inputs of all samples are the same, and their targets are not: the inputs' name.
+    same_inputs: str = ""
+    worker_randomness: WorkerRandomness | None = None
+    #: Reading a validation sample twice gives two different ones; batches of it come in a random order.
+    val_augmented: bool = False
+    val_shuffled: bool = False
