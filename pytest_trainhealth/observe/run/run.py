@@ -146,8 +146,13 @@ class Run:
         return self.trace.speed.overhead + (0.0 if since is None else now - since)
 
     def end(self) -> None:
-        """Every listener gets this event, even if another raises: it may have hooks to remove."""
+        """Every listener gets this event, even if another raises: it may have hooks to remove.
+
+        They are let go of then. Each knows its run, and if the run knew them still, only the garbage collector would
+        free the model: a check of the next training would need the memory of both.
+        """
         with ExitStack() as every:
+            every.callback(self._listeners.clear)
             every.callback(take_off_ended)
             for listener, method in reversed(self._listeners.get("run_ends", ())):
                 every.callback(self._tell, ((listener, method),), ())
