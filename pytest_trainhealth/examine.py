@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .reproducers.reproducer import StepCapture
 
 Subject = Training | Callable[[], object]
-#: Seconds that a check has taken, after which what it has left in reference cycles is freed at once: the model of the next
+#: Seconds that a check has taken, after which what it left in reference cycles is freed at once: the model of the next
 #: check would come on top of it (3.0 times the memory of the training at 10 million parameters, 1.6 with this). By
 #: judgement: 2, because it takes a tenth of a second, and only a training of some size takes so long.
 _LONG = 2.0

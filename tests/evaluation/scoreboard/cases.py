@@ -78,7 +78,7 @@ def factory(case_id: str) -> Callable[[], Any]:
 def checks_of(case_id: str) -> tuple[str, ...] | None:
     """The checks that a case is about; None where it is the battery."""
     kind, _, name = case_id.partition("/")
-    known = faults().get(name) if kind != "healthy" else None
+    known = blind().get(name) or (faults().get(name) if kind != "healthy" else None)
     return known.checks or None if known is not None else None
 
 

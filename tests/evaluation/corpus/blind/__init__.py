@@ -2,7 +2,8 @@
 
 All that their author had was a list of causes, with a line on how each shows, and the form that a program has: a file
 with `META` (what is wrong, where it was seen, every name that counts as right) and `build(fixed=False, seed=0)`, which
-seeds itself and returns the parts of a training, or with `fixed=True` those of its healthy twin. Each batch was scored
+seeds itself and returns the parts of a training, or with `fixed=True` those of its healthy twin. Programs about another
+promise than the battery's name it (`META["checks"]`) and have `save`, `load` or `evaluate` of their own. Each batch was scored
 once before anybody looked at its programs; what came out is in `docs/first_tries.json` and is never changed. Rules are
 mended with them at hand afterwards, so they are in-sample now like the rest, and left as they were written.
 """
@@ -18,8 +19,8 @@ from typing import Any
 
 from pytest_trainhealth import Training
 
-#: The folders, in the order in which they were scored. The last one holds healthy programs.
-BATCHES = ("first", "second", "third", "fourth", "fifth", "healthy")
+#: The folders, in the order in which they were scored. "healthy" and "odd data" hold healthy programs.
+BATCHES = ("first", "second", "third", "fourth", "fifth", "healthy", "sixth", "data", "odd_data")
 #: `build` seeds itself: whatever the caller has seeded, it is the same program.
 SEED = 0
 
@@ -35,6 +36,11 @@ class Blind:
     def roots(self) -> tuple[str, ...]:
         """All causes that are right when named first; none for a healthy program."""
         return tuple(self._module.META["roots"])
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Those that it is about; none where it is the battery."""
+        return tuple(self._module.META.get("checks", ()))
 
     def broken(self) -> Training:
         """The program as it was written: with its fault, unless it is a healthy one."""
@@ -58,9 +64,12 @@ def blind() -> dict[str, Blind]:
 def as_training(parts: dict[str, Any]) -> Training:
     """A step of the program's own does everything, so a loss or a scheduler beside it is not handed over."""
     model, optimizer, data, val = (parts.get(key) for key in ("model", "optimizer", "data", "val"))
+    own = {key: parts[key] for key in ("save", "load", "evaluate", "precision") if parts.get(key) is not None}
     step: Callable[[Any], Any] | None = parts.get("step")
     if step is not None:
-        return Training(model, optimizer, step=step, data=data, val_data=val)
+        return Training(model, optimizer, step=step, data=data, val_data=val, **own)
     scheduler = parts.get("scheduler")
     every = None if scheduler is None else "epoch"
-    return Training(model, optimizer, parts["loss"], data, val_data=val, scheduler=scheduler, scheduler_every=every)
+    return Training(
+        model, optimizer, parts["loss"], data, val_data=val, scheduler=scheduler, scheduler_every=every, **own
+    )
