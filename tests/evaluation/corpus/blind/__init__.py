@@ -3,9 +3,10 @@
 All that their author had was a list of causes, with a line on how each shows, and the form that a program has: a file
 with `META` (what is wrong, where it was seen, every name that counts as right) and `build(fixed=False, seed=0)`, which
 seeds itself and returns the parts of a training, or with `fixed=True` those of its healthy twin. Programs about another
-promise than the battery's name it (`META["checks"]`) and have `save`, `load` or `evaluate` of their own. Each batch was scored
-once before anybody looked at its programs; what came out is in `docs/first_tries.json` and is never changed. Rules are
-mended with them at hand afterwards, so they are in-sample now like the rest, and left as they were written.
+promise than those of the battery name it (`META["checks"]`) and have `save`, `load` or `evaluate` of their own. Each
+batch was scored once before anybody looked at its programs; what came out is in `docs/first_tries.json` and is never
+changed. Rules are mended with them at hand afterwards, so they are in-sample now like the rest, and left as they were
+written.
 """
 
 from __future__ import annotations
