@@ -26,6 +26,10 @@ import torch
 
 torch.set_num_threads(1)  # if a plugin has imported it already
 
+from pytest_trainhealth.observe.run import run as _run_module
+
+_run_module.RAISES = True  # users are spared what could not be read; here it is a mistake to be mended
+
 pytest_plugins = ["pytester"]
 
 _TESTS = Path(__file__).parent

@@ -139,7 +139,7 @@ def a_mode_around_everything() -> Loop:
     def close() -> None:
         mode.__exit__(None, None, None)
 
-    loop = Loop(model, optimizer, step, batches(), noted, as_training=False)
+    loop = Loop(model, optimizer, step, batches(), noted)
     bare = loop.run
 
     def run() -> list[Any]:

@@ -277,7 +277,7 @@ def functions_with_a_backward_of_their_own() -> Loop:
         optimizer.step()
         return loss.detach()
 
-    return Loop(model, optimizer, step, batches(), noted, notes_calls=True)
+    return Loop(model, optimizer, step, batches(), noted)
 
 
 @program
