@@ -8,6 +8,8 @@ from ..records.wiring import OptimizerRecord, ParameterRecord
 #: Updates with a gradient that leave a parameter where it is. By judgement: one or two may be skipped by a warm-up from
 #: 0 or a loss scaler, and five in a row are a habit.
 _FEWEST_UPDATES = 5
+#: Steps of a loop that updates by hand. By judgement: as many as a check waits for what may take part later.
+_PATIENCE_BY_HAND = 32
 #: Of the optimizer steps, without a gradient. By judgement: more than half; loops that step once too often at the end
 #: of an accumulation have fewer, and healthy ones have none.
 _MOST_EMPTY = 0.5
@@ -20,8 +22,20 @@ def nothing_moves(trace: Trace) -> bool:
 def orphaned(trace: Trace) -> list[ParameterRecord]:
     """Trainable, reached by gradients, in no optimizer, not moved by hand, and not left out on purpose."""
     if not trace.wiring.optimizers:
-        return []
+        return _left_behind(trace)
     return [p for p in _unheld(trace) if not _spared(p, trace)]
+
+
+def _left_behind(trace: Trace) -> list[ParameterRecord]:
+    """The same of a loop that updates by hand, where no parameter group says what is meant to be trained.
+
+    What never moves is left out by mistake if it stands behind what does: a head, or a layer in the middle. Nobody
+    tunes what comes before a part and leaves that part, unfrozen, as it was made. It is given as many updates as
+    anything that may wait for its turn.
+    """
+    if trace.steps < _PATIENCE_BY_HAND or not any(p.moved for p in trace.trainable):
+        return []
+    return [p for p in _unheld(trace) if p.behind_trained and p.model is not None and not p.outside_model]
 
 
 def spared(trace: Trace) -> list[ParameterRecord]:

@@ -9,7 +9,8 @@ How it is recognised
     A trainable parameter gets gradients, is in no parameter group and never moves. Often its gradient grows from step
     to step, because `optimizer.zero_grad()` does not reach it either; often the optimizer holds tensors that the model
     no longer has. Layers in a plain list, tuple or dict of your own modules are examined, too. The re-run adds the
-    parameters to the optimizer.
+    parameters to the optimizer. Where a loop updates by hand, what stands behind parameters that move and never moves
+    itself in 32 steps is meant.
 
 How to fix it
     Add what is missing to the parameter groups. What was put in later: make the optimizer after the last change to the
@@ -52,7 +53,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     orphans = wiring.orphaned(trace)
     if not orphans:
         return None
-    optimizer = next(iter(trace.wiring.optimizers.values()))
+    optimizer = next(iter(trace.wiring.optimizers.values()), None)
+    if optimizer is None:
+        return _left_out_by_hand(orphans, trace)
     late = _put_in_later(orphans[0], trace)
     names = wording.names([p.name for p in orphans])
     everything = len(orphans) == sum(p.has_gradient for p in trace.trainable)
@@ -82,6 +85,25 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         cures=(
             Cure("add_parameters", f"{_common(orphans)} added to the optimizer", {"names": [p.name for p in orphans]}),
         ),
+    )
+
+
+def _left_out_by_hand(orphans: list[ParameterRecord], trace: Trace) -> Suspicion:
+    """Of a loop that updates by hand, or with an optimizer that is none of torch's: nothing can be added to it."""
+    names, values = wording.names([p.name for p in orphans]), sum(p.size for p in orphans)
+    moved = sum(bool(p.moved) for p in trace.trainable)
+    steps = wording.plural(trace.steps, "step")
+    return Suspicion(
+        statement=f"the loop never updates {names}",
+        evidence=(
+            Evidence(f"{names} ({wording.count(values)} values) get gradients and stay as they were made", values),
+            Evidence(
+                f"{wording.plural(moved, 'other parameter')}, on which their inputs depend, moved in {steps}", moved
+            ),
+        ),
+        why="what updates the parameters was not given these",
+        fix=Fix("update all parameters of the model:", ("for parameter in model.parameters(): ...",)),
+        not_this="a higher learning rate or more epochs: nothing reaches these parameters",
     )
 
 

@@ -62,13 +62,13 @@ class FunctionMode(TorchFunctionMode):
 
 def _passing_while_traced(own: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(own)
-    def called(self: Any, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self: Any, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         # torch.compile takes the first question for a constant, and sees nothing of ours
         if torch.compiler.is_compiling() or is_traced():
             return func(*args, **(kwargs or {}))
         return own(self, func, types, args, kwargs)
 
-    return called
+    return __torch_function__
 
 
 #: torch wants the default device at the bottom.

@@ -49,7 +49,13 @@ class Unheld(Signal):
             self._hook.callback(handle.remove)
 
     def _trained(self) -> set[int]:
-        """A group with a rate of 0 trains nothing, unless a schedule has taken it there."""
+        """A group with a rate of 0 trains nothing, unless a schedule has taken it there.
+
+        Where the loop updates by hand, or with an optimizer that is none of torch's, what has moved is trained.
+        """
+        if not self._run.optimizers:
+            records = self._run.trace.wiring.parameters
+            return {id(p) for name, p in self._run.parameters.items() if records[name].moved}
         groups = [group for optimizer in self._run.optimizers.values() for group in optimizer.param_groups]
         rated = [group for group in groups if group.get("lr", 1.0) or group.get("initial_lr")]
         return {id(p) for group in rated for p in group["params"]}
