@@ -251,7 +251,7 @@ def make(model, parameters, fault):
 def without_a_file(fault: str) -> Form:
     """As in a notebook, or run by `exec`."""
     model, names = Net(), dict[str, Any]()
-    exec(SOURCE, names)  # noqa: S102 - that is the point
+    exec(SOURCE, names)
     optimizer, step = names["make"](model, trained(model, fault), fault)
     return Form(model, optimizer, step, pictures())
 

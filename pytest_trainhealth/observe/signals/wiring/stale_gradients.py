@@ -2,6 +2,7 @@
 
 Gradients that an optimizer has used are stale until a backward pass begins after they were cleared. (The generator
 pass of a GAN leaves gradients on the discriminator, but these are cleared before the discriminator's own pass.)
+Where a loop updates by hand, gradients are stale once their parameters have other values.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from torch.optim import Optimizer
 
 from ....tensors.norms import norms
+from ...run.hand_updates import HandUpdates
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
@@ -25,6 +27,7 @@ class StaleGradients(Signal):
         self._used: dict[int, Optimizer] = {}
         self._backward_since: set[int] = set()
         self._updates: dict[int, int] = {}
+        self._by_hand = HandUpdates(run)
 
     def backward_begins(self, roots: object) -> None:
         for key, optimizer in list(self._used.items()):
@@ -32,6 +35,12 @@ class StaleGradients(Signal):
             if not any(norms(held)):
                 del self._used[key]
         self._backward_since.update(self._used)
+        if self._run.step < _UPDATES and self._by_hand.used_and_kept():
+            self._stale_at("the loop")
+
+    def backward_ends(self) -> None:
+        if self._run.step < _UPDATES:
+            self._by_hand.pass_ends()
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         if not has_closure:
@@ -49,7 +58,9 @@ class StaleGradients(Signal):
 
     def _note(self, optimizer: Optimizer) -> None:
         if id(optimizer) in self._used and id(optimizer) in self._backward_since:
-            label = self._run.add_optimizer(optimizer)
-            steps = self._run.trace.wiring.stale_gradients.setdefault(label, [])
-            if self._run.step not in steps:
-                steps.append(self._run.step)
+            self._stale_at(self._run.add_optimizer(optimizer))
+
+    def _stale_at(self, label: str) -> None:
+        steps = self._run.trace.wiring.stale_gradients.setdefault(label, [])
+        if self._run.step not in steps:
+            steps.append(self._run.step)
