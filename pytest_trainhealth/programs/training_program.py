@@ -35,6 +35,7 @@ from ..training import Training
 from .flops import count_flops
 from .plan import RunPlan
 from .start import Start
+from .uncompiled import uncompiled
 
 
 class TrainingRun(Run):
@@ -78,7 +79,7 @@ class TrainingProgram:
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
-        with process_settings_kept(), undisturbed():  # what a run switches on is off for the next
+        with process_settings_kept(), undisturbed(), uncompiled(plan):  # what a run switches on is off for the next
             return self._recorded(plan)
 
     def _recorded(self, plan: RunPlan) -> Trace:

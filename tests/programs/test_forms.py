@@ -1,4 +1,4 @@
-"""Whatever form a step has, it is judged: returned as a `Training`, and as a loop that returns nothing and is watched."""
+"""Whatever form a step has, it is judged: returned as a `Training`, and watched in a loop that returns nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from pytest_trainhealth import Training
+from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 from pytest_trainhealth.records.verdict import Verdict
@@ -101,7 +101,7 @@ def test_a_step_without_data_may_want_a_batch() -> None:
 def test_only_a_step_may_do_without_data_or_with_an_optimizer_of_others() -> None:
     model = Net()
     optimizer = Foreign(list(model.parameters()), 0.1)
-    with pytest.raises(TypeError, match="optimizer has to be a torch.optim.Optimizer"):
+    with pytest.raises(TypeError, match=r"optimizer has to be a torch\.optim\.Optimizer"):
         Training(model, optimizer, loss=loss_of, data=pictures())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Training needs data="):
         Training(model, torch.optim.SGD(model.parameters(), 0.1), loss=loss_of)
@@ -118,8 +118,6 @@ def test_the_state_of_an_optimizer_of_others_is_put_back() -> None:
 
     before = model.head.weight.detach().clone()
     training = Training(model, optimizer, step=step, data=pictures())  # type: ignore[arg-type]
-    from pytest_trainhealth import diagnose
-
     diagnose(training, checks=["gradients_flow"])
     assert torch.equal(model.head.weight, before)
     assert not any(each.any() for each in optimizer.momenta)
@@ -133,3 +131,21 @@ def test_what_is_not_handed_to_autograd_grad_gets_no_gradient() -> None:
 
 def test_a_loop_without_data_can_be_built_anew() -> None:
     assert without_data("none").training().data is None
+
+
+def test_a_condition_reaches_what_is_compiled() -> None:
+    """The control run on zeroed inputs, which a compiled graph would never ask for."""
+
+    def factory() -> Training:
+        model = Net()
+        optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+        compiled = torch.compile(model, backend="eager")
+
+        def step(batch: tuple[torch.Tensor, torch.Tensor]) -> None:
+            optimizer.zero_grad()
+            loss_of(compiled, batch).backward()
+            optimizer.step()
+
+        return Training(model, optimizer, step=step, data=pictures())
+
+    assert examine(factory, Request("learns_from_data", "form", 0, {})).passed
