@@ -45,7 +45,7 @@ from ..analysis import (
 )
 from ..analysis.far_better import far_better
 from ..analysis.reference_points import Reach, points
-from ..analysis.run_failures import UNSEEN_LOSS, broke_down
+from ..analysis.run_failures import NO_DATA, UNSEEN_LOSS, broke_down
 from ..records.judgement import (
     NO_CONTROLS,
     UNTREATED,
@@ -147,6 +147,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     losses = trace.losses
     if not losses or not trace.loss_seen:
         return CouldNotJudge(trace.cut_short or ("no step was taken" if trace.loss_seen else UNSEEN_LOSS))
+    if trace.without_data:
+        return CouldNotJudge(NO_DATA)
     first, last, marks = losses[0], course.end(trace), points(trace)
     known = {"first_loss": first, "last_loss": last, "floor": marks.floor, "chance": marks.chance}
     apart = misalignment.not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)

@@ -121,7 +121,7 @@ def recorded(
     roots = [each for each in (training.loss, training.criterion, training.step) if each is not None]
     run.add_outside(outside_parameters(roots, lambda tensor: bool(run.held_by(tensor))))
     run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
-    run.trace.batches = run.feed.count
+    run.trace.batches, run.trace.without_data = run.feed.count, training.data is None
     run.trace.cured = bool(plan.treatment.cures)
     with ExitStack() as stack:
         for intervention in plan.treatment.interventions:

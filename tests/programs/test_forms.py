@@ -51,7 +51,7 @@ def test_its_faults_are_found(form: Callable[[str], Form], how: str, fault: str,
     assert verdict.passed == (not cause)
 
 
-@pytest.mark.parametrize("check", ["overfits_one_batch", "uses_its_input", "learns_from_data", "data_is_healthy"])
+@pytest.mark.parametrize("check", ["overfits_one_batch", "uses_its_input", "learns_from_data"])
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 def test_no_check_raises_the_alarm(form: Callable[[str], Form], check: str) -> None:
     """What it cannot judge of a loop without data, say, it says."""
@@ -80,14 +80,12 @@ def test_a_step_that_shows_no_loss_says_so() -> None:
 
 
 def test_a_step_without_data_may_want_a_batch() -> None:
-    given: list[object] = []
-
     def factory() -> Training:
         model = Net()
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
         def step(batch: object = None) -> None:
-            given.append(batch)
+            assert batch is None
             optimizer.zero_grad()
             loss_of(model, pictures(1)[0]).backward()
             optimizer.step()
@@ -95,7 +93,6 @@ def test_a_step_without_data_may_want_a_batch() -> None:
         return Training(model, optimizer, step=step)
 
     assert examine(factory, Request("gradients_flow", "form", 0, {})).passed
-    assert set(given) == {None}
 
 
 def test_only_a_step_may_do_without_data_or_with_an_optimizer_of_others() -> None:
