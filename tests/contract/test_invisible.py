@@ -20,6 +20,7 @@ from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.programs.watched_program import WatchedProgram
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.state.process import seed_everything
+from pytest_trainhealth.tensors.function_modes import FunctionMode
 
 from .beside_us import PROGRAMS, Loop, Program
 from .beside_us.loop import comparable
@@ -50,8 +51,14 @@ def outcome(run: Callable[[], Any], loop: Loop) -> Outcome:
             warnings.simplefilter("ignore")
             losses = run()
     except Exception as error:
-        return "raised", comparable(error), loop.left()
-    return "ran", comparable(losses), loop.left()
+        return "raised", comparable(error), [loop.left(), modes_on()]
+    return "ran", comparable(losses), [loop.left(), modes_on()]
+
+
+def modes_on() -> list[str]:
+    """Of others: those of ours may be on until a step ends."""
+    modes = [torch._C._get_function_stack_at(at) for at in range(torch._C._len_torch_function_stack())]
+    return [type(mode).__name__ for mode in modes if not isinstance(mode, FunctionMode)]
 
 
 def built(program: Program) -> Loop:
