@@ -33,8 +33,11 @@ class Training:
 
     `data`: a list or a DataLoader is many batches; a tensor, tuple, dict or dataclass is one batch.
     Say how the loss is computed in exactly one way: `loss(model, batch)`; `criterion(output, target)` for
-    `(inputs, target)` batches; `step(batch)`, your own complete training step, which returns its loss; or nothing
-    at all if the model's output has a `.loss`.
+    `(inputs, target)` batches; `step(batch)`, your own complete training step, which returns its loss or calls
+    `backward()` on it; or nothing at all if the model's output has a `.loss`.
+
+    Only with a `step` of your own may `data` be left out, as in reinforcement learning: it is then called without a
+    batch, or with None if it wants one. And only then may the optimizer be one of another package, or of your own.
 
     `scheduler`, one or several, is stepped `scheduler_every` "epoch" or "batch". An epoch is one pass over `data`, and
     at least 10 steps; data that are a single batch, or have no length, have no epochs. ReduceLROnPlateau gets the mean
@@ -76,11 +79,13 @@ class Training:
         self.criterion = _callable_or_none(criterion, "criterion", "criterion(output, target)")
         self.step = _callable_or_none(step, "step", "step(batch)")
         self._one_way_to_a_loss()
-        self.optimizers = _named_optimizers(optimizer, needed=step is None)
+        #: Of other packages: only a step of the user's own knows what to do with them.
+        self.other_optimizers = [] if step is None else _of_others(optimizer)
+        self.optimizers = {} if self.other_optimizers else _named_optimizers(optimizer, needed=step is None)
         self.schedulers = _schedulers(scheduler)
         self.scheduler_every = self._pace(scheduler_every)
         self.read_from = [*_referred_to(data), *_referred_to(val_data)]
-        self.data = _checked_data(data, "data")
+        self.data: Any = None if data is None and step is not None else _checked_data(data, "data")
         self.val_data = None if val_data is None else _checked_data(val_data, "val_data")
         self.precision = _precision(precision)
         self.save = _callable_or_none(save, "save", "save(path)")
@@ -184,6 +189,7 @@ class Training:
         return [
             *self.modules.values(),
             *self.optimizers.values(),
+            *self.other_optimizers,
             *self.schedulers,
             *steps,
             *data,
@@ -235,6 +241,16 @@ def _callable_or_none(value: Any, name: str, shape: str) -> Any:
     if value is not None and not callable(value):
         raise TypeError(f"Training: {name} has to be callable as {shape}, not {_described(value)}")
     return value
+
+
+def _of_others(optimizer: Any) -> list[Any]:
+    """Optimizers that are none of torch's, if all that is given takes steps and none of it is torch's."""
+    if optimizer is None or isinstance(optimizer, (Optimizer, Iterator)) or inspect.isclass(optimizer):
+        return []
+    several = optimizer.values() if isinstance(optimizer, Mapping) else optimizer
+    each_of = list(several) if isinstance(optimizer, (Mapping, list, tuple)) else [optimizer]
+    others = [each for each in each_of if callable(getattr(each, "step", None)) and not inspect.isclass(each)]
+    return others if others and not any(isinstance(each, Optimizer) for each in each_of) else []
 
 
 def _named_optimizers(optimizer: Any, *, needed: bool) -> dict[str, Optimizer]:

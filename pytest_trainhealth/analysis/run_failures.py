@@ -15,6 +15,9 @@ _AT_LEAST = 60
 #: Where a loss would have to be judged that nobody saw.
 UNSEEN_LOSS = "no loss was seen: neither backward() nor torch.autograd.grad() was called on one"
 
+#: Where a loss would have to be judged on data that are the same each time.
+NO_DATA = "there are no data (data=None): what the step learns from changes with what it does, and its loss with it"
+
 
 def broke_down(trace: Trace, steps: int | None = None) -> Symptom | None:
     """None where the run came to its end. `steps`: how many it was meant to take, for a check that is about them."""

@@ -9,7 +9,8 @@ How it is recognised
     A trainable parameter gets gradients, is in no parameter group and never moves. Often its gradient grows from step
     to step, because `optimizer.zero_grad()` does not reach it either; often the optimizer holds tensors that the model
     no longer has. Layers in a plain list, tuple or dict of your own modules are examined, too. The re-run adds the
-    parameters to the optimizer.
+    parameters to the optimizer. Where a loop updates by hand, what stands behind parameters that move and never moves
+    itself in 32 steps is meant.
 
 How to fix it
     Add what is missing to the parameter groups. What was put in later: make the optimizer after the last change to the

@@ -46,7 +46,7 @@ from ..analysis import (
 )
 from ..analysis.far_better import far_better
 from ..analysis.reference_points import Reach, points
-from ..analysis.run_failures import UNSEEN_LOSS, broke_down
+from ..analysis.run_failures import NO_DATA, UNSEEN_LOSS, broke_down
 from ..records.judgement import (
     NO_CONTROLS,
     UNTREATED,
@@ -141,13 +141,19 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     return learnt and trace.data.alignment is None and not trace.cured and not _plainly_wrong(trace)
 
 
+def _nothing_to_judge(trace: Trace) -> str:
+    if not trace.losses or not trace.loss_seen:
+        return trace.cut_short or ("no step was taken" if trace.loss_seen else UNSEEN_LOSS)
+    return NO_DATA if trace.without_data else ""
+
+
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
     broken = broke_down(trace)
     if broken is not None:
         return broken
-    losses = trace.losses
-    if not losses or not trace.loss_seen:
-        return CouldNotJudge(trace.cut_short or ("no step was taken" if trace.loss_seen else UNSEEN_LOSS))
+    losses, nothing = trace.losses, _nothing_to_judge(trace)
+    if nothing:
+        return CouldNotJudge(nothing)
     first, last, marks = losses[0], course.end(trace), points(trace)
     known = {"first_loss": first, "last_loss": last, "floor": marks.floor, "chance": marks.chance}
     apart = misalignment.not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)

@@ -59,7 +59,7 @@ from ..analysis import (
     without_a_floor,
 )
 from ..analysis.reference_points import Points, Reach, points
-from ..analysis.run_failures import UNSEEN_LOSS, broke_down
+from ..analysis.run_failures import NO_DATA, UNSEEN_LOSS, broke_down
 from ..records.judgement import (
     NO_CONTROLS,
     UNTREATED,
@@ -146,6 +146,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge("no step was taken")
     if not trace.loss_seen:
         return CouldNotJudge(UNSEEN_LOSS)
+    if trace.without_data:
+        return CouldNotJudge(NO_DATA)
     ratio, marks = settings.get("ratio", _RATIO), points(trace)
     losses, first, last = trace.losses, trace.losses[0], loss_curve.level(trace.losses)
     known: dict[str, float | None] = {

@@ -18,6 +18,7 @@ from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
 from ..observe.run.outside_parameters import outside_parameters
 from ..observe.run.run import Run
+from ..observe.run.seen_losses import SeenLosses
 from ..observe.run.stepper import NotConnected, Stepper
 from ..observe.signals import make_signals
 from ..observe.signals.numbers.finiteness import Finiteness
@@ -34,6 +35,7 @@ from ..training import Training
 from .flops import count_flops
 from .plan import RunPlan
 from .start import Start
+from .uncompiled import uncompiled
 
 
 class TrainingRun(Run):
@@ -42,6 +44,10 @@ class TrainingRun(Run):
     stepper: Stepper
     feed: Feed
     batch: Any = None
+
+    def __init__(self, look_closely_at: int | None = None) -> None:
+        super().__init__(look_closely_at)
+        self.seen_losses = SeenLosses()
 
 
 class TrainingProgram:
@@ -73,7 +79,7 @@ class TrainingProgram:
 
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
-        with process_settings_kept(), undisturbed():  # what a run switches on is off for the next
+        with process_settings_kept(), undisturbed(), uncompiled(plan):  # what a run switches on is off for the next
             return self._recorded(plan)
 
     def _recorded(self, plan: RunPlan) -> Trace:
@@ -133,13 +139,15 @@ def _listened_to(training: Training, plan: RunPlan, run: TrainingRun, early: Tra
     roots = [each for each in (training.loss, training.criterion, training.step) if each is not None]
     run.add_outside(outside_parameters(roots, lambda tensor: bool(run.held_by(tensor))))
     run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
-    run.trace.batches = run.feed.count
+    run.trace.batches, run.trace.without_data = run.feed.count, training.data is None
     run.trace.cured = bool(plan.treatment.cures)
     with ExitStack() as stack:
         for intervention in plan.treatment.interventions:
             if early is None or not is_early(intervention):
                 run.subscribe(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
+        if training.step is not None:
+            run.subscribe(run.seen_losses)
         for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)
         if plan.look.at_an_error:
@@ -159,6 +167,7 @@ class _Loop:
     def __init__(self, run: TrainingRun, training: Training, plan: RunPlan) -> None:
         self._run, self._plan = run, plan
         self._stepper = run.stepper = Stepper(training)
+        self._stepper.seen = run.seen_losses
         run.take_step = self._stepper.take
         self.over = False
         #: For a batch.
@@ -198,7 +207,8 @@ class _Loop:
             self.over = True
             return None
         trace.speed.computes.append(moved + took)
-        trace.nonfinite = run.finiteness.after_step(trace.losses[-1], closely=plan.look.every_step)
+        loss = trace.losses[-1] if trace.loss_seen else 0.0
+        trace.nonfinite = run.finiteness.after_step(loss, closely=plan.look.every_step)
         late = plan.budget.over()
         run.step += 1
         self.over = bool(trace.nonfinite or plan.stop_when(trace) or run.step >= plan.max_steps)
@@ -253,6 +263,8 @@ def _take(run: TrainingRun, stepper: Stepper, batch: Any, plan: RunPlan) -> floa
         run.feed.give_back()
         trace.speed.overhead += time.perf_counter() - taken
     trace.losses.append(loss)
+    if stepper.unseen:
+        trace.loss_seen = False
     run.emit("step_ends")  # waits for a device that is still busy: that time belongs to the step
     return time.perf_counter() - began - (trace.speed.overhead - overhead)
 

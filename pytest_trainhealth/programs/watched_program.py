@@ -31,6 +31,7 @@ from ..state.process import seed_everything, undisturbed
 from ..state.process_settings import process_settings_kept
 from .plan import Look, RunPlan
 from .training_program import add_places
+from .uncompiled import uncompiled
 from .watched_steps import WatchedSteps
 
 
@@ -189,7 +190,8 @@ class WatchedProgram:
     @engine_frame
     def record(self, plan: RunPlan) -> Trace:
         watch = Watch(plan, only=self._number)
-        with process_settings_kept(), undisturbed(), watch.watching():  # what a run switches on is off for the next
+        # what a run switches on is off for the next
+        with process_settings_kept(), undisturbed(), uncompiled(plan), watch.watching():
             seed_everything(self._seed + plan.seed_offset)
             try:
                 if plan.wrap.timer is None:

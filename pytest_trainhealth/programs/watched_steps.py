@@ -8,10 +8,8 @@ ends before the first such call after an update. Its loss is what `backward()` w
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from types import FrameType
 from typing import Any
 
 import torch
@@ -23,13 +21,12 @@ from ..observe.run.events import Listener
 from ..observe.run.reading import Reading
 from ..observe.run.run import Run
 from ..observe.run.sampling import is_sampled
+from ..observe.run.seen_losses import running_line, value_of
 from ..observe.run.trained_modules import TrainedModules
-from ..observe.source.authorship import is_library_file
 from ..observe.source.module_calls import Watching, before_call
 from ..records.numbers import NonFinite
 from ..tensors.batches import batch_size
 from ..tensors.function_modes import inside_transform
-from ..tensors.readable import values_of
 from .plan import RunPlan
 
 #: Steps at which everything is looked for. By judgement: 3, as the first two may be special cases.
@@ -178,14 +175,14 @@ class WatchedSteps(Listener):
         self._pass_begins(roots)
 
     def _pass_begins(self, roots: Sequence[Tensor]) -> None:
-        line, unseen = _line(), self._handle is not None and not self._called
+        line, unseen = running_line(), self._handle is not None and not self._called
         # before the first update, a pass from another line belongs to the same step: another loss of it
         if self._over and (self._updated or line in self._losses):
             self._close_step()
         if not self._open:
             self._begin_step(None)
             self._calls_nothing = unseen
-        value = _value(roots)
+        value = value_of(roots)
         if value is not None:
             self._losses[line] = value
             self._loss = sum(self._losses.values())
@@ -252,21 +249,3 @@ class WatchedSteps(Listener):
         self._plan.budget.over()  # a lap; the loop is not ours to end
         self._made = False
         self._look_for_forward_passes()
-
-
-def _value(roots: Sequence[Any]) -> float | None:
-    """The loss that a pass starts from: the sum of its roots. None if they are no numbers."""
-    if len(roots) == 1 and type(roots[0]) is Tensor and not roots[0].ndim and roots[0].is_floating_point():
-        return None if roots[0].is_meta else float(roots[0].detach())  # as almost always
-    values = [values_of(root) for root in roots if isinstance(root, Tensor)]
-    if not values or any(value is None or value.is_complex() for value in values):
-        return None
-    return sum(float(value if value.numel() == 1 else value.sum()) for value in values if value is not None)
-
-
-def _line() -> object:
-    """The line of the user's code that is running."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_library_file(frame.f_code.co_filename):
-        frame = frame.f_back
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)

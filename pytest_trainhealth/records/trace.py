@@ -39,6 +39,8 @@ class Trace:
     batch_size: int | None = None
     #: How many batches the data hold, as far as they say so.
     batches: int | None = None
+    #: The step is given nothing (`data=None`): it makes what it learns from itself, and other things each time.
+    without_data: bool = False
     nonfinite: NonFinite | None = None
     crash: Crash | None = None
     #: The run was cut short before it could show anything (the reason).

@@ -16,7 +16,6 @@ from weakref import WeakSet
 import torch
 from torch._C._functorch import peek_interpreter_stack
 from torch.overrides import TorchFunctionMode
-from torch.utils._device import DeviceContext
 
 from .tracing import is_traced
 
@@ -48,7 +47,7 @@ class FunctionMode(TorchFunctionMode):
     def __enter__(self) -> Self:
         """Above what stands below all others (the default device, and those of ours that are on), below the rest."""
         modes = _stack()
-        at = next((place for place, each in enumerate(modes) if not isinstance(each, _BELOW_ALL)), len(modes))
+        at = next((place for place, each in enumerate(modes) if not _stands_below(each)), len(modes))
         last = max((place for place, each in enumerate(modes) if isinstance(each, FunctionMode)), default=-1)
         _exchange(modes, [*modes[: max(at, last + 1)], self, *modes[max(at, last + 1) :]])
         return self
@@ -61,27 +60,32 @@ class FunctionMode(TorchFunctionMode):
 
 
 def _passing_while_traced(own: Callable[..., Any]) -> Callable[..., Any]:
+    # by this name, whoever looks for the user's frame knows it
     @wraps(own)
-    def called(self: Any, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    def __torch_function__(  # noqa: N807
+        self: Any, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
         # torch.compile takes the first question for a constant, and sees nothing of ours
         if torch.compiler.is_compiling() or is_traced():
             return func(*args, **(kwargs or {}))
         return own(self, func, types, args, kwargs)
 
-    return called
+    return __torch_function__
 
 
-#: torch wants the default device at the bottom.
-_BELOW_ALL = (DeviceContext, FunctionMode)
+def _stands_below(mode: TorchFunctionMode) -> bool:
+    """Ours, and the default device, which torch wants at the bottom; `with torch.device(...)` is one like others."""
+    default = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    return isinstance(mode, FunctionMode) or mode is default
 
 
 def hidden() -> list[TorchFunctionMode] | None:
     """Takes the modes of others off, but for the default device. None if there are none."""
     modes = _stack()
-    others = [mode for mode in modes if not isinstance(mode, _BELOW_ALL)]
+    others = [mode for mode in modes if not _stands_below(mode)]
     if not others:
         return None
-    _exchange(modes, [mode for mode in modes if isinstance(mode, _BELOW_ALL)])
+    _exchange(modes, [mode for mode in modes if _stands_below(mode)])
     return others
 
 

@@ -1,4 +1,4 @@
-"""Clears gradients that an optimizer has used before the next backward pass.
+"""Clears gradients that an optimizer, or a loop that updates by hand, has used before the next backward pass.
 
 `of_others`: also those that the same pass left on the parameters of other optimizers. `by_hand`: those of parameters
 that no optimizer of torch's holds, once something has moved them.

@@ -13,11 +13,10 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn.modules.conv import _ConvNd
-from torch.utils.hooks import RemovableHandle
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
-from ...observe.source.module_calls import before_call
+from ...observe.source.module_calls import Watching, before_call
 from ...tensors.module_paths import full_path
 
 
@@ -27,7 +26,7 @@ class Reinitialise(Listener):
     def __init__(self, run: Run, stack: ExitStack, names: Sequence[str] = ()) -> None:
         self._run, self._stack = run, stack
         self._names = set(names)
-        self._handles: dict[int, RemovableHandle] = {}
+        self._handles: dict[int, Watching] = {}
         self._models: set[int] = set()
 
     def run_begins(self) -> None:

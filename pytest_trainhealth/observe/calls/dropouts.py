@@ -6,9 +6,11 @@ import ast
 import linecache
 from types import FrameType
 
+from ...tensors import function_modes
+
 DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"}
 #: Between the call and whoever makes it: the function itself, which hands its arguments to the mode by name.
-_ON_THE_WAY = {"torch.nn.functional", "torch.overrides"}
+_ON_THE_WAY = {"torch.nn.functional", "torch.overrides", function_modes.__name__}
 #: `training` is the third argument of all of them, after 2. Once called it has its default: only the source tells.
 _TRAINING_AT = 2
 

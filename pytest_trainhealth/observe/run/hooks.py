@@ -140,8 +140,8 @@ def _backward_reported(run: Reported) -> Iterator[None]:
     def reporting_engine(roots: Any, *args: Any, **kwargs: Any) -> Any:
         """Behind `torch.autograd.grad`, by whatever name it was imported."""
         found = engine(roots, *args, **kwargs)
-        asked = not depth and not kwargs.get("accumulate_grad", True) and not run.emitting and len(args) > 3
-        if asked and not is_traced():
+        wanted = not depth and not kwargs.get("accumulate_grad", True) and not run.emitting and len(args) > 3
+        if wanted and not is_traced():
             run.emit("derivatives_taken", roots, args[3], found)
         return found
 

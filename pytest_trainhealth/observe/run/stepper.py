@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
@@ -16,8 +17,12 @@ from ...training import Training
 from ...wording import with_article
 from ..source.engine_frames import engine_frame
 from .scheduler_steps import SchedulerSteps
+from .seen_losses import SeenLosses
 
 _AS_IT_IS = nullcontext()
+#: Calls of a step that returns nothing and learns nothing, until it learns. By judgement: as many as a buffer of
+#: experience usually holds before it is learnt from.
+_MOST_CALLS = 1000
 
 
 class BadLoss(TypeError):
@@ -43,6 +48,11 @@ class Stepper:
             else "model(batch)"
         )  # fmt: skip
         self._scheduler_steps = SchedulerSteps(training)
+        #: Asked for the loss of a step that returns none. Whoever takes steps and hears of backward passes sets it.
+        self.seen: SeenLosses | None = None
+        #: The latest step neither returned a loss nor showed one.
+        self.unseen = False
+        self._takes_a_batch = training.step is None or takes_a_batch(training.step, training.data)
         self._needs_closure = any(isinstance(optimizer, LBFGS) for optimizer in self._optimizers)
         if training.step is None:
             for module in training.modules.values():
@@ -57,8 +67,7 @@ class Stepper:
         training = self._training
         if training.step is not None:
             with self._autocast():
-                returned = training.step(batch)
-            return as_number(_loss_in(returned, "step(batch)"), "step(batch)")
+                return self._own_step(training.step, batch)
         if self._needs_closure:
             return self._closure_step(batch)
         for optimizer in self._optimizers:
@@ -73,6 +82,22 @@ class Stepper:
             self.scaler.update()
         self._scheduler_steps.step_taken(loss)
         return loss
+
+    @engine_frame
+    def _own_step(self, step: Callable[..., Any], batch: Any) -> float:
+        """The user's step and its loss: what it returns or, if that is none, what it was seen to learn from."""
+        for _ in range(_MOST_CALLS):
+            returned = step(batch) if self._takes_a_batch else step()
+            # one that collects experience before it learns is called until it does
+            if returned is not None or self.seen is None or self.seen.learnt:
+                break
+        try:
+            return as_number(_loss_in(returned, "step(batch)"), "step(batch)")
+        except BadLoss:
+            if self.seen is None or not self.seen.learnt or (self.seen.latest is None and returned is not None):
+                raise
+        self.unseen = self.seen.latest is None
+        return math.nan if self.seen.latest is None else self.seen.latest
 
     def only_forward(self, batch: Any) -> None:
         """For lazy modules, which get their shapes when they first see data."""
@@ -133,6 +158,19 @@ class Stepper:
         return torch.autocast(self._training.device.type, dtype=self._training.precision)
 
 
+def takes_a_batch(step: Any, data: Any) -> bool:
+    """A loop without data, as in reinforcement learning, may have a step that takes nothing."""
+    if data is not None:
+        return True
+    try:
+        inspect.signature(step).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # a builtin that does not tell
+        return True
+    return True
+
+
 def _output(model: Any, inputs: Any) -> Any:
     if isinstance(inputs, Tensor) or not isinstance(inputs, Mapping) or not _takes_keywords(model, inputs):
         return model(inputs)
@@ -160,7 +198,8 @@ def _loss_in(returned: Any, wanted_from: str, *, carried: bool = False) -> Any:
     if isinstance(returned, Tensor) and not carried:
         return returned
     if returned is None:
-        raise BadLoss(f"{wanted_from} returned None: return the loss from it")
+        or_shown = ", or call backward() on it" if wanted_from == "step(batch)" else ""
+        raise BadLoss(f"{wanted_from} returned None: return the loss from it{or_shown}")
     if isinstance(returned, Mapping) and "loss" in returned:
         return returned["loss"]
     if not isinstance(returned, Tensor) and getattr(returned, "loss", None) is not None:

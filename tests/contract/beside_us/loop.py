@@ -24,10 +24,6 @@ class Loop:
     step: Callable[[Any], Any]
     data: Any
     noted: list[Any] = dataclasses.field(default_factory=list)
-    #: Whether a `Training` can be made of it: only those with a model that is known from the start.
-    as_training: bool = True
-    #: Whether it notes each call of its model: a closer look calls the model once more now and then.
-    notes_calls: bool = False
     close: Callable[[], None] = lambda: None
 
     @property
@@ -54,7 +50,7 @@ def program(function: Callable[[], Loop]) -> Program:
 
 
 def comparable(value: Any) -> Any:
-    """Text and numbers that are equal if and only if the values are, bit by bit; tensors with all that is said of them."""
+    """Text and numbers that are equal if and only if the values are, bit by bit."""
     if isinstance(value, Tensor):
         facts = (type(value).__name__, str(value.dtype), str(value.layout), value.requires_grad, value.is_leaf)
         try:

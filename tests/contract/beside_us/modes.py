@@ -139,7 +139,7 @@ def a_mode_around_everything() -> Loop:
     def close() -> None:
         mode.__exit__(None, None, None)
 
-    loop = Loop(model, optimizer, step, batches(), noted, as_training=False)
+    loop = Loop(model, optimizer, step, batches(), noted)
     bare = loop.run
 
     def run() -> list[Any]:
@@ -179,3 +179,22 @@ def half_of_it_in_half_precision() -> Loop:
         return loss.detach()
 
     return Loop(model, optimizer, step, batches())
+
+
+@program
+def a_device_for_all() -> Loop:
+    """Set and unset in the middle of a loop, as a script's own set-up may."""
+    model, optimizer = classifier()
+    noted: list[Any] = []
+    steps = iter(range(100))
+
+    def step(batch: Any) -> Tensor:
+        number = next(steps)
+        if number == 1:
+            torch.set_default_device("cpu")
+        if number == 4:
+            torch.set_default_device(None)
+        noted.append(str(torch.get_default_device()))
+        return learns(model, optimizer, batch)
+
+    return Loop(model, optimizer, step, batches(), noted)

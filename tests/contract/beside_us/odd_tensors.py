@@ -436,7 +436,7 @@ def lazy_layers() -> Loop:
 def lazy_layers_that_wait() -> Loop:
     model = nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3))
     optimizer = torch.optim.SGD(model.parameters(), 0.05)
-    return Loop(model, optimizer, lambda batch: learns(model, optimizer, batch), batches(), as_training=False)
+    return Loop(model, optimizer, lambda batch: learns(model, optimizer, batch), batches())
 
 
 @program
@@ -473,9 +473,8 @@ def inference_tensors_as_batches() -> Loop:
     model, optimizer = classifier()
     with torch.inference_mode():
         data = batches()
-    return Loop(
-        model,
-        optimizer,
-        lambda batch: learns(lambda x: model(x.clone()), optimizer, (batch[0], batch[1].clone())),
-        data,
-    )
+
+    def step(batch: Any) -> Tensor:
+        return learns(model, optimizer, (batch[0].clone(), batch[1].clone()))
+
+    return Loop(model, optimizer, step, data)

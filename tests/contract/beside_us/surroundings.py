@@ -1,4 +1,4 @@
-"""What surrounds a loop: threads, warnings, settings, references, hooks of one's own, objects with a mind of their own."""
+"""What surrounds a loop: threads, warnings, settings, references, hooks and optimizers of one's own."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def what_is_let_go_is_gone() -> Loop:
         noted.append([each() is None for each in (*gone, gradient)])
         return kept
 
-    return Loop(model, optimizer, step, batches(), noted, notes_calls=True)
+    return Loop(model, optimizer, step, batches(), noted)
 
 
 @program
@@ -154,7 +154,7 @@ def hooks_of_ones_own() -> Loop:
         noted.append(len(model.head.weight._backward_hooks))
         return loss
 
-    return Loop(model, optimizer, step, batches(), noted, notes_calls=True)
+    return Loop(model, optimizer, step, batches(), noted)
 
 
 @program

@@ -8,7 +8,7 @@ from torch.nn.parameter import is_lazy
 
 from ....tensors.function_modes import unseen
 from ....tensors.norms import norms
-from ....tensors.readable import is_ordinary, values_of
+from ....tensors.readable import Unreadable, is_ordinary, values_of
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
@@ -54,4 +54,9 @@ def _is_read(parameter: Tensor) -> bool:
 
 def _change(after: Tensor, before: Tensor) -> Tensor:
     """A mask that is kept as a frozen parameter has no differences, only values that are others now."""
-    return after != before if before.dtype == torch.bool else after - before
+    if is_ordinary(after) and after.element_size() > 1:
+        return after - before
+    read = [values_of(each) for each in (after, before)]  # of one byte: torch computes nothing with some of them
+    if read[0] is None or read[1] is None:
+        raise Unreadable(after)
+    return (read[0] != read[1]) if read[0].dtype == torch.bool else read[0].double() - read[1].double()
