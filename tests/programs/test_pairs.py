@@ -116,7 +116,10 @@ def test_a_fault_is_found_and_named(
 @pytest.mark.parametrize(("loop", "name"), TWINS, ids=_named)
 def test_its_twin_is_healthy(loop: Callable[[str], Loop], name: str, check: str, how: str) -> None:
     verdict = _of(loop, name, how, check)
-    assert verdict.passed, verdict
+    if loop is clearing.by_hand_under_no_grad and check == INPUT:  # a list of weights, and nothing that is called
+        assert verdict.reason == "no call of the model was seen that could be repeated"
+    else:
+        assert verdict.passed, verdict
 
 
 @pytest.mark.parametrize("how", ["returned", "watched"])
