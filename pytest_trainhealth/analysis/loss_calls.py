@@ -153,12 +153,12 @@ def one_class_left(trace: Trace) -> LossCall | None:
 
 
 def tells_both_apart(trace: Trace, last: float) -> bool:
-    """With a cure that lets both classes count: the loss is half of a guess's, which follows from their shares."""
+    """With a cure that lets both classes count: the loss is half of that at chance, which follows from their shares."""
     call = one_class_left(trace)
     if call is None:
         return False
-    guess = -sum(share * log(share) for share in (call.ignored, 1 - call.ignored))
-    return last < guess / 2
+    at_chance = -sum(share * log(share) for share in (call.ignored, 1 - call.ignored))
+    return last < at_chance / 2
 
 
 def not_logarithms(call: LossCall) -> bool:

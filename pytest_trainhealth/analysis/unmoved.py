@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..records.trace import Trace
 from ..records.wiring import OptimizerRecord, ParameterRecord
+from .unreached import without_gradient
 
 #: Updates with a gradient that leave a parameter where it is. By judgement: one or two may be skipped by a warm-up from
 #: 0 or a loss scaler, and five in a row are a habit.
@@ -114,8 +115,11 @@ def _unmoved(trace: Trace) -> list[ParameterRecord]:
 def put_back(trace: Trace) -> list[ParameterRecord]:
     """Moved by each update, and as before when the next one came, while others stay where updates take them.
 
-    Where all are put back, a model may be adapted to each sample anew.
+    Where all are put back, a model may be adapted to each sample anew. Where others get no gradient, these may be what
+    writes the values: the weights of a network that another one makes.
     """
+    if without_gradient(trace):
+        return []
     held = [p for p in trace.trainable if p.held_by and p.has_gradient]
     found = [p for p in held if p.lost is not None and p.lost.put_back >= _FEWEST_UPDATES]
     return found if len(found) < len([p for p in held if p.moved]) else []

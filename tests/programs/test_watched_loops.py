@@ -42,6 +42,8 @@ FAULTS = [
     (loops.closures, "not cleared", FLOW, "missing-zero-grad"),
     (loops.closures, "twice", FLOW, "duplicate-parameters"),
     (loops.closures, "clipped", MEMORY, "bad-gradient-clipping"),
+    (loops.own_optimizer, "not held", FLOW, "parameters-not-in-optimizer"),
+    (loops.own_optimizer, "not cleared", FLOW, "missing-zero-grad"),
     (loops.own_optimizer, "no step", FLOW, "missing-optimizer-step"),
     (loops.own_optimizer, "detached", FLOW, "disconnected-graph"),
 ]
@@ -71,6 +73,33 @@ def test_gradients_that_no_optimizer_of_torch_gets_are_seen_in_a_training_that_i
     loop: Callable[[str], Loop],
 ) -> None:
     assert watched(lambda: loop("none").training(), FLOW).passed
+
+
+@pytest.mark.parametrize("how", ["returned", "watched"])
+def test_an_optimizer_of_what_never_thaws_is_not_judged(how: str) -> None:
+    """It may thaw later, and until then its steps do nothing."""
+
+    def body() -> object:
+        loop = loops.toggled("never thawed")
+        return loop.training() if how == "returned" else loop.run()
+
+    verdict = watched(body, FLOW)
+    assert verdict.outcome == "could not judge"
+    assert "and all that it holds is frozen: thaw it" in verdict.reason
+
+
+def test_a_step_without_a_pass_at_the_start_has_no_loss_of_nan() -> None:
+    def body() -> None:
+        model = mlp(12, 32, 4)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for number, (x, y) in enumerate(pictures(40)):
+            loss = F.cross_entropy(model(x), y)
+            if number > 1:
+                loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert watched(body, "trains_without_nan").passed
 
 
 def test_parts_have_the_names_of_their_variables() -> None:

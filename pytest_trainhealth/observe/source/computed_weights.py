@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
@@ -25,6 +26,8 @@ from .places import user_place
 
 #: Computed weights that are followed. By judgement: 1,000 are more than a factory looks at.
 _MOST = 1000
+#: Between whoever applies a parametrisation or reads a weight, and its computation.
+_WRAPPERS = ("torch", "typing_extensions", "warnings", __name__.partition(".")[0])
 
 
 @dataclass
@@ -65,7 +68,7 @@ class ComputedWeights:
         if any(weight.data_ptr() == each.data_ptr() for each in sources):
             return  # what is written into it is written into the parameter
         before = [each.detach().clone() for each in sources]
-        computed = _Computed(weight, weight.detach().clone(), sources, before, user_place(), author(sys._getframe(1)))
+        computed = _Computed(weight, weight.detach().clone(), sources, before, user_place(), _author())
         self._latest[id(holder)] = (weakref.ref(holder), name, computed)
 
     def lost(self) -> list[tuple[nn.Module, str, Place | None]]:
@@ -85,25 +88,33 @@ class ComputedWeights:
             self._lost.append((reference, name, computed.place))
 
 
+def _author() -> str | None:
+    """Torch marks the old kind as deprecated by a wrapper that is not its own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in _WRAPPERS:
+        frame = frame.f_back
+    return author(frame)
+
+
 @contextmanager
 def computed_weights_noted(made: ComputedWeights) -> Iterator[None]:
     """While a factory runs, or a test that is watched."""
-    apply, forward = WeightNorm.apply, ParametrizationList.forward
+    compute, forward = WeightNorm.compute_weight, ParametrizationList.forward
 
-    def noted_apply(module: nn.Module, name: str, dim: int) -> Any:
-        found = apply(module, name, dim)
-        made.note(module, name, getattr(module, name, None))
-        return found
+    def noted_compute(self: WeightNorm, module: nn.Module) -> Any:
+        weight = compute(self, module)
+        made.note(module, self.name, weight)
+        return weight
 
     def noted_forward(self: ParametrizationList) -> Tensor:
         weight = forward(self)
         made.note(self, "original", weight)
         return weight
 
-    WeightNorm.apply = staticmethod(noted_apply)  # type: ignore[method-assign]
+    WeightNorm.compute_weight = noted_compute  # type: ignore[method-assign]
     ParametrizationList.forward = noted_forward  # type: ignore[method-assign]
     try:
         yield
     finally:
-        WeightNorm.apply = staticmethod(apply)  # type: ignore[method-assign]
+        WeightNorm.compute_weight = compute  # type: ignore[method-assign]
         ParametrizationList.forward = forward  # type: ignore[method-assign]
