@@ -44,7 +44,7 @@ class Conclusion:
     plan: RunPlan
 
 
-def conclude(
+def conclude(  # noqa: PLR0913 - what may stand in for each of its steps
     examination: Examination,
     name: str,
     known: list[KnownCause],
@@ -52,11 +52,17 @@ def conclude(
     trace: Trace | None = None,
     comparison: Comparison | None = None,
     follow_up: FollowUp | None = None,
+    expected_errors: tuple[type[BaseException], ...] = (),
 ) -> Conclusion:
-    """`trace`: a run that was recorded already. `known`: causes that earlier checks found; new ones are added to it."""
+    """`trace`: a run that was recorded already. `known`: causes that earlier checks found; new ones are added to it.
+
+    `expected_errors`: whoever asks expects one of these, and gets it as it is.
+    """
     try:
         trace, judgement = examination.run_and_judge(examination.plan, trace)
     except Exception as error:
+        if isinstance(error, expected_errors):
+            raise
         verdict, plan = _explained(examination, name, error, known)
         return Conclusion(verdict, plan)
     notes = (*examination.program.remarks, *(() if comparison is None else comparison.notes))

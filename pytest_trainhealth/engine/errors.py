@@ -16,6 +16,7 @@ from ..analysis import raised
 from ..analysis.run_failures import crashed, noticed_by_an_error
 from ..observe.signals import close_signals
 from ..programs.plan import Look, RunPlan
+from ..records.error_words import words_of
 from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -42,7 +43,7 @@ def explain_error(examination: Examination, error: Exception, known: Sequence[Kn
     """None if no cause explains it, and where it is no fault: it skips the test, or ends the session."""
     if not examination.program.repeatable or _is_an_outcome(error):
         return None
-    if raised.is_about_memory(type(error).__name__, str(error)):
+    if raised.is_about_memory(type(error).__name__, words_of(error)):
         # the frames of the traceback hold all that the step had made, and the next run needs the room
         traceback.clear_frames(error.__traceback__)
     plan = replace(examination.rerun, catch_errors=True)

@@ -257,7 +257,7 @@ KINDS: list[tuple[str, Made, str, str]] = [
     ("leaf", lambda: made(WritesIntoItsWeight(), cross_entropy),
      "in-place-modification: clamp_ writes into layer.weight, which needs a gradient", "no_grad"),
     ("too early", lambda: looping(stepped_before_backward), "in-place-modification: ", "optimizer.step()"),
-    ("memory", lambda: made(linear(), lambda m, b: m(b[0]).sum() * torch.ones(1).expand(1 << 24, 1 << 24).clone().sum()),
+    ("memory", lambda: made(linear(), lambda m, b: m(b[0]).sum() * torch.ones(1).expand(1 << 24, 1 << 24).clone()),
      "out-of-memory: clone asks for 1,130 TB at once", "(16777216, 16777216)"),
     ("not one number", lambda: looping(one_for_each),
      "loss-reduction: backward() is called on a loss of shape (8,), and not on one number", "loss.mean().backward()"),
