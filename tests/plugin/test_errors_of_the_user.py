@@ -167,7 +167,7 @@ def test_what_is_explained_has_their_lines_and_a_headline(pytester: pytest.Pytes
         "*fix * make Linear for what it gets (in_features=4), or change what comes before it",
     ]
     result.stdout.fnmatch_lines([*chart, *chart[:2], "*raised *test_it.py:9 *train.train(width=5)"])
-    result.stdout.fnmatch_lines(["FAILED test_it.py::test_shape[[]gradients_flow[]] - shape-mismatch: Linear takes 5*"])
+    result.stdout.fnmatch_lines(["FAILED test_it.py::test_shape[[]gradients_flow[]] - shape-mismatch: *"])
 
 
 def test_what_says_how_a_test_ends_keeps_its_meaning(pytester: pytest.Pytester) -> None:
@@ -175,7 +175,7 @@ def test_what_says_how_a_test_ends_keeps_its_meaning(pytester: pytest.Pytester) 
     result = pytester.runpytest("--trainhealth", "-rA", "-p", "no:hypothesispytest", "-p", "no:benchmark")
     result.assert_outcomes(skipped=2, xfailed=3, failed=2)
     result.stdout.fnmatch_lines(["*AssertionError: what the test is about"])
-    result.stdout.fnmatch_lines(["FAILED test_it.py::test_expects_another_error*LookupError: of their own*"])
+    result.stdout.fnmatch_lines(["FAILED test_it.py::test_expects_another_error* - LookupError*"])
 
 
 def test_ctrl_c_ends_the_run(pytester: pytest.Pytester) -> None:
@@ -192,7 +192,8 @@ def test_ctrl_c_ends_the_run(pytester: pytest.Pytester) -> None:
             return train.make(4, stops)
         """,
     )
-    result = pytester.runpytest("--trainhealth", "-p", "no:hypothesispytest", "-p", "no:benchmark")
+    settings = ("--trainhealth", "-p", "no:hypothesispytest", "-p", "no:benchmark")
+    result = pytester.runpytest_inprocess(*settings, no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
