@@ -41,11 +41,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if crash is None or raised.about(crash) != raised.FREED_GRAPH:
         return None
     if crash.seen.freed_earlier and not crash.seen.passes_before:
-        return _from_the_last_step(crash) if crash.step else None
+        return _of_an_earlier_step(crash) if crash.step else None
     return _again(crash)
 
 
-def _from_the_last_step(crash: Crash) -> Suspicion:
+def _of_an_earlier_step(crash: Crash) -> Suspicion:
     evidence = [
         Evidence(f"step {crash.step} calls backward() for the first time, and part of its graph has been freed before")
     ]
@@ -64,8 +64,8 @@ def _from_the_last_step(crash: Crash) -> Suspicion:
 
 def _again(crash: Crash) -> Suspicion:
     number = crash.seen.passes_before + 1
-    told = f"this is backward pass {number} of step {crash.step}" if number > 1 else "nothing was computed in between"
-    evidence = [Evidence(told, float(number), crash.place)]
+    words = f"this is backward pass {number} of step {crash.step}" if number > 1 else "nothing was computed in between"
+    evidence = [Evidence(words, float(number), crash.place)]
     evidence += [Evidence(f"{place} made what an earlier pass has freed") for place in crash.seen.freed_at[:1]]
     if crash.seen.freed_earlier:  # there is a part of its own: two losses that share the beginning
         fix = Fix(
