@@ -62,8 +62,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if seen.held:
         evidence.append(Evidence(f"the largest: {'; '.join(map(_spoken, seen.held))}"))
     if not evidence:
-        evidence.append(Evidence(crash.first_message, wanted, crash.place))
-    alone = wanted is not None and wanted > _FAR_TOO_LARGE * max(seen.held_in_all, 1)
+        said = crash.first_message or f"step {crash.step} raises {crash.first_kind}"
+        evidence.append(Evidence(said, wanted, crash.place))
+    alone = wanted is not None and seen.held_in_all > 0 and wanted > _FAR_TOO_LARGE * seen.held_in_all
     fix = Fix("make smaller batches, and accumulate their gradients")
     if alone:
         fix = Fix("look at the shapes: one tensor is to be far larger than all others together. Compare one with one, "

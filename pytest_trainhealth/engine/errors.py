@@ -64,7 +64,7 @@ def _is_an_outcome(error: Exception) -> bool:
 def _same(one: Crash, other: Crash) -> bool:
     """What is looked at closely must be the error that is to be explained. Numbers aside, and hints at the end."""
     words = [re.sub(r"[\d.e+-]+", "", crash.message)[:_ENOUGH] for crash in (one, other)]
-    return one.kind == other.kind and words[0] == words[1]
+    return (one.kind, one.step) == (other.kind, other.step) and words[0] == words[1]
 
 
 def _by_its_cause(examination: Examination, trace: Trace, plan: RunPlan) -> Explained | None:

@@ -134,7 +134,11 @@ def _graphs() -> _Raised:
     message = "one of the variables needed for gradient computation has been modified by an inplace operation: x"
     for writes in ((Write("add_", THERE),), (Write("add_", None),), (Write("_foreach_add_", THERE, "weight"),), ()):
         seen = ErrorContext(in_backward=True, writes=writes)
-        yield name, f"written by {[f'{each.operation} {each.name}' for each in writes]}", raised(message, seen)
+        yield (
+            name,
+            f"written by {[f'{each.operation} {each.name} at {each.place}' for each in writes]}",
+            raised(message, seen),
+        )
     for message in (
         "a leaf Variable that requires grad is being used in an in-place operation.",
         "Output 0 of UnbindBackward0 is a view and is being modified inplace. This view is an output of a function",

@@ -251,7 +251,7 @@ KINDS: list[tuple[str, Made, str, str]] = [
      "device-mismatch: add is given tensors on cpu and on meta", "of shape (3,) is on meta"),
     ("again", lambda: looping(twice), "graph-used-twice: backward() is called a second time", "through the same graph"),
     ("carried", lambda: made(Carries(), cross_entropy, (torch.randn(8, 6, 4), Y)),
-     "graph-used-twice: the backward pass of step 1 goes on into the graph of step 0", "self.memory(x, self.state)"),
+     "graph-used-twice: step 1 goes back through a graph that an earlier step has freed", "self.memory(x, self.state)"),
     ("written", lambda: made(WritesOver(), cross_entropy), "in-place-modification: add_ (test_errors_explained.py:",
      "hidden += 1"),
     ("leaf", lambda: made(WritesIntoItsWeight(), cross_entropy),
