@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from pytest_trainhealth import Training, Verdict
+from pytest_trainhealth import Training, Verdict, diagnose, replay
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 
@@ -378,3 +379,20 @@ def test_errors_that_a_watched_test_expects() -> None:
             optimizer.step()
 
     assert judged(test).passed
+
+
+def test_a_nan_that_an_error_has_noticed_is_replayed(tmp_path: Path) -> None:
+    report = diagnose(nan_in_the_third_batch, checks=["trains_without_nan"], reproducers=tmp_path)
+    (verdict,) = report.verdicts
+    again = replay(verdict.reproducer, nan_in_the_third_batch)
+    assert again.failed
+    assert again.headline == verdict.headline
+    assert "replayed: step 2, as recorded" in again.notes
+
+    def mended() -> Training:
+        training = nan_in_the_third_batch()
+        loss = training.loss
+        assert loss is not None
+        return made(training.model, lambda m, b: loss(m, (torch.nan_to_num(b[0]), b[1])), training.data)
+
+    assert replay(verdict.reproducer, mended).passed
