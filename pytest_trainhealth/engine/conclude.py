@@ -9,6 +9,7 @@ from ..analysis.comparison import comparison_figures, judge_comparison
 from ..analysis.hotspots import describe_operators
 from ..programs.plan import RunPlan
 from ..records.comparison import Comparison
+from ..records.error_words import words_of
 from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passed
 from ..records.symptoms import row_of
 from ..records.trace import Trace
@@ -148,7 +149,11 @@ def _explained(
     examination: Examination, name: str, error: Exception, known: list[KnownCause]
 ) -> tuple[Verdict, RunPlan]:
     """Raises the error of the user's code again, unless a cause explains it better than its own message does."""
-    found = explain_error(examination, error, known)
+    try:
+        found = explain_error(examination, error, known)
+    except Exception as ours:  # the user's error is what has to be seen
+        error.add_note(f"it could not be explained: {type(ours).__name__}: {words_of(ours)}")
+        found = None
     if found is None:
         raise error
     known += found.diagnosis.known

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.engine import errors
 from pytest_trainhealth.observe.errors import error_watch
 from pytest_trainhealth.observe.errors.crash import first_of_chain, user_lines
 
@@ -45,13 +46,27 @@ def test_autograd_does_not_warn_of_what_is_explained() -> None:
     assert not [each for each in seen if "Error detected in" in str(each.message)]
 
 
-def test_a_fault_in_looking_does_not_hide_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("part", ["failed_call", "what_is_not_finite"])
+def test_a_fault_in_looking_does_not_hide_the_error(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def loss(model: nn.Module, batch: Any) -> Any:
+        return model(batch[0]).mean() + (batch[0] - torch.zeros(8, 5)).sum()
+
     def fails(*_: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(error_watch, "failed_call", fails)
-    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+    monkeypatch.setattr(error_watch, part, fails)
+    with pytest.raises(RuntimeError, match="must match the size"):
+        diagnose(lambda: make(loss, 4), checks=["gradients_flow"])
+
+
+def test_a_fault_in_explaining_is_a_note_on_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(errors, "crashed", fails)
+    with pytest.raises(RuntimeError, match="cannot be multiplied") as raised:
         diagnose(make, checks=["gradients_flow"])
+    assert "it could not be explained: ZeroDivisionError: ours" in raised.value.__notes__
 
 
 def test_a_call_that_was_caught_is_not_the_one_that_raised() -> None:
@@ -79,18 +94,21 @@ def test_an_error_that_cannot_say_anything() -> None:
 
 
 def test_a_chain_is_followed_where_it_was_written_down() -> None:
-    try:
+    def raises(written_down: bool) -> None:
         try:
             {}["first"]
         except KeyError as error:
-            raise LookupError("second") from error
-    except LookupError as error:
-        assert isinstance(first_of_chain(error), KeyError)
-        assert [place.code for place in user_lines(error)] == ['raise LookupError("second") from error', '{}["first"]']
-    try:
-        try:
-            {}["first"]
-        except KeyError:
+            if written_down:
+                raise LookupError("second") from error
             raise LookupError("another matter")  # noqa: B904 - this is what is tested
-    except LookupError as error:
-        assert first_of_chain(error) is error
+
+    with pytest.raises(LookupError) as chained:
+        raises(True)
+    assert isinstance(first_of_chain(chained.value), KeyError)
+    assert [place.code for place in user_lines(chained.value)][-2:] == [
+        'raise LookupError("second") from error',
+        '{}["first"]',
+    ]
+    with pytest.raises(LookupError) as alone:
+        raises(False)
+    assert first_of_chain(alone.value) is alone.value
