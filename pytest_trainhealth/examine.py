@@ -140,7 +140,8 @@ def _verdict(subject: Subject, program: Program, job: _Job) -> Verdict:
     made = program.first_run or shared.reusable_run(check, request.values)
     try:
         conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,
-                              follow_up=FOLLOW_UPS.get(check.follow_up))  # fmt: skip
+                              follow_up=FOLLOW_UPS.get(check.follow_up),
+                              expected_errors=request.expected_errors)  # fmt: skip
     except CannotStartAgain as error:
         undecided = Verdict(check.name, request.name, "could not judge", str(error))
         conclusion = Conclusion(undecided, plan)

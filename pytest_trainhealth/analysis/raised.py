@@ -49,7 +49,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         TYPES,
-        r"must have the same dtype|does not match weight dtype|expected (?:m1 and m2 to have the same dtype|scalar type|target dtype|dtype)|"
+        r"must have the same dtype|does not match weight dtype|"
+        r"expected (?:m1 and m2 to have the same dtype|scalar type|target dtype|dtype)|"
         r"Expected (?:object of scalar type|.*to have (?:scalar type|one of the following scalar types)|.*dtype)|"
         r"Input type \(.*\) and (?:bias|weight) type|Found dtype|not implemented for '|result type \w+ can't be cast|"
         r"mixed dtype|same dtype|only Tensors of floating point|one_hot is only applicable to index tensor|"

@@ -68,8 +68,8 @@ def crashed(crash: Crash) -> Symptom:
 def noticed_by_an_error(found: NonFinite, crash: Crash) -> Symptom:
     """A value that is not finite, where the loss never got to be: a check of torch's or of the user's came first."""
     summary = f"{found.where} is {found.value} at step {found.step}"
-    told = f"{summary}; {_raised(crash)}{_words(crash)}"
-    return Symptom(told, EXPLOSION, float(found.value), 0.0, "critical", summary, places=crash.seen.lines)
+    whole = f"{summary}; {_raised(crash)}{_words(crash)}"
+    return Symptom(whole, EXPLOSION, float(found.value), 0.0, "critical", summary, places=crash.seen.lines)
 
 
 def _raised(crash: Crash) -> str:

@@ -39,6 +39,8 @@ EXPLAINS = (CRASH,)
 
 _NOT = "model.double(): everything takes twice the memory"
 _WHOLE = ("int64", "int32", "int16", "int8", "uint8", "bool")
+#: Functions whose first argument says which rows to take.
+_LOOK_UP = ("embedding", "embedding_bag", "one_hot")
 _WRITTEN = {"float32": ".float()", "float64": ".double()", "int64": ".long()", "float16": ".half()",
             "bfloat16": ".bfloat16()"}  # fmt: skip
 
@@ -107,7 +109,7 @@ def _two(crash: Crash, call: FailedCall, first: GivenTensor, other: GivenTensor)
 
 
 def _one(crash: Crash, call: FailedCall, given: GivenTensor) -> Suspicion:
-    wanted = ".float()" if given.dtype in (*_WHOLE, "float16", "bfloat16") else ".long()"
+    wanted = ".long()" if given.dtype not in _WHOLE and call.function in _LOOK_UP else ".float()"
     return Suspicion(
         statement=f"{call.function} does not take {given.dtype}",
         evidence=(Evidence(f"{_spoken(given)} of shape {given.shape} is {given.dtype}", place=crash.place),),

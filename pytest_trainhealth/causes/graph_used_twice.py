@@ -41,31 +41,29 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if crash is None or raised.about(crash) != raised.FREED_GRAPH:
         return None
     if crash.seen.freed_earlier and not crash.seen.passes_before:
-        return _from_the_last_step(crash) if crash.step else None
+        return _of_an_earlier_step(crash) if crash.step else None
     return _again(crash)
 
 
-def _from_the_last_step(crash: Crash) -> Suspicion:
+def _of_an_earlier_step(crash: Crash) -> Suspicion:
     evidence = [
         Evidence(f"step {crash.step} calls backward() for the first time, and part of its graph has been freed before")
     ]
-    evidence += [Evidence(f"{place} made that part in step {crash.step - 1}") for place in crash.seen.freed_at[:1]]
+    evidence += [Evidence(f"{place} made that part") for place in crash.seen.freed_at[:1]]
     return Suspicion(
-        statement=f"the backward pass of step {crash.step} goes on into the graph of step {crash.step - 1}",
+        statement=f"step {crash.step} goes back through a graph that an earlier step has freed",
         evidence=tuple(evidence),
-        why="something that is carried from step to step still hangs on the graph of the last one",
+        why="something that is kept from step to step still hangs on the graph that it was made with",
         places=loss_calls.places(*crash.seen.freed_at[:1], crash.place),
-        fix=Fix(
-            "cut what is carried on from its graph:", ("state = state.detach()  # for a total of losses: loss.item()",)
-        ),
+        fix=Fix("cut what is kept from its graph:", ("state = state.detach()  # for a total of losses: loss.item()",)),
         not_this="retain_graph=True: the graph grows with every step, and with it memory and time",
     )
 
 
 def _again(crash: Crash) -> Suspicion:
     number = crash.seen.passes_before + 1
-    told = f"this is backward pass {number} of step {crash.step}" if number > 1 else "nothing was computed in between"
-    evidence = [Evidence(told, float(number), crash.place)]
+    words = f"this is backward pass {number} of step {crash.step}" if number > 1 else "nothing was computed in between"
+    evidence = [Evidence(words, float(number), crash.place)]
     evidence += [Evidence(f"{place} made what an earlier pass has freed") for place in crash.seen.freed_at[:1]]
     if crash.seen.freed_earlier:  # there is a part of its own: two losses that share the beginning
         fix = Fix(

@@ -47,7 +47,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     table = _table(seen, found)
     made = None if seen.module is None else trace.wiring.modules.get(seen.module.path)
-    beyond = f"is below 0, and {table} counts from 0" if found.value < 0 else f"is beyond {table}"
+    beyond = f"is {'not in' if found.value < 0 else 'beyond'} {table}"
     rows = f"has {wording.plural(found.rows, 'row')}: 0 to {wording.count(found.rows - 1)}"
     return Suspicion(
         statement=f"id {wording.count(found.value)} {beyond}, which {rows}",

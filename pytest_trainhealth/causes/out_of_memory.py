@@ -5,7 +5,7 @@ What happens
     that nobody meant to make: (N, 1) minus (N,) is N x N, and with a million rows that is 4 TB.
 
 How it is recognised
-    Torch's message gives the size that was asked for. The step is run once more, and the call that asks for it is seen
+    Torch's message gives the size that is asked for. The step is run once more, and the call that asks for it is seen
     with the shapes it was given, and beside it the largest tensors that there are.
 
 How to fix it
@@ -49,21 +49,22 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     crash = trace.crash
     if crash is None or raised.about(crash) != raised.MEMORY:
         return None
-    seen, asked = crash.seen, _asked_for(crash.first_message)
+    seen, wanted = crash.seen, _asked_for(crash.first_message)
     who = f"{seen.call.function}{_inside(seen)}" if seen.call is not None else f"step {crash.step}"
-    size = "more memory than there is" if asked is None else f"{wording.size(asked)} at once"
+    size = "more memory than there is" if wanted is None else f"{wording.size(wanted)} at once"
     evidence = []
     if seen.call is not None and seen.call.given:
         shapes = " and ".join(str(each.shape) for each in seen.call.given[:2])
-        evidence.append(Evidence(f"{who} was given {shapes}", asked, crash.place))
+        evidence.append(Evidence(f"{who} was given {shapes}", wanted, crash.place))
     if seen.held_in_all:
         held = wording.size(seen.held_in_all)
         evidence.append(Evidence(f"all tensors that there are take {held}", float(seen.held_in_all)))
     if seen.held:
         evidence.append(Evidence(f"the largest: {'; '.join(map(_spoken, seen.held))}"))
     if not evidence:
-        evidence.append(Evidence(crash.first_message, asked, crash.place))
-    alone = asked is not None and asked > _FAR_TOO_LARGE * max(seen.held_in_all, 1)
+        said = crash.first_message or f"step {crash.step} raises {crash.first_kind}"
+        evidence.append(Evidence(said, wanted, crash.place))
+    alone = wanted is not None and seen.held_in_all > 0 and wanted > _FAR_TOO_LARGE * seen.held_in_all
     fix = Fix("make smaller batches, and accumulate their gradients")
     if alone:
         fix = Fix("look at the shapes: one tensor is to be far larger than all others together. Compare one with one, "

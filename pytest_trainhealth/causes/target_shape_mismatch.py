@@ -105,7 +105,7 @@ def _refused(crash: Crash) -> Suspicion | None:
                 place=crash.place,
             ),
         ),
-        why=crash.first_message.rstrip("."),
+        why=f"{crash.first_message[:1].lower()}{crash.first_message[1:].rstrip('.')}",
         places=loss_calls.places(crash.place),
         fix=fix,
         not_this="a reshape to whatever passes: outputs would be compared with targets of other samples",

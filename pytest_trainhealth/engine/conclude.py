@@ -9,6 +9,7 @@ from ..analysis.comparison import comparison_figures, judge_comparison
 from ..analysis.hotspots import describe_operators
 from ..programs.plan import RunPlan
 from ..records.comparison import Comparison
+from ..records.error_words import words_of
 from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passed
 from ..records.symptoms import row_of
 from ..records.trace import Trace
@@ -44,7 +45,7 @@ class Conclusion:
     plan: RunPlan
 
 
-def conclude(
+def conclude(  # noqa: PLR0913 - what may stand in for each of its steps
     examination: Examination,
     name: str,
     known: list[KnownCause],
@@ -52,11 +53,17 @@ def conclude(
     trace: Trace | None = None,
     comparison: Comparison | None = None,
     follow_up: FollowUp | None = None,
+    expected_errors: tuple[type[BaseException], ...] = (),
 ) -> Conclusion:
-    """`trace`: a run that was recorded already. `known`: causes that earlier checks found; new ones are added to it."""
+    """`trace`: a run that was recorded already. `known`: causes that earlier checks found; new ones are added to it.
+
+    `expected_errors`: whoever asks expects one of these, and gets it as it is.
+    """
     try:
         trace, judgement = examination.run_and_judge(examination.plan, trace)
     except Exception as error:
+        if isinstance(error, expected_errors):
+            raise
         verdict, plan = _explained(examination, name, error, known)
         return Conclusion(verdict, plan)
     notes = (*examination.program.remarks, *(() if comparison is None else comparison.notes))
@@ -142,7 +149,11 @@ def _explained(
     examination: Examination, name: str, error: Exception, known: list[KnownCause]
 ) -> tuple[Verdict, RunPlan]:
     """Raises the error of the user's code again, unless a cause explains it better than its own message does."""
-    found = explain_error(examination, error, known)
+    try:
+        found = explain_error(examination, error, known)
+    except Exception as ours:  # the user's error is what has to be seen
+        error.add_note(f"it could not be explained: {type(ours).__name__}: {words_of(ours)}")
+        found = None
     if found is None:
         raise error
     known += found.diagnosis.known

@@ -16,6 +16,7 @@ from ..analysis import raised
 from ..analysis.run_failures import crashed, noticed_by_an_error
 from ..observe.signals import close_signals
 from ..programs.plan import Look, RunPlan
+from ..records.error_words import words_of
 from ..records.numbers import Crash, NonFinite
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -42,7 +43,7 @@ def explain_error(examination: Examination, error: Exception, known: Sequence[Kn
     """None if no cause explains it, and where it is no fault: it skips the test, or ends the session."""
     if not examination.program.repeatable or _is_an_outcome(error):
         return None
-    if raised.is_about_memory(type(error).__name__, str(error)):
+    if raised.is_about_memory(type(error).__name__, words_of(error)):
         # the frames of the traceback hold all that the step had made, and the next run needs the room
         traceback.clear_frames(error.__traceback__)
     plan = replace(examination.rerun, catch_errors=True)
@@ -63,7 +64,7 @@ def _is_an_outcome(error: Exception) -> bool:
 def _same(one: Crash, other: Crash) -> bool:
     """What is looked at closely must be the error that is to be explained. Numbers aside, and hints at the end."""
     words = [re.sub(r"[\d.e+-]+", "", crash.message)[:_ENOUGH] for crash in (one, other)]
-    return one.kind == other.kind and words[0] == words[1]
+    return (one.kind, one.step) == (other.kind, other.step) and words[0] == words[1]
 
 
 def _by_its_cause(examination: Examination, trace: Trace, plan: RunPlan) -> Explained | None:

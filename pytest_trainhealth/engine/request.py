@@ -57,6 +57,8 @@ class Request:
     locator: TestLocator | None = None
     #: None if no reproducers are written.
     reproducers: Reproducers | None = None
+    #: The test is marked to raise one of these (xfail): an error of that kind is passed on as it is.
+    expected_errors: tuple[type[BaseException], ...] = ()
     #: A reproducer to replay instead of examining the training, if it is from this very check (see `replaying`).
     replays: Reproducer | None = None
 

@@ -73,7 +73,15 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
         item=node_id(item),
         call=calls[check] - 1,
         workers=getattr(item.config, "workerinput", {}).get("workercount", 1),
+        expected_errors=_expected_errors(item),
     )
+
+
+def _expected_errors(item: pytest.Item) -> tuple[type[BaseException], ...]:
+    """What `xfail(raises=...)` names: a chart in place of it would turn the expected failure into an unexpected one."""
+    named = [mark.kwargs["raises"] for mark in item.iter_markers("xfail") if "raises" in mark.kwargs]
+    kinds = [kind for each in named for kind in (each if isinstance(each, tuple) else (each,))]
+    return tuple(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseException))
 
 
 def test_of(item: pytest.Item) -> tuple[str, str]:

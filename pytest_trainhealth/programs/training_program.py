@@ -183,7 +183,8 @@ class _Loop:
         try:
             batch = run.feed.take() if plan.wrap.resume_from is None else plan.wrap.resume_from(run)
         except Exception as error:
-            if isinstance(error, NoData) or not (plan.treatment.cures or plan.catch_errors):
+            ours = isinstance(error, NoData) or plan.wrap.resume_from is not None
+            if ours or not (plan.treatment.cures or plan.catch_errors):
                 raise
             trace.crash = crash_of(error, run, run.step, reading_data=True)
             self.over = True

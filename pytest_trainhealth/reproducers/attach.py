@@ -11,7 +11,7 @@ from ..programs.plan import RunPlan
 from ..programs.program import Program
 from ..records.symptoms import row_of
 from ..records.verdict import Verdict
-from .replay import describe, replay_plan, same
+from .replay import describe, replay_plan, same, shows_a_value
 from .reproducer import Reproducer, StepCapture, file_name, one_line, read, write
 from .step_state import NotKept
 
@@ -80,7 +80,7 @@ def _shows(saved: Reproducer, program: Program, plan: RunPlan) -> bool:
         trace = program.record(replay_plan(saved, plan))
     except Exception:
         return False
-    return not trace.finite and same(describe(trace.numbers.culprit), saved.culprit)
+    return shows_a_value(trace) and same(describe(trace.numbers.culprit), saved.culprit)
 
 
 def _import_path(subject: Any) -> str:

@@ -40,6 +40,7 @@ def replay_plan(saved: Reproducer, plan: RunPlan) -> RunPlan:
         wrap=Wrap(around_step={saved.step: under_the_microscope}, resume_from=resume_from),
         seed_offset=saved.seed_offset,
         purpose=f"the replay of {saved.file}",
+        catch_errors=True,  # a check of torch's may be what notices the NaN, before there is a loss
     )
 
 
@@ -53,11 +54,14 @@ def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
         raise DoesNotFit(f"{saved.file} does not fit: {error}") from None
     if trace.cut_short:
         return Verdict(saved.check, saved.training, "could not judge", trace.cut_short)
-    if saved.state is not None and not trace.losses:
+    if saved.state is not None and not trace.losses and trace.crash is None:
         raise DoesNotFit(f"{saved.file} does not fit: the loss of its batch depends on no trainable parameter now")
     old = Verdict.from_json(saved.verdict)
     what = f"step {saved.step}" if saved.state is not None else f"the run up to step {saved.step}"
-    if trace.finite:
+    if trace.crash is not None and not shows_a_value(trace):
+        raises = f"{trace.crash.kind}: {trace.crash.message}"
+        return Verdict(old.check, old.training, "could not judge", f"{what} of {saved.file} raises {raises}")
+    if not shows_a_value(trace):
         was = old.symptom.headline if old.symptom is not None else "not finite"
         return Verdict(old.check, old.training, "passed", f"{what} of {saved.file} is finite now (it was: {was})")
     culprit = describe(trace.numbers.culprit)
@@ -69,6 +73,11 @@ def replayed(saved: Reproducer, program: Program, plan: RunPlan) -> Verdict:
         note = f"replayed: {what} is still not finite, but fails elsewhere now (before: {_where(saved.culprit)})"
     why = (saved.why,) if saved.why else ()
     return replace(verdict, notes=(*verdict.notes, note, *why), reproducer=saved.file)
+
+
+def shows_a_value(trace: Trace) -> bool:
+    """That is not finite: in its loss or its state, or noticed by an error before there was a loss."""
+    return not trace.finite or (trace.crash is not None and trace.numbers.culprit is not None)
 
 
 def describe(culprit: FirstBadOperation | None) -> dict[str, Any] | None:
@@ -110,9 +119,16 @@ def _with_line(verdict: Verdict, old: dict[str, Any] | None, new: dict[str, Any]
     return replace(verdict, findings=tuple(map(moved, verdict.findings)))
 
 
+def _first_value(trace: Trace) -> tuple[str, str]:
+    culprit = trace.numbers.culprit
+    if trace.crash is not None and culprit is not None:
+        return f"what {culprit.operation} makes", culprit.value
+    return "the loss", str(trace.losses[-1])
+
+
 def _another(old: Verdict, trace: Trace, step: int) -> Verdict:
     """The verdict on a failure that is not the one in the file: as much as a single step can show."""
-    found = trace.nonfinite or NonFinite(step, "the loss", str(trace.losses[-1]))
+    found = trace.nonfinite or NonFinite(step, *_first_value(trace))
     symptom = not_finite(found)
     cause = find_cause("unstable-operation")
     suspicion = cause.look(trace, symptom)

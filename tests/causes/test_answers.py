@@ -15,10 +15,11 @@ from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
 from pytest_trainhealth.records.verdict import Symptom
 
 from .gallery import Case, cases
+from .gallery_of_errors import cases_of_errors
 from .more_gallery import more_cases
 
 _ANSWERS = Path(__file__).with_name("answers.txt")
-_CASES = [*cases(), *more_cases()]
+_CASES = [*cases(), *more_cases(), *cases_of_errors()]
 
 
 def title(case: Case) -> str:

@@ -20,7 +20,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 _RECORDS = {"settings", "wording", "records"}
 _READERS = {*_RECORDS, "analysis"}
 _TORCH = {"tensors", "state", "frameworks", "training", "budget"}
-_SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "observe.microscope"}
+_SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "observe.microscope", "observe.errors"}
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed", "state")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
 _ENGINE = {*_RUNNING, *_READERS, "checks", "causes", "histories", "engine"}
@@ -44,10 +44,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "observe.source": {*_RECORDS, "tensors"},
     "observe.run": {*_RECORDS, *_TORCH, "observe.source"},
     "observe.calls": {*_RECORDS, *_TORCH, "observe.source", "observe.run"},
-    **{topic: {*_RECORDS, *_TORCH, *_SIGHT} - {"observe.signals", "observe.microscope"} for topic in _TOPICS},
+    **{
+        topic: {*_RECORDS, *_TORCH, *_SIGHT} - {"observe.signals", "observe.microscope", "observe.errors"}
+        for topic in _TOPICS
+    },
     # the registry finds its topics by scanning; what they share stands below them
     "observe.signals": {*_RECORDS, "observe.run", *_TOPICS},
     "observe.microscope": {*_RECORDS, *_TORCH, "observe.source", "observe.run", "observe.calls"},
+    "observe.errors": {*_RECORDS, *_TORCH, "observe.source", "observe.run", "observe.calls"},
     "interventions": {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS},
     "programs": {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions"},
     "engine": _ENGINE,

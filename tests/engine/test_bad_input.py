@@ -216,15 +216,26 @@ def _our_frames(error: BaseException) -> list[str]:
     return [file for file in files if str(Path(pytest_trainhealth.__file__).parent) in file]
 
 
+class Refuses(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise KeyError("an error of their own")
+
+
+def _with_a_hook(loss: torch.Tensor) -> torch.Tensor:
+    loss.register_hook(lambda gradient: {}["gradient"])
+    return loss
+
+
 @pytest.mark.parametrize(
     "loss",
     [
         lambda model, batch: {}["loss"],
         lambda model: model,
-        lambda model, batch: F.cross_entropy(model(batch[0][:, :2]), batch[1]),
-        lambda model, batch: F.cross_entropy(model(batch[0]), batch[1][:3]),
+        lambda model, batch: Refuses()(model(batch[0])),
+        lambda model, batch: model(batch[0])[:0].max(),
+        lambda model, batch: _with_a_hook(model(batch[0]).mean()),
     ],
-    ids=["raises", "takes too few arguments", "a layer raises", "an operation raises"],
+    ids=["raises", "takes too few arguments", "a layer raises", "an operation raises", "a backward pass raises"],
 )
 def test_an_error_of_the_user_shows_none_of_our_frames(loss: Callable[..., Any]) -> None:
     with pytest.raises((KeyError, TypeError, RuntimeError, ValueError)) as raised:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from pytest_trainhealth import Training, Verdict
+from pytest_trainhealth import Training, Verdict, diagnose, replay
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 
@@ -251,13 +252,13 @@ KINDS: list[tuple[str, Made, str, str]] = [
      "device-mismatch: add is given tensors on cpu and on meta", "of shape (3,) is on meta"),
     ("again", lambda: looping(twice), "graph-used-twice: backward() is called a second time", "through the same graph"),
     ("carried", lambda: made(Carries(), cross_entropy, (torch.randn(8, 6, 4), Y)),
-     "graph-used-twice: the backward pass of step 1 goes on into the graph of step 0", "self.memory(x, self.state)"),
+     "graph-used-twice: step 1 goes back through a graph that an earlier step has freed", "self.memory(x, self.state)"),
     ("written", lambda: made(WritesOver(), cross_entropy), "in-place-modification: add_ (test_errors_explained.py:",
      "hidden += 1"),
     ("leaf", lambda: made(WritesIntoItsWeight(), cross_entropy),
      "in-place-modification: clamp_ writes into layer.weight, which needs a gradient", "no_grad"),
     ("too early", lambda: looping(stepped_before_backward), "in-place-modification: ", "optimizer.step()"),
-    ("memory", lambda: made(linear(), lambda m, b: m(b[0]).sum() * torch.ones(1).expand(1 << 24, 1 << 24).clone().sum()),
+    ("memory", lambda: made(linear(), lambda m, b: m(b[0]).sum() * torch.ones(1).expand(1 << 24, 1 << 24).clone()),
      "out-of-memory: clone asks for 1,130 TB at once", "(16777216, 16777216)"),
     ("not one number", lambda: looping(one_for_each),
      "loss-reduction: backward() is called on a loss of shape (8,), and not on one number", "loss.mean().backward()"),
@@ -378,3 +379,20 @@ def test_errors_that_a_watched_test_expects() -> None:
             optimizer.step()
 
     assert judged(test).passed
+
+
+def test_a_nan_that_an_error_has_noticed_is_replayed(tmp_path: Path) -> None:
+    report = diagnose(nan_in_the_third_batch, checks=["trains_without_nan"], reproducers=tmp_path)
+    (verdict,) = report.verdicts
+    again = replay(verdict.reproducer, nan_in_the_third_batch)
+    assert again.failed
+    assert again.headline == verdict.headline
+    assert "replayed: step 2, as recorded" in again.notes
+
+    def mended() -> Training:
+        training = nan_in_the_third_batch()
+        loss = training.loss
+        assert loss is not None
+        return made(training.model, lambda m, b: loss(m, (torch.nan_to_num(b[0]), b[1])), training.data)
+
+    assert replay(verdict.reproducer, mended).passed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import traceback
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -43,9 +44,10 @@ def crash_of(error: Exception, run: Run, step: int, *, reading_data: bool = Fals
     differs = first is not error or worker is not None
     reading_data = reading_data or _came_from_a_loader(first.__traceback__)
     watch, lines = run.error_watch, user_lines(error)
-    seen = (
-        ErrorContext(lines, reading_data=reading_data) if watch is None else watch.context(first, lines, reading_data)
-    )
+    seen = ErrorContext(lines, reading_data=reading_data)
+    if watch is not None:
+        with suppress(Exception):  # what goes wrong in looking must not take the place of the error
+            seen = watch.context(first, lines, reading_data)
     return Crash(
         type(error).__name__,
         _one_line(words_of(error)),

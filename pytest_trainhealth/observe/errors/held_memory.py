@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...records.error_words import words_of
 from ...records.errors import HeldTensor
 from ..run.run import Run
 from .known_tensors import KnownTensors
@@ -23,7 +24,7 @@ def is_about_memory(error: BaseException) -> bool:
     """Torch's own class for accelerators, Python's, and on a CPU a RuntimeError that says so."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
-    return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in _WORDS)
+    return isinstance(error, RuntimeError) and any(word in words_of(error).lower() for word in _WORDS)
 
 
 def held_tensors(run: Run, inputs: Any) -> tuple[tuple[HeldTensor, ...], int]:
