@@ -11,6 +11,7 @@ from .. import wording
 from ..frameworks.stepwise_loop import LoopEnded
 from ..interventions import held_still, install, is_early
 from ..observe.run.feed import Feed
+from ..observe.run.foreign_optimizers import ForeignOptimizers
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
@@ -139,6 +140,7 @@ def _listened_to(training: Training, plan: RunPlan, run: TrainingRun, early: Tra
             if early is None or not is_early(intervention):
                 run.subscribe(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
+        run.subscribe(ForeignOptimizers(run, stack))
         for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)
         stack.callback(run.end)
