@@ -120,7 +120,7 @@ def recorded(
 def begun(training: Training, creation_sites: CreationSites) -> Iterator[None]:
     """The training, ready for its first step. A framework makes its optimizers only when its loop begins."""
     with ExitStack() as stack:
-        with nullcontext() if training.loop is None else record_creation_sites(into=creation_sites):
+        with nullcontext() if training.framework_loop is None else record_creation_sites(into=creation_sites):
             stack.enter_context(training.running())
         yield
 

@@ -32,14 +32,21 @@ class ForeignOptimizers(Listener):
     """Subscribed before the signals: the first backward pass is when it begins to report."""
 
     def __init__(self, run: Run, stack: ExitStack) -> None:
-        self._run, self._stack = run, stack
+        self._reports = _Reports(run, stack)
         self._waiting = dict(_LIBRARIES)
-        #: By the id of the optimizer, which is kept: another one must not get it.
-        self._known: dict[int, tuple[Any, StandIn]] = {}
 
     def backward_begins(self, roots: list[Tensor]) -> None:
         for name in [name for name in self._waiting if name in sys.modules]:
-            self._waiting.pop(name)(self, sys.modules[name])
+            self._waiting.pop(name)(self._reports, sys.modules[name])
+
+
+class _Reports:
+    """To one run, of whatever libraries there are."""
+
+    def __init__(self, run: Run, stack: ExitStack) -> None:
+        self._run, self._stack = run, stack
+        #: By the id of the optimizer, which is kept: another one must not get it.
+        self._known: dict[int, tuple[Any, StandIn]] = {}
 
     def replace(self, kind: type, method: str, wrapped: Callable[..., Any]) -> None:
         self._stack.callback(setattr, kind, method, getattr(kind, method))
@@ -70,7 +77,7 @@ class ForeignOptimizers(Listener):
         self._run.emit("gradients_cleared", stand_in)
 
 
-def _keras(report: ForeignOptimizers, library: Any) -> None:
+def _keras(report: _Reports, library: Any) -> None:
     """Keras clears gradients with `zero_grad()` of the module, which is heard of already."""
     kind = library.BaseOptimizer
     original = kind.apply
@@ -96,7 +103,7 @@ def _keras(report: ForeignOptimizers, library: Any) -> None:
     report.replace(kind, "apply", apply)
 
 
-def _fastai(report: ForeignOptimizers, library: Any) -> None:
+def _fastai(report: _Reports, library: Any) -> None:
     kind = library.Optimizer
     step, zero_grad = kind.step, kind.zero_grad
 
@@ -125,7 +132,7 @@ def _fastai(report: ForeignOptimizers, library: Any) -> None:
 
 
 #: By the module that holds the class.
-_LIBRARIES: dict[str, Callable[[ForeignOptimizers, Any], None]] = {
+_LIBRARIES: dict[str, Callable[[_Reports, Any], None]] = {
     "keras.src.optimizers.base_optimizer": _keras,
     "fastai.optimizer": _fastai,
 }
