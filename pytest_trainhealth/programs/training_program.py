@@ -13,6 +13,7 @@ from ..interventions import held_still, install, is_early
 from ..observe.errors.crash import crash_of, is_without_a_graph
 from ..observe.errors.error_watch import ErrorWatch
 from ..observe.run.feed import Feed, NoData
+from ..observe.run.foreign_optimizers import ForeignOptimizers
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
@@ -126,7 +127,7 @@ def recorded(
 def begun(training: Training, creation_sites: CreationSites) -> Iterator[None]:
     """The training, ready for its first step. A framework makes its optimizers only when its loop begins."""
     with ExitStack() as stack:
-        with nullcontext() if training.loop is None else record_creation_sites(into=creation_sites):
+        with nullcontext() if training.framework_loop is None else record_creation_sites(into=creation_sites):
             stack.enter_context(training.running())
         yield
 
@@ -148,6 +149,7 @@ def _listened_to(training: Training, plan: RunPlan, run: TrainingRun, early: Tra
         run.finiteness = Finiteness(run)
         if training.step is not None:
             run.subscribe(run.seen_losses)
+        run.subscribe(ForeignOptimizers(run, stack))
         for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)
         if plan.look.at_an_error:

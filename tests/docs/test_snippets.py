@@ -43,7 +43,13 @@ def reader(everything_imported, pytester, monkeypatch):
     return Reader(pytester)
 
 
-@pytest.mark.parametrize("page", PAGES)
+#: Their snippets need packages that the ordinary tests do not have.
+_WITH_FRAMEWORKS = ("how-to/lightning", "how-to/other-frameworks")
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.frameworks] * (page in _WITH_FRAMEWORKS)) for page in PAGES]
+)
 def test_page(page, reader):
     for block in blocks(PAGES[page]):
         reader.follow(block, PAGES[page])
