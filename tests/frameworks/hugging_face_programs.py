@@ -6,7 +6,6 @@ and takes the name of a fault. A sentence counts up by some stride, so that a sm
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -290,13 +289,13 @@ def accelerate_watched(fault: str = "") -> None:
 # -- healthy, but unusual ----------------------------------------------------------------------------------------------
 
 
-def _of(model: Any, data: list[Batch], lr: float = RATE) -> Training:
+def of(model: Any, data: list[Batch], lr: float = RATE) -> Training:
     return Training(model, torch.optim.AdamW(model.parameters(), lr), data=data)
 
 
 def end_as_padding() -> Training:
     """The token that ends sentences fills them up, and the model learns to give it again."""
-    return _of(llama(pad_token_id=EOS), batches("padding counted", filling=EOS))
+    return of(llama(pad_token_id=EOS), batches("padding counted", filling=EOS))
 
 
 def encoder_decoder() -> Training:
@@ -305,7 +304,7 @@ def encoder_decoder() -> Training:
     for batch in batches():
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
         data.append({"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"], "labels": labels})
-    return _of(t5(), data)
+    return of(t5(), data)
 
 
 def masked_words() -> Training:
@@ -315,18 +314,18 @@ def masked_words() -> Training:
         hidden = (torch.rand(batch["input_ids"].shape, generator=generator) < 0.3) & (batch["attention_mask"] == 1)
         ids = batch["input_ids"].masked_fill(hidden, 3)
         data.append({**batch, "input_ids": ids, "labels": batch["input_ids"].masked_fill(~hidden, -100)})
-    return _of(bert(BertForMaskedLM), data)
+    return of(bert(BertForMaskedLM), data)
 
 
 def prompt_tuning() -> Training:
     from peft import PromptTuningConfig, get_peft_model
 
     config = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=8)
-    return _of(get_peft_model(llama(), config), batches(), 3e-2)
+    return of(get_peft_model(llama(), config), batches(), 3e-2)
 
 
 def last_token() -> Training:
-    return _of(llama(LlamaForSequenceClassification), classified())
+    return of(llama(LlamaForSequenceClassification), classified())
 
 
 def packed() -> Training:
@@ -338,64 +337,44 @@ def packed() -> Training:
             torch.tensor(list(each)).reshape(8, 32) for each in zip(*stream[begin : begin + 256], strict=True)
         )
         data.append({"input_ids": ids, "position_ids": positions, "labels": ids.clone()})
-    return _of(llama(), data)
+    return of(llama(), data)
 
 
 def padded_in_front() -> Training:
-    return _of(gpt2(), batches(side="left"))
+    return of(gpt2(), batches(side="left"))
 
 
 def without_a_mask() -> Training:
     """A causal model that is padded at the end never sees its padding."""
-    return _of(llama(), batches("no mask"))
+    return of(llama(), batches("no mask"))
 
 
 def two_tables() -> Training:
     """An output layer of its own, as the configuration says."""
-    return _of(gpt2(tie_word_embeddings=False), batches())
-
-
-HEALTHY: dict[str, Callable[[], Training]] = {
-    each.__name__: each
-    for each in (
-        *(end_as_padding, encoder_decoder, masked_words, prompt_tuning, last_token, packed),
-        *(padded_in_front, without_a_mask, two_tables),
-    )
-}
+    return of(gpt2(tie_word_embeddings=False), batches())
 
 
 # -- faults of their own kind ------------------------------------------------------------------------------------------
 
 
 def mask_left_out() -> Training:
-    return _of(bert(), classified("no mask"))
+    return of(bert(), classified("no mask"))
 
 
 def mask_left_out_in_front() -> Training:
-    return _of(llama(), batches("no mask", side="left"))
+    return of(llama(), batches("no mask", side="left"))
 
 
 def mask_inverted() -> Training:
-    return _of(bert(), classified("inverted"))
+    return of(bert(), classified("inverted"))
 
 
 def mask_of_ones() -> Training:
-    return _of(
-        bert(), [{**batch, "attention_mask": torch.ones_like(batch["attention_mask"])} for batch in classified()]
-    )
+    return of(bert(), [{**batch, "attention_mask": torch.ones_like(batch["attention_mask"])} for batch in classified()])
 
 
 def head_replaced() -> Training:
     """The configuration says that the output layer is the embedding."""
     model = gpt2()
     model.lm_head = torch.nn.Linear(32, WORDS, bias=False)
-    return _of(model, batches())
-
-
-FAULTY: dict[Callable[[], Training], tuple[str, str]] = {
-    mask_left_out: ("uses_its_input", "mask-ignored confirmed"),
-    mask_left_out_in_front: ("uses_its_input", "mask-ignored confirmed"),
-    mask_inverted: ("uses_its_input", "mask-ignored confirmed"),
-    mask_of_ones: ("uses_its_input", "mask-ignored confirmed"),
-    head_replaced: ("gradients_flow", "tied-weights-broken likely"),
-}
+    return of(model, batches())
