@@ -82,7 +82,7 @@ def _moved_twice(found: ShiftedTwice) -> Suspicion:
     once = Fix("leave it to the model to move them:", (f"{found.labels} = {found.tokens}.clone()",))
     moved = Cure("labels_moved_back", "labels moved back by one", {"tokens": found.tokens, "labels": found.labels})
     return Suspicion(
-        statement=f"the labels are moved by one position twice: before {found.model} gets them, and in the loss",
+        statement="the labels are moved by one position twice, before the loss and in it",
         evidence=(
             Evidence(f"{found.labels} is {found.tokens}, one position ahead"),
             Evidence(
