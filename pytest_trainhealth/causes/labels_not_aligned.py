@@ -79,7 +79,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _moved_twice(found: ShiftedTwice) -> Suspicion:
     positions, share = wording.count(found.positions), wording.share(found.share)
-    once = Fix("leave it to the model to move them:", (f"{found.labels} = {found.tokens}.clone()",))
+    once = Fix("leave it to the model to move them (-100 stays where there is padding):", (f"{found.labels} = {found.tokens}.clone()",))
     moved = Cure("labels_moved_back", "labels moved back by one", {"tokens": found.tokens, "labels": found.labels})
     return Suspicion(
         statement="the labels are moved by one position twice, before the loss and in it",

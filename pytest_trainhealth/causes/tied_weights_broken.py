@@ -85,7 +85,7 @@ def _statement(pair: TiedPair) -> str:
     if pair.how == "memory":
         return f"{pair.first} and {pair.second} are two parameters in one memory"
     if pair.how == "declared":
-        return f"{pair.second} is not {pair.first}, as the configuration says"
+        return f"{pair.second} is not tied to {pair.first}, against the configuration"
     return f"{pair.first} and {pair.second} start equal and drift apart"
 
 

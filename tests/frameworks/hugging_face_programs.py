@@ -6,6 +6,7 @@ and takes the name of a fault. A sentence counts up by some stride, so that a sm
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -95,8 +96,10 @@ def collated(rows: list[list[int]], fault: str = "", side: str = "right", fillin
     return {**batch, "labels": labels}
 
 
-def batches(fault: str = "", side: str = "right", filling: int = PAD) -> list[Batch]:
-    rows = sentences(128)
+def batches(
+    fault: str = "", side: str = "right", filling: int = PAD, rows: list[list[int]] | None = None
+) -> list[Batch]:
+    rows = rows or sentences(128)
     return [collated(rows[at : at + 16], fault, side, filling) for at in range(0, 128, 16)]
 
 
@@ -212,11 +215,32 @@ def sft_watched(fault: str = "", **more: Any) -> None:
 # -- PEFT --------------------------------------------------------------------------------------------------------------
 
 
+@cache
+def pretrained() -> dict[str, torch.Tensor]:
+    """Weights of a model that can count up. Made once, and before anything is watched."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = llama()
+        optimizer = torch.optim.AdamW(model.parameters(), RATE)
+        data = batches()
+        for step in range(150):
+            model(**data[step % len(data)]).loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+def downwards(fault: str = "") -> list[Batch]:
+    """What the adapters have to learn: to count down."""
+    return batches(fault, rows=[[*row[-2::-1], EOS] for row in sentences(128, seed=1)])
+
+
 def adapted(fault: str = "") -> tuple[Any, Any]:
     """A base model with a LoRA in all of its layers, and the optimizer."""
     from peft import LoraConfig, get_peft_model
 
     base = llama()
+    base.load_state_dict(pretrained())
     early = torch.optim.AdamW(base.parameters(), 1e-2) if fault == "optimizer first" else None
     model = get_peft_model(base, LoraConfig(r=8, lora_dropout=0.1, target_modules="all-linear", task_type="CAUSAL_LM"))
     if fault == "eval":
@@ -234,12 +258,12 @@ def peft_returned(fault: str = "") -> Training:
         optimizer.zero_grad()
         return loss
 
-    return Training(model, optimizer, step=step, data=batches(fault))
+    return Training(model, optimizer, step=step, data=downwards(fault))
 
 
 def peft_watched(fault: str = "") -> None:
     model, optimizer = adapted(fault)
-    data = batches(fault)
+    data = downwards(fault)
     for step in range(STEPS):
         loss = model(**data[step % len(data)]).loss
         loss.backward()

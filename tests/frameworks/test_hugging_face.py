@@ -60,6 +60,8 @@ def programs() -> Any:
 
 
 def program(form: str, way: str) -> Any:
+    if form == "peft":
+        programs().pretrained()
     return getattr(programs(), f"{form}_{way}")
 
 
