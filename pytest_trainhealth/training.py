@@ -50,7 +50,7 @@ class Training:
     """
 
     #: The loop of a framework, whose steps this training takes; None if it has its own.
-    loop: StepwiseLoop | None = None
+    framework_loop: StepwiseLoop | None = None
 
     def __init__(  # noqa: PLR0913 - a training has this many parts, each passed by name
         self,
@@ -122,18 +122,18 @@ class Training:
     @classmethod
     def _of_loop(cls, loop: StepwiseLoop, model: Any, data: Any, **more: Any) -> Training:
         training = cls(model, step=loop.take, data=data, **more)
-        training.loop = loop
+        training.framework_loop = loop
         return training
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Open while a run takes its steps. The loop of a framework makes its optimizers when it begins."""
-        if self.loop is None:
+        if self.framework_loop is None:
             yield
             return
-        with self.loop.running():
-            self.optimizers = _named_optimizers(self.loop.optimizers() or None, needed=False)
-            self.schedulers = list(self.loop.schedulers())
+        with self.framework_loop.running():
+            self.optimizers = _named_optimizers(self.framework_loop.optimizers() or None, needed=False)
+            self.schedulers = list(self.framework_loop.schedulers())
             try:
                 yield
             finally:

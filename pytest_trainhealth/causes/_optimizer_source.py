@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..records.verdict import Fix
 from ..records.wiring import OptimizerRecord
@@ -12,14 +12,16 @@ from ..records.wiring import OptimizerRecord
 _WIDEST = 88
 
 
-def adding(optimizer: OptimizerRecord, paths: Sequence[str], *, own_variable: bool = False) -> Fix:
-    """`paths`: of the modules or parameters to add, in the model; or variables of their own.
+def adding(
+    optimizer: OptimizerRecord, paths: Sequence[str], *, own_variable: bool = False, parts: Collection[str] = ()
+) -> Fix:
+    """`paths`: of the modules or parameters to add, in the model; or variables of their own. `parts`: of the model.
 
     A list of groups gets one more, a single `parameters()` becomes a list of two; otherwise a group is added.
     """
     call, name, text = _call(optimizer.statement, optimizer.kind)
     first = None if call is None else _params(call)
-    root = _root(first) or "model"
+    root = _root(first, parts) or "model"
     split = [path.partition(".") for path in paths]
     added = [
         expression(own, inner) if own_variable else expression(root, own + dot + inner) for own, dot, inner in split
@@ -58,8 +60,11 @@ def _params(call: ast.Call) -> ast.expr | None:
     return named or (call.args[0] if call.args else None)
 
 
-def _root(first: ast.expr | None) -> str:
-    """The variable that the model is called by: what `parameters()` is taken of, without its parts."""
+def _root(first: ast.expr | None, parts: Collection[str]) -> str:
+    """The variable that the model is called by: what `parameters()` is taken of, without its parts.
+
+    `self.model` in a class of its own, `self` in one that is the model and makes its optimizer itself.
+    """
     calls = [] if first is None else [node for node in ast.walk(first) if isinstance(node, ast.Call)]
     for call in calls:
         node = call.func
@@ -68,7 +73,7 @@ def _root(first: ast.expr | None) -> str:
         inner: ast.expr = node.value
         while isinstance(inner, (ast.Attribute, ast.Subscript)):
             if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self":
-                return ast.unparse(inner)
+                return "self" if inner.attr in parts else ast.unparse(inner)
             inner = inner.value
         if isinstance(inner, ast.Name):
             return inner.id

@@ -128,7 +128,8 @@ def _misused(record: PaddingRecord) -> Suspicion:
     if record.share:
         seen = (
             f"{rows}; embedding their padding as another token changes their outputs by {wording.share(record.share)} "
-            f"of what another sample would, and by nothing with {record.mask} {'as it has to be' if missing else 'inverted'}"
+            f"of what another sample would, and by nothing with {record.mask} "
+            f"{'as it has to be' if missing else 'inverted'}"
         )
     else:
         seen = f"{rows}; other tokens change outputs at no other position, and do with {record.mask} inverted"

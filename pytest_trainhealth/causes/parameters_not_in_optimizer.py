@@ -146,7 +146,8 @@ def _fix_for(orphans: list[ParameterRecord], trace: Trace, late: ModuleRecord | 
     if orphans[0].outside_model:
         return adding(optimizer, list(dict.fromkeys(p.name.partition(".")[0] for p in orphans)), own_variable=True)
     paths = wiring.whole_modules(orphans, trace)[:_MOST_NAMED]
-    return adding(optimizer, paths, own_variable=bool(orphans[0].model))
+    parts = {path.partition(".")[0] for path in trace.wiring.modules if path}
+    return adding(optimizer, paths, own_variable=bool(orphans[0].model), parts=parts)
 
 
 def _fix(optimizer: OptimizerRecord, late: ModuleRecord | None) -> Fix:

@@ -28,7 +28,7 @@ _EXTRA = "huggingface"
 #: Steps. A schedule that is made for the length of the whole training must not be over within a check. By judgement,
 #: as for Lightning: no check takes more than a few hundred.
 _SHORTEST_TRAINING = 1000
-#: Steps that no run takes.
+#: Steps that no run takes. By judgement: a billion.
 _NO_END = 10**9
 #: Attributes that accelerate puts on a model that is to compute in another precision.
 _ON_THE_MODEL = ("forward", "_original_forward", "_is_accelerate_prepared")

@@ -14,7 +14,8 @@ from .stepwise_loop import StepwiseLoop
 #: Batches. By judgement, as where schedulers are stepped: a test hands in a few batches of a data set whose epochs are
 #: far longer.
 _SHORTEST_EPOCH = 10
-#: One batch, or data without a length: an epoch that does not end. Lightning reads ahead where it is not told a length.
+#: Batches, for one batch or data without a length: an epoch that does not end. Not infinity, as Lightning reads ahead
+#: where a loader has no length. By judgement: no check gets that far.
 _NO_END = 10**9
 
 

@@ -184,9 +184,9 @@ def _reporter(loop: StepwiseLoop, base: type) -> Any:
             self._passes.append(loss.detach())
 
         def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-            told = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-            if isinstance(told, Tensor):
-                loop.note_loss(told.detach())
+            returned = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+            if isinstance(returned, Tensor):
+                loop.note_loss(returned.detach())
             elif self._passes:  # manual optimization: one pass for each of several losses
                 loop.note_loss(sum(self._passes))
             self._passes.clear()

@@ -11,6 +11,7 @@ from .. import wording
 from ..frameworks.stepwise_loop import LoopEnded
 from ..interventions import held_still, install, is_early
 from ..observe.run.feed import Feed
+from ..observe.run.foreign_optimizers import ForeignOptimizers
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
@@ -119,7 +120,7 @@ def recorded(
 def begun(training: Training, creation_sites: CreationSites) -> Iterator[None]:
     """The training, ready for its first step. A framework makes its optimizers only when its loop begins."""
     with ExitStack() as stack:
-        with nullcontext() if training.loop is None else record_creation_sites(into=creation_sites):
+        with nullcontext() if training.framework_loop is None else record_creation_sites(into=creation_sites):
             stack.enter_context(training.running())
         yield
 
@@ -139,6 +140,7 @@ def _listened_to(training: Training, plan: RunPlan, run: TrainingRun, early: Tra
             if early is None or not is_early(intervention):
                 run.subscribe(install(intervention, run, stack))
         run.finiteness = Finiteness(run)
+        run.subscribe(ForeignOptimizers(run, stack))
         for signal in (LateParameters(run), run.finiteness, *make_signals(run, plan.look.signals)):
             run.subscribe(signal)
         stack.callback(run.end)

@@ -14,6 +14,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from ..interventions import install
+from ..observe.run.foreign_optimizers import ForeignOptimizers
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.run.hooks import listening
 from ..observe.run.late_parameters import LateParameters
@@ -102,6 +103,7 @@ class Watch:
         run.trace.cured = bool(plan.treatment.cures)
         for intervention in plan.treatment.interventions:
             run.subscribe(install(intervention, run, self._stack))
+        run.subscribe(ForeignOptimizers(run, self._stack))
         run.subscribe(run.loader_batches)  # first: a backward pass may begin a step, and then batches are counted
         trained = TrainedModules(run, self._sites)
         self._steps = WatchedSteps(run, plan, trained, self._begins_anew)

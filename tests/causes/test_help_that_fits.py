@@ -95,6 +95,12 @@ def test_in_the_words_of_the_users_statement(statement: str, code: str) -> None:
     assert adding(record, ["blocks.1"]).code == (code,)
 
 
+def test_a_model_that_makes_its_optimizer_itself() -> None:
+    record = OptimizerRecord("SGD", "SGD", statement="return SGD(self.encoder.parameters(), lr=0.1)")
+    fix = adding(record, ["decoder"], parts={"encoder", "decoder"})
+    assert fix.code == ("return SGD([*self.encoder.parameters(), *self.decoder.parameters()], lr=0.1)",)
+
+
 def test_a_parameter_of_the_loss() -> None:
     class Centres(nn.Module):
         def __init__(self) -> None:

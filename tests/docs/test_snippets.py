@@ -19,9 +19,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN_BY_HAND = sorted(p for p in DOCS.rglob("*.md") if not {"_build", "generated"} & set(p.relative_to(DOCS).parts))
 PAGES = {p.relative_to(DOCS).with_suffix("").as_posix(): p for p in WRITTEN_BY_HAND if any(blocks(p))}
 
-#: Pages whose snippets need packages that the ordinary tests do not have: run with the frameworks' own tests.
-_OF_FRAMEWORKS = ("how-to/hugging-face",)
-
 #: Shown, not run: they would change the machine that the tests run on.
 _NOT_RUN = ("pip",)
 
@@ -46,9 +43,12 @@ def reader(everything_imported, pytester, monkeypatch):
     return Reader(pytester)
 
 
+#: Their snippets need packages that the ordinary tests do not have.
+_WITH_FRAMEWORKS = ("how-to/hugging-face", "how-to/lightning", "how-to/other-frameworks")
+
+
 @pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=pytest.mark.frameworks if page in _OF_FRAMEWORKS else ()) for page in PAGES],
+    "page", [pytest.param(page, marks=[pytest.mark.frameworks] * (page in _WITH_FRAMEWORKS)) for page in PAGES]
 )
 def test_page(page, reader):
     for block in blocks(PAGES[page]):

@@ -164,7 +164,8 @@ class PointsData(L.LightningDataModule):
         self.prepared = True
 
     def setup(self, stage: str) -> None:
-        assert self.prepared and self.trainer.world_size == 1
+        assert self.prepared
+        assert self.trainer.world_size == 1
         self.train, self.val = random_split(samples(), [224, 32])
 
     def train_dataloader(self) -> DataLoader[Any]:

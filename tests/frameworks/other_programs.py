@@ -1,4 +1,4 @@
-"""Programs in the style of other frameworks' own examples. Each trains when it is called, and takes the name of a fault.
+"""Programs in the style of other frameworks' own examples. Each trains when called, and takes the name of a fault.
 
 Every framework is imported where it is used: the tests of one need not have the others.
 """
@@ -150,7 +150,7 @@ def keras(fault: str = "") -> None:
 
 def fastai(fault: str = "") -> None:
     """A Learner as fastai's documentation makes one from a model of torch. Its optimizer is not torch's either."""
-    from fastai.callback import schedule as schedule  # noqa: PLC0414 - it adds methods to the Learner
+    from fastai.callback import schedule as schedule  # it adds methods to the Learner
     from fastai.data.core import DataLoaders
     from fastai.data.load import DataLoader as FastLoader
     from fastai.learner import Learner

@@ -49,7 +49,10 @@ class Graph:
         return list(self._store)
 
     def __getattr__(self, name: str) -> object:
-        return self.__dict__["_store"][name]
+        try:
+            return self.__dict__["_store"][name]
+        except KeyError:
+            raise AttributeError(name) from None
 
     def __copy__(self) -> Graph:
         return Graph(**self._store)

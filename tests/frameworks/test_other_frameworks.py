@@ -1,4 +1,4 @@
-"""Fabric, ignite, skorch, fastai, Keras on torch and PyTorch Geometric: programs that train by themselves are watched."""
+"""Fabric, ignite, skorch, fastai, Keras on torch, PyTorch Geometric: programs that train by themselves are watched."""
 
 from __future__ import annotations
 

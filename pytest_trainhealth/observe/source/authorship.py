@@ -5,6 +5,7 @@ Whoever calls the constructor decides, not whose class it is: layers of torch th
 
 from __future__ import annotations
 
+import re
 import sys
 import sysconfig
 from collections.abc import Mapping
@@ -53,6 +54,10 @@ def package_of(kind: type) -> str:
     return kind.__module__.partition(".")[0] if is_library_file(file) else "user"
 
 
+#: On torch, layers of Keras are what layers of torch are to others: whoever puts them together makes them.
+_LAYERS = re.compile(r"[\\/](site|dist)-packages[\\/]keras[\\/]")
+
+
 @cache
 def _makes_nothing(file: str) -> bool:
     """Whether the file is torch's, Python's or ours, or no file at all (the `__init__` that a dataclass generates)."""
@@ -60,7 +65,8 @@ def _makes_nothing(file: str) -> bool:
         return not file.startswith("<ipython")
     path = str(Path(file).resolve())
     installed = "site-packages" in path or "dist-packages" in path
-    return path.startswith(_INTERMEDIARIES) or (path.startswith(_PYTHON) and not installed)
+    intermediary = path.startswith(_INTERMEDIARIES) or _LAYERS.search(path) is not None
+    return intermediary or (path.startswith(_PYTHON) and not installed)
 
 
 def author(frame: FrameType | None) -> str | None:

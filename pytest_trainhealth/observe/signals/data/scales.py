@@ -19,6 +19,11 @@ from ...source.places import user_place
 _OUTLYING = 30.0
 
 
+def _learns_nothing(weight: Any) -> bool:
+    """A pass through trainable weights without gradients: Keras sends ones through a model to learn its shapes."""
+    return isinstance(weight, Tensor) and weight.requires_grad and not torch.is_grad_enabled()
+
+
 class Scales(CallSignal):
     """Tensors are recognised by their memory, so that a view of a batch's field still counts as that field."""
 
@@ -49,7 +54,7 @@ class Scales(CallSignal):
         self._batch.clear()
 
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
-        if name in WEIGHING and module and len(args) > 1:
+        if name in WEIGHING and module and len(args) > 1 and not _learns_nothing(args[1]):
             self._note_weight(name, args[1])
             if is_plain(args[0]):
                 self._meets_weights(args[0], result, module)

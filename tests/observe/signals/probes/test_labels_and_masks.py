@@ -13,11 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.observe.signals.probes.asked_labels import moves_labels
 from pytest_trainhealth.observe.signals.probes.given_mask import misused_mask
 from pytest_trainhealth.observe.signals.probes.loss_padding import padding_in_loss
 from pytest_trainhealth.observe.signals.probes.padded_tokens import padded_tokens
 from pytest_trainhealth.observe.signals.probes.repeat_call import Call, Repeater, repeating
+from pytest_trainhealth.observe.signals.probes.use_of_labels import moves_labels
 
 PAD, EOS, WORDS = 0, 1, 20
 
