@@ -115,7 +115,7 @@ class HuggingFaceLoop(StepwiseLoop):
         trainer, model = self.trainer, self.model
         of_trainer = dict(vars(trainer))
         of_model = {name: vars(model)[name] for name in _ON_THE_MODEL if name in vars(model)}
-        trainer.state, trainer.control = copy.copy(trainer.state), copy.copy(trainer.control)
+        vars(trainer).update(state=copy.copy(trainer.state), control=copy.copy(trainer.control))
         try:
             yield
         finally:

@@ -35,6 +35,7 @@ DECLARED = {
     "Validations": {"loss_without_gradient"},
     "Finiteness": {"after_step", "of_state"},
     "LoaderBatches": {"note", "counted", "latest_tensors"},
+    "AtTheArguments": {"changed"},
     "AtTheInputs": {"changed"},
     "AtTheLoss": {"before", "after"},
     "_Sight": {"scout", "look"},

@@ -192,8 +192,11 @@ def sft(fault: str = "", peft_config: Any = None, **more: Any) -> Any:
 
     datasets.disable_progress_bars()
     texts = [" ".join(f"w{word}" for word in row[:-1]) for row in sentences(128)]
+    model = llama()
+    optimizer = torch.optim.AdamW(trained(model, fault), RATE) if fault == "left out" else None
     made = SFTTrainer(
-        model=llama(),
+        model=model,
+        optimizers=(optimizer, None),
         args=arguments(SFTConfig, bf16=False, **{"learning_rate": rate(fault), **more}),
         train_dataset=datasets.Dataset.from_dict({"text": texts}),
         processing_class=tokenizer(),

@@ -24,7 +24,7 @@ LEFT_OUT = ("left out", "gradients_flow", "parameters-not-in-optimizer confirmed
 FAULTS = {
     "raw": (SHIFTED, PADDING, LEFT_OUT),
     "trainer": (SHIFTED, PADDING, LEFT_OUT),
-    "sft": (SHIFTED, PADDING, ("rate", "learns_from_data", "lr-too-high confirmed")),
+    "sft": (SHIFTED, PADDING, LEFT_OUT),
     "peft": (
         SHIFTED,
         ("optimizer first", "gradients_flow", "parameters-not-in-optimizer confirmed"),
