@@ -11,7 +11,7 @@ from pytest_trainhealth.causes import cause
 from pytest_trainhealth.records.symptoms import NOT_LEARNING
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
-from pytest_trainhealth.records.wiring import ParameterRecord
+from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord
 
 
 def parameter(name: str, shape: tuple[int, ...], trainable: bool = True, **facts: Any) -> ParameterRecord:
@@ -65,6 +65,21 @@ def test_adapters_are_known_by_their_shape_or_their_maker(parameters: tuple[Para
 )
 def test_what_is_merely_frozen_has_no_adapters(parameters: tuple[ParameterRecord, ...]) -> None:
     assert not adapters.has_adapters(trace(*parameters))
+
+
+def test_adapters_in_no_optimizer_are_not_badly_initialised() -> None:
+    """One of the two starts at 0, and stays there because nobody moves it; the other has no gradient until then."""
+    up = parameter("blocks.0.query.up.weight", (32, 4), held_by=(), gradients={0: 0.1, 1: 0.2}, std=0.0)
+    down = parameter("blocks.0.query.down.weight", (4, 48), held_by=(), gradients={0: 0.0, 1: 0.0}, std=0.2)
+    up.moved = down.moved = False
+    up.unit_spread = dict.fromkeys(range(4), 0.0)
+    made = trace(BASE, down, up)
+    made.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", steps=8)
+    symptom = Symptom("no parameter moved", NOT_LEARNING, 0.0, 2.0)
+    assert cause("bad-initialization").look(made, symptom) is None
+    found = cause("parameters-not-in-optimizer").look(made, symptom)
+    assert found is not None
+    assert [set(cure.options["names"]) for cure in found.cures] == [{up.name, down.name}]
 
 
 def test_an_output_layer_that_the_adapters_leave_out_is_named_and_nothing_else() -> None:
