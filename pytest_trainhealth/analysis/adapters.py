@@ -33,13 +33,13 @@ def has_adapters(trace: Trace) -> bool:
 
 def _of_low_rank(frozen: Sequence[ParameterRecord], trained: Sequence[ParameterRecord]) -> Iterator[ParameterRecord]:
     """Frozen matrices with a pair beside them that together has their shape."""
-    beside: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+    nearby: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     for p in trained:
         if len(p.shape) == 2:
             for holder in _holders(p):
-                beside[holder].append(p.shape)
+                nearby[holder].append(p.shape)
     for p in frozen:
-        if len(p.shape) == 2 and any(_together(beside.get(holder, []), p.shape) for holder in _holders(p)):
+        if len(p.shape) == 2 and any(_together(nearby.get(holder, []), p.shape) for holder in _holders(p)):
             yield p
 
 

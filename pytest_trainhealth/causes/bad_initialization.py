@@ -158,8 +158,12 @@ def _all_of_one_sign(shifted: list[ParameterRecord], weights: list[ParameterReco
 
 
 def stay_equal(trace: Trace) -> list[ParameterRecord]:
-    """Weights whose units were equal at the start and still are, after steps that should have told them apart."""
-    return [p for p in wiring.weights(trace) if _stays_equal(p)]
+    """Weights whose units were equal at the start and still are, after steps that should have told them apart.
+
+    What gets a gradient that no optimizer uses stays as it is, however it began.
+    """
+    unused = {p.name for p in wiring.orphaned(trace)}
+    return [p for p in wiring.weights(trace) if _stays_equal(p) and p.name not in unused]
 
 
 def _muted(trace: Trace) -> list[ParameterRecord]:

@@ -79,15 +79,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 def _moved_twice(found: ShiftedTwice) -> Suspicion:
     positions, share = wording.count(found.positions), wording.share(found.share)
-    once = Fix("leave it to the model to move them:", (f"{found.labels} = {found.tokens}.clone()",))
+    instruction = "leave it to the model to move them (-100 stays where there is padding):"
+    once = Fix(instruction, (f"{found.labels} = {found.tokens}.clone()",))
     moved = Cure("labels_moved_back", "labels moved back by one", {"tokens": found.tokens, "labels": found.labels})
     return Suspicion(
-        statement=f"the labels are moved by one position twice: before {found.model} gets them, and in the loss",
+        statement="the labels are moved by one position twice, before the loss and in it",
         evidence=(
             Evidence(f"{found.labels} is {found.tokens}, one position ahead"),
             Evidence(
                 f"{found.model} compares the label of each position with the output before it"
-                if found.asked
+                if found.by_asking
                 else f"{share} of {positions} targets that the loss is given are the token after the next",
                 found.share,
                 found.place,

@@ -128,15 +128,16 @@ def _misused(record: PaddingRecord) -> Suspicion:
     if record.share:
         seen = (
             f"{rows}; embedding their padding as another token changes their outputs by {wording.share(record.share)} "
-            f"of what another sample would, and by nothing with {'a' if missing else 'the inverted'} {record.mask}"
+            f"of what another sample would, and by nothing with {record.mask} "
+            f"{'as it has to be' if missing else 'inverted'}"
         )
     else:
         seen = f"{rows}; other tokens change outputs at no other position, and do with {record.mask} inverted"
     marks = f"{record.mask} = ({record.padded} != pad_token_id).long()"
     return Suspicion(
-        statement=f"{record.model} is called without {record.mask}, and reads the padding"
+        statement=f"{record.mask} does not mark the padding of {record.padded}, which is read"
         if missing
-        else f"{record.mask} of {record.model} is the wrong way round",
+        else f"{record.mask} is the wrong way round",
         evidence=(Evidence(seen, record.share),),
         why="nothing tells the model which tokens are padding" if missing else "it is 1 for padding, 0 for real tokens",
         fix=Fix(f"give {record.model} the mask of its tokens, 1 where they are real:", (marks,)),

@@ -83,7 +83,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=_fix_of_hidden(hidden[0], plain) if hidden else _fix_for(orphans, trace, late, copy),
         not_this="another optimizer or more epochs: nothing reaches these parameters",
         cures=(
-            Cure("add_parameters", f"{_common(orphans)} added to the optimizer", {"names": [p.name for p in orphans]}),
+            Cure(
+                "add_parameters",
+                f"{_common(orphans)} added to the optimizer",
+                {"names": [p.name for p in (*orphans, *_waiting(orphans, trace))]},
+            ),
         ),
     )
 
@@ -104,6 +108,13 @@ def _left_out_by_hand(orphans: list[ParameterRecord], trace: Trace) -> Suspicion
         fix=Fix("hand every parameter to whatever updates them:", ("for p in model.parameters(): ...",)),
         not_this="another rate or more epochs: nothing reaches these parameters",
     )
+
+
+def _waiting(orphans: list[ParameterRecord], trace: Trace) -> list[ParameterRecord]:
+    """In no optimizer either, and at a gradient of 0 for as long as the others do not move: a product with zeros."""
+    known = {p.name for p in orphans}
+    unheld = [p for p in trace.trainable if not p.held_by and not p.moved and p.name not in known]
+    return [p for p in unheld if p.gradients and not p.has_gradient and not p.never_reached]
 
 
 def _evidence(orphans: list[ParameterRecord], optimizer: OptimizerRecord) -> list[Evidence]:

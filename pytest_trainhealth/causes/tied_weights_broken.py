@@ -85,7 +85,7 @@ def _statement(pair: TiedPair) -> str:
     if pair.how == "memory":
         return f"{pair.first} and {pair.second} are two parameters in one memory"
     if pair.how == "declared":
-        return f"{pair.first} and {pair.second} are two parameters, and the configuration ties them"
+        return f"{pair.second} is not tied to {pair.first}, against the configuration"
     return f"{pair.first} and {pair.second} start equal and drift apart"
 
 

@@ -28,7 +28,7 @@ _EXTRA = "huggingface"
 #: Steps. A schedule that is made for the length of the whole training must not be over within a check. By judgement,
 #: as for Lightning: no check takes more than a few hundred.
 _SHORTEST_TRAINING = 1000
-#: Steps that no run takes.
+#: Steps that no run takes. By judgement: a billion.
 _NO_END = 10**9
 #: Attributes that accelerate puts on a model that is to compute in another precision.
 _ON_THE_MODEL = ("forward", "_original_forward", "_is_accelerate_prepared")
@@ -115,7 +115,7 @@ class HuggingFaceLoop(StepwiseLoop):
         trainer, model = self.trainer, self.model
         of_trainer = dict(vars(trainer))
         of_model = {name: vars(model)[name] for name in _ON_THE_MODEL if name in vars(model)}
-        trainer.state, trainer.control = copy.copy(trainer.state), copy.copy(trainer.control)
+        vars(trainer).update(state=copy.copy(trainer.state), control=copy.copy(trainer.control))
         try:
             yield
         finally:

@@ -153,7 +153,7 @@ class ShiftedTwice:
     #: The labels are an argument of the call, where a re-run can move them back.
     argument: bool = True
     #: No target was seen: the model showed that it moves labels, when it was given a single one.
-    asked: bool = False
+    by_asking: bool = False
     place: Place | None = None
     #: Whoever made the labels, whoever made the model.
     made_by: str = "user"

@@ -22,6 +22,7 @@ from pytest_trainhealth.records.probes import (
     MixingRecord,
     PaddingRecord,
     ProbeRecord,
+    ShiftedTwice,
 )
 from pytest_trainhealth.records.speed import JoinedRecord, KeptGraph, LoadingRecord, Phases
 from pytest_trainhealth.records.trace import Trace
@@ -458,6 +459,14 @@ def _inputs() -> Iterator[Case]:
                 probed(paddings=[record]),
                 "silently-wrong",
             )
+    for known_from in ("mask", "padding_idx", "pad_token_id"):
+        facts = {"known_from": known_from, "in_loss": True, "counted": 60, "positions": 224, "filling": 0.0}
+        record = PaddingRecord("Net", "m", "tokens", 0.3, 9, 12, labels="labels", **facts)
+        yield "mask-ignored", f"in the labels, from {known_from}", probed(paddings=[record]), "silently-wrong"
+    for misused in ("missing", "inverted"):
+        for share in (0.3, 0.0):
+            record = PaddingRecord("Net", "m", "tokens", share, 9, 12, misused=misused, longer=False)
+            yield "mask-ignored", f"{misused}, {share} by padding", probed(paddings=[record]), "silently-wrong"
     edited = probed(
         paddings=[PaddingRecord("Net", "m", "t", 0.3, 9, 12)], mask_edits=[MaskEdit("Net", "m", True, 0.6, 0.5)]
     )
@@ -681,6 +690,10 @@ def _data() -> Iterator[Case]:
     trace = made()
     trace.data.repaired = Repaired(1920, 1400, HERE)
     yield name, "another target in each epoch", trace, "silently-wrong"
+    for facts in ({}, {"argument": False, "place": HERE}, {"by_asking": True}):
+        twice = made()
+        twice.probe = ProbeRecord(8, shifted_twice=[ShiftedTwice("Net", "tokens", "labels", 126, 1.0, **facts)])
+        yield name, f"moved twice, {sorted(facts)}", twice, "silently-wrong"
     name = "outliers"
     for ratio in (29.0, 31.0, 99.0, 101.0, 999.0, 1001.0):
         trace = made()

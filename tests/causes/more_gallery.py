@@ -405,6 +405,10 @@ def _pairs() -> Iterator[Case]:
             trace = made(weight("left.0.weight"), weight("right.0.weight"))
             trace.wiring.tied_pairs = [TiedPair("left.0.weight", "right.0.weight", how, meant)]
             yield name, f"{how}, {meant}", trace, "silently-wrong"
+    for maker in ("user", "transformers"):
+        trace = made(weight("words.weight", made_by=maker), weight("head.weight", made_by=maker))
+        trace.wiring.tied_pairs = [TiedPair("words.weight", "head.weight", "declared", "configuration")]
+        yield name, f"declared, made by {maker}", trace, "silently-wrong"
     name = "target-leakage"
     for operation in ("lstm", "scaled_dot_product_attention", "conv1d", "cumsum"):
         for module in ("layer", ""):

@@ -16,6 +16,7 @@ from pytest_trainhealth.records.probes import (
     PaddingRecord,
     ProbeRecord,
     ScrambleRecord,
+    ShiftedTwice,
 )
 from pytest_trainhealth.records.symptoms import SILENT
 from pytest_trainhealth.records.trace import Trace
@@ -37,6 +38,13 @@ COUNTED = PaddingRecord(
 TORN = ScrambleRecord("view", (16, 10, 6), (16, 6, 10))
 TORN_IN_LOSS = ScrambleRecord("view", (16, 8, 5), (16, 5, 8), in_loss=True)
 EDITED = MaskEdit("Reader", "mask", True, 0.66, 0.55)
+TWICE = ShiftedTwice("LlamaForCausalLM", "input_ids", "labels", 126, 1.0)
+LEFT_OUT = PaddingRecord("Bert", "attention_mask", "input_ids", 0.3, 15, 12, misused="missing", longer=False)
+INVERTED = PaddingRecord("Bert", "attention_mask", "input_ids", 0.0, 15, 12, misused="inverted", longer=False)
+IN_LABELS = PaddingRecord(
+    "Llama", "attention_mask", "input_ids", 0.3, 15, 12, in_loss=True, counted=59, positions=176, filling=0.0,
+    labels="labels",
+)  # fmt: skip
 
 
 def trace(**found: object) -> Trace:
@@ -52,6 +60,7 @@ FOUND = {
     "target-leakage": trace(leaks=[LEAKING]),
     "target-shape-mismatch": trace(scrambles=[TORN_IN_LOSS]),
     "in-place-modification": trace(mask_edits=[EDITED]),
+    "labels-not-aligned": trace(shifted_twice=[TWICE]),
 }
 OTHERS = [
     ("batch-mixing", trace(mixing=[MIXED_BY_LOSS])),
@@ -59,6 +68,9 @@ OTHERS = [
     ("batch-mixing", trace(scrambles=[TORN])),
     ("mask-ignored", trace(paddings=[COUNTED])),
     ("in-place-modification", trace(mask_edits=[EDITED], paddings=[PADDED])),
+    ("mask-ignored", trace(paddings=[LEFT_OUT])),
+    ("mask-ignored", trace(paddings=[INVERTED])),
+    ("mask-ignored", trace(paddings=[IN_LABELS])),
 ]
 
 
@@ -108,6 +120,23 @@ def test_the_loss_is_told_what_to_leave_out():
     suspicion = cause("mask-ignored").look(trace(paddings=[COUNTED]), Symptom("", SILENT, 0.0, 0.0))
     assert suspicion is not None
     assert suspicion.fix.code == ("F.cross_entropy(..., ignore_index=0)",)
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "cure"),
+    [
+        (trace(paddings=[IN_LABELS]), "labels = labels.masked_fill(attention_mask == 0, -100)", "padding_not_counted"),
+        (trace(paddings=[LEFT_OUT]), "attention_mask = (input_ids != pad_token_id).long()", "right_mask"),
+        (trace(paddings=[INVERTED]), "attention_mask = (input_ids != pad_token_id).long()", "right_mask"),
+        (trace(shifted_twice=[TWICE]), "labels = input_ids.clone()", "labels_moved_back"),
+    ],
+)
+def test_what_a_model_is_given_can_be_put_right_in_a_re_run(made, code, cure):
+    symptom = uses_its_input.judge(made, {})
+    assert isinstance(symptom, Symptom)
+    (suspicion,) = filter(None, (cause(name).look(made, symptom) for name in FOUND))
+    assert suspicion.fix.code == (code,)
+    assert [each.kind for each in suspicion.cures] == [cure]
 
 
 @pytest.mark.parametrize("found", [{"inputs": [IGNORED]}, {"mixing": [MIXED]}, {"leaks": [LEAKING]}])

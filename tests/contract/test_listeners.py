@@ -36,6 +36,7 @@ DECLARED = {
     "Finiteness": {"after_step", "of_state"},
     "LoaderBatches": {"note", "counted", "latest_tensors", "latest_named"},
     "ErrorWatch": {"failed", "context"},
+    "AtTheArguments": {"changed"},
     "AtTheInputs": {"changed"},
     "AtTheLoss": {"before", "after"},
     "_Sight": {"scout", "look"},

@@ -44,7 +44,7 @@ def reader(everything_imported, pytester, monkeypatch):
 
 
 #: Their snippets need packages that the ordinary tests do not have.
-_WITH_FRAMEWORKS = ("how-to/lightning", "how-to/other-frameworks")
+_WITH_FRAMEWORKS = ("how-to/hugging-face", "how-to/lightning", "how-to/other-frameworks")
 
 
 @pytest.mark.parametrize(

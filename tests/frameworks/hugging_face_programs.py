@@ -6,7 +6,7 @@ and takes the name of a fault. A sentence counts up by some stride, so that a sm
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -96,8 +96,10 @@ def collated(rows: list[list[int]], fault: str = "", side: str = "right", fillin
     return {**batch, "labels": labels}
 
 
-def batches(fault: str = "", side: str = "right", filling: int = PAD) -> list[Batch]:
-    rows = sentences(128)
+def batches(
+    fault: str = "", side: str = "right", filling: int = PAD, rows: list[list[int]] | None = None
+) -> list[Batch]:
+    rows = rows or sentences(128)
     return [collated(rows[at : at + 16], fault, side, filling) for at in range(0, 128, 16)]
 
 
@@ -190,8 +192,11 @@ def sft(fault: str = "", peft_config: Any = None, **more: Any) -> Any:
 
     datasets.disable_progress_bars()
     texts = [" ".join(f"w{word}" for word in row[:-1]) for row in sentences(128)]
+    model = llama()
+    optimizer = torch.optim.AdamW(trained(model, fault), RATE) if fault == "left out" else None
     made = SFTTrainer(
-        model=llama(),
+        model=model,
+        optimizers=(optimizer, None),
         args=arguments(SFTConfig, bf16=False, **{"learning_rate": rate(fault), **more}),
         train_dataset=datasets.Dataset.from_dict({"text": texts}),
         processing_class=tokenizer(),
@@ -213,11 +218,32 @@ def sft_watched(fault: str = "", **more: Any) -> None:
 # -- PEFT --------------------------------------------------------------------------------------------------------------
 
 
+@cache
+def pretrained() -> dict[str, torch.Tensor]:
+    """Weights of a model that can count up. Made once, and before anything is watched."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = llama()
+        optimizer = torch.optim.AdamW(model.parameters(), RATE)
+        data = batches()
+        for step in range(150):
+            model(**data[step % len(data)]).loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+def downwards(fault: str = "") -> list[Batch]:
+    """What the adapters have to learn: to count down."""
+    return batches(fault, rows=[[*row[-2::-1], EOS] for row in sentences(128, seed=1)])
+
+
 def adapted(fault: str = "") -> tuple[Any, Any]:
     """A base model with a LoRA in all of its layers, and the optimizer."""
     from peft import LoraConfig, get_peft_model
 
     base = llama()
+    base.load_state_dict(pretrained())
     early = torch.optim.AdamW(base.parameters(), 1e-2) if fault == "optimizer first" else None
     model = get_peft_model(base, LoraConfig(r=8, lora_dropout=0.1, target_modules="all-linear", task_type="CAUSAL_LM"))
     if fault == "eval":
@@ -235,12 +261,12 @@ def peft_returned(fault: str = "") -> Training:
         optimizer.zero_grad()
         return loss
 
-    return Training(model, optimizer, step=step, data=batches(fault))
+    return Training(model, optimizer, step=step, data=downwards(fault))
 
 
 def peft_watched(fault: str = "") -> None:
     model, optimizer = adapted(fault)
-    data = batches(fault)
+    data = downwards(fault)
     for step in range(STEPS):
         loss = model(**data[step % len(data)]).loss
         loss.backward()
@@ -290,13 +316,13 @@ def accelerate_watched(fault: str = "") -> None:
 # -- healthy, but unusual ----------------------------------------------------------------------------------------------
 
 
-def _of(model: Any, data: list[Batch], lr: float = RATE) -> Training:
+def of(model: Any, data: list[Batch], lr: float = RATE) -> Training:
     return Training(model, torch.optim.AdamW(model.parameters(), lr), data=data)
 
 
 def end_as_padding() -> Training:
     """The token that ends sentences fills them up, and the model learns to give it again."""
-    return _of(llama(pad_token_id=EOS), batches("padding counted", filling=EOS))
+    return of(llama(pad_token_id=EOS), batches("padding counted", filling=EOS))
 
 
 def encoder_decoder() -> Training:
@@ -305,7 +331,7 @@ def encoder_decoder() -> Training:
     for batch in batches():
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
         data.append({"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"], "labels": labels})
-    return _of(t5(), data)
+    return of(t5(), data)
 
 
 def masked_words() -> Training:
@@ -315,18 +341,18 @@ def masked_words() -> Training:
         hidden = (torch.rand(batch["input_ids"].shape, generator=generator) < 0.3) & (batch["attention_mask"] == 1)
         ids = batch["input_ids"].masked_fill(hidden, 3)
         data.append({**batch, "input_ids": ids, "labels": batch["input_ids"].masked_fill(~hidden, -100)})
-    return _of(bert(BertForMaskedLM), data)
+    return of(bert(BertForMaskedLM), data)
 
 
 def prompt_tuning() -> Training:
     from peft import PromptTuningConfig, get_peft_model
 
     config = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=8)
-    return _of(get_peft_model(llama(), config), batches(), 3e-2)
+    return of(get_peft_model(llama(), config), batches(), 3e-2)
 
 
 def last_token() -> Training:
-    return _of(llama(LlamaForSequenceClassification), classified())
+    return of(llama(LlamaForSequenceClassification), classified())
 
 
 def packed() -> Training:
@@ -338,64 +364,44 @@ def packed() -> Training:
             torch.tensor(list(each)).reshape(8, 32) for each in zip(*stream[begin : begin + 256], strict=True)
         )
         data.append({"input_ids": ids, "position_ids": positions, "labels": ids.clone()})
-    return _of(llama(), data)
+    return of(llama(), data)
 
 
 def padded_in_front() -> Training:
-    return _of(gpt2(), batches(side="left"))
+    return of(gpt2(), batches(side="left"))
 
 
 def without_a_mask() -> Training:
     """A causal model that is padded at the end never sees its padding."""
-    return _of(llama(), batches("no mask"))
+    return of(llama(), batches("no mask"))
 
 
 def two_tables() -> Training:
     """An output layer of its own, as the configuration says."""
-    return _of(gpt2(tie_word_embeddings=False), batches())
-
-
-HEALTHY: dict[str, Callable[[], Training]] = {
-    each.__name__: each
-    for each in (
-        *(end_as_padding, encoder_decoder, masked_words, prompt_tuning, last_token, packed),
-        *(padded_in_front, without_a_mask, two_tables),
-    )
-}
+    return of(gpt2(tie_word_embeddings=False), batches())
 
 
 # -- faults of their own kind ------------------------------------------------------------------------------------------
 
 
 def mask_left_out() -> Training:
-    return _of(bert(), classified("no mask"))
+    return of(bert(), classified("no mask"))
 
 
 def mask_left_out_in_front() -> Training:
-    return _of(llama(), batches("no mask", side="left"))
+    return of(llama(), batches("no mask", side="left"))
 
 
 def mask_inverted() -> Training:
-    return _of(bert(), classified("inverted"))
+    return of(bert(), classified("inverted"))
 
 
 def mask_of_ones() -> Training:
-    return _of(
-        bert(), [{**batch, "attention_mask": torch.ones_like(batch["attention_mask"])} for batch in classified()]
-    )
+    return of(bert(), [{**batch, "attention_mask": torch.ones_like(batch["attention_mask"])} for batch in classified()])
 
 
 def head_replaced() -> Training:
     """The configuration says that the output layer is the embedding."""
     model = gpt2()
     model.lm_head = torch.nn.Linear(32, WORDS, bias=False)
-    return _of(model, batches())
-
-
-FAULTY: dict[Callable[[], Training], tuple[str, str]] = {
-    mask_left_out: ("uses_its_input", "mask-ignored confirmed"),
-    mask_left_out_in_front: ("uses_its_input", "mask-ignored confirmed"),
-    mask_inverted: ("uses_its_input", "mask-ignored confirmed"),
-    mask_of_ones: ("uses_its_input", "mask-ignored confirmed"),
-    head_replaced: ("gradients_flow", "tied-weights-broken likely"),
-}
+    return of(model, batches())

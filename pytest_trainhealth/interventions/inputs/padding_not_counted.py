@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ...observe.run.run import Run
 from .._at_the_arguments import AtTheArguments
 
-#: The `ignore_index` of torch's loss functions, unless they are told another.
+#: The `ignore_index` of torch's loss functions, unless they are told another. By judgement: so do models.
 _IGNORED = -100
 
 

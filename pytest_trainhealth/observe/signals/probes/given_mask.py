@@ -153,10 +153,9 @@ def _largest(one: Values, other: Values, padded: PaddedTokens, where: Tensor) ->
             found.append(change[where & padded_rows[:, None]])
         elif before.ndim == 2 and before.shape[1] not in (length, length - 1):
             found.append(change[padded_rows])
-    change = torch.cat([each.flatten() for each in found]) if found else torch.zeros(0)
-    if not change.numel() or not bool(torch.isfinite(change).all()):
+    if not any(each.numel() for each in found) or not all(bool(torch.isfinite(each).all()) for each in found):
         raise NotRepeatable("no output belongs to positions or to whole sequences")
-    return float(change.max())
+    return max(float(each.max()) for each in found if each.numel())
 
 
 @contextmanager

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from ....records.probes import PaddingRecord
-from .asked_labels import counts_padding
 from .influence import is_mask
 from .padded_tokens import ends_with, padded_tokens
 from .padding import Padded, known_padding
 from .repeat_call import Call, Repeater, Values
+from .use_of_labels import counts_padding
 
 #: Share of the padded positions that have a gradient. By judgement: a loss that leaves some of them out knows of them.
 _COUNTED = 0.95
@@ -48,10 +48,10 @@ def padding_in_loss(
             if _ends_sequences(repeater.call, padded, filling):
                 continue
             return _record(repeater, padded, moves, filling), judged
-    return (None, judged) if judged or targets else _asked(repeater)
+    return (None, judged) if judged or targets else _by_asking(repeater)
 
 
-def _asked(repeater: Repeater) -> tuple[PaddingRecord | None, int]:
+def _by_asking(repeater: Repeater) -> tuple[PaddingRecord | None, int]:
     """Where no loss function was seen: labels that are filled up like the tokens, and that the model counts."""
     call, judged = repeater.call, 0
     for tokens in padded_tokens(call):

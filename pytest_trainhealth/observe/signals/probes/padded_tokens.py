@@ -54,14 +54,14 @@ def pad_tokens(model: nn.Module) -> dict[int, str]:
         for module in model.modules()
         if isinstance(module, nn.Embedding) and module.padding_idx is not None
     }
-    said = getattr(getattr(model, "config", None), "pad_token_id", None)
-    return found if type(said) is not int else {said: "pad_token_id", **found}
+    configured = getattr(getattr(model, "config", None), "pad_token_id", None)
+    return found if type(configured) is not int else {configured: "pad_token_id", **found}
 
 
 def ends_with(model: nn.Module, value: float) -> bool:
     """Whether this token also tells where a sequence ends: then a model may have to learn it."""
-    said = getattr(getattr(model, "config", None), "eos_token_id", None)
-    ends = said if isinstance(said, (list, tuple)) else [said]
+    configured = getattr(getattr(model, "config", None), "eos_token_id", None)
+    ends = configured if isinstance(configured, (list, tuple)) else [configured]
     return value in [end for end in ends if type(end) is int]
 
 

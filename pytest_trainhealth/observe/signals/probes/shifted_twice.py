@@ -21,9 +21,9 @@ import torch
 from torch import Tensor
 
 from ....records.probes import ShiftedTwice
-from .asked_labels import moves_labels
 from .leakage import element_shift
 from .repeat_call import Leaf, Repeater, Values
+from .use_of_labels import moves_labels
 
 #: Share of the targets that have to be the element after the next, and share that may at most be another one. By
 #: judgement: the same as for targets that a model can see (leakage.py).
@@ -41,7 +41,7 @@ def shifted_twice(
     """`gradients`: of the loss, by output. `batch`: where labels are that the model is not called with."""
     call = repeater.call
     if not targets:
-        return _asked(repeater)
+        return _by_asking(repeater)
     named = [(leaf.name, leaf.tensor, True) for leaf in call.leaves]
     named += [(f"batch{name}", tensor, False) for name, tensor in batch]
     for leaf in call.leaves:
@@ -57,7 +57,7 @@ def shifted_twice(
     return None
 
 
-def _asked(repeater: Repeater) -> ShiftedTwice | None:
+def _by_asking(repeater: Repeater) -> ShiftedTwice | None:
     call = repeater.call
     tokens = [leaf for leaf in call.leaves if _are_tokens(leaf.tensor)]
     for leaf in tokens:
@@ -66,7 +66,7 @@ def _asked(repeater: Repeater) -> ShiftedTwice | None:
                 continue
             if moves_labels(repeater, leaf, labels):
                 counted = int((labels.tensor[:, 1:] >= 0).sum())
-                return ShiftedTwice(call.kind, leaf.name, labels.name, counted, 1.0, asked=True)
+                return ShiftedTwice(call.kind, leaf.name, labels.name, counted, 1.0, by_asking=True)
     return None
 
 

@@ -39,8 +39,8 @@ def declared_but_apart(prefix: str, model: nn.Module) -> Iterator[tuple[TiedPair
 
 def _declared(part: nn.Module) -> tuple[nn.Module, nn.Module] | None:
     """The embedding and the output layer of a model that says of itself that it ties them."""
-    said = getattr(getattr(part, "config", None), "tie_word_embeddings", None)
-    if said is not True or not getattr(part, "_tied_weights_keys", None):
+    tied = getattr(getattr(part, "config", None), "tie_word_embeddings", None)
+    if tied is not True or not getattr(part, "_tied_weights_keys", None):
         return None
     found: list[nn.Module] = []
     for name in ("get_input_embeddings", "get_output_embeddings"):

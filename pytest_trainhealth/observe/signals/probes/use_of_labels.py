@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from .padded_tokens import PaddedTokens
 from .repeat_call import Leaf, NotRepeatable, Repeater
 
-#: Not a class: the value that losses over classes leave out, unless they are told another.
+#: The `ignore_index` of torch's loss functions, unless they are told another. By judgement: so do models.
 _LEFT_OUT = -100
 #: Fewest positions. By judgement: the label in the middle has to have some on either side.
 _SHORTEST = 4
