@@ -114,7 +114,7 @@ def _rates(roles: Roles) -> Iterator[str]:
         yield f"{name} still rises at the end of the log ({wording.short(values[-1])}): its warm-up has no end"
     if found.kind == "runaway":
         yield f"{name} grows from {wording.short(values[0])} to {wording.short(values[-1])}, and does not stop"
-    if found.kind == "zero":
+    if found.kind == "zero" and roles.loss is not None and has_gained(Curve(roles.loss)):
         yield f"{name} is 0 throughout, although the loss falls: it is not the rate that was used"
 
 
