@@ -171,12 +171,21 @@ class SeriesBuilder:
         )
 
     def _unit(self, first: int) -> Unit:
+        if not self._values:
+            return self._unit_of(self._first_nonfinite)
         steps_known = bool(self._steps) and all(step == step for step in self._steps)
         if steps_known and not self._counts_within_epochs and not self._equal_stretches():
             return "step"
         epochs = self._epochs[first:]
         once_each = bool(epochs) and all(a < b for a, b in pairwise(epochs))
         return "epoch" if once_each and epochs[0] == epochs[0] else "entry"
+
+    @staticmethod
+    def _unit_of(point: LoggedPoint | None) -> Unit:
+        """Of a series without any finite value, by the first that is not."""
+        if point is None or (point.step != point.step and point.epoch != point.epoch):
+            return "entry"
+        return "step" if point.step == point.step else "epoch"
 
     def _equal_stretches(self) -> bool:
         """Steps that begin anew after every so many entries count batches of an epoch, though no epoch is logged."""

@@ -85,6 +85,12 @@ def test_words_for_what_is_not_finite(tmp_path: Path) -> None:
     assert (series.first_nonfinite.step, series.first_nonfinite.line) == (1, 3)
 
 
+def test_a_series_without_any_finite_value_has_its_steps(tmp_path: Path) -> None:
+    series = history(written(tmp_path, "log.csv", "step,loss,val_loss\n5,1,\n10,,nan\n20,,nan\n"))["val_loss"]
+    assert series.ends_nonfinite is not None
+    assert series.at(series.ends_nonfinite) == "step 10"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
