@@ -179,7 +179,11 @@ def _also(s: settings.Setting) -> str:
     """The default of a setting, and the other ways to give it."""
     words = [f"Default: {_default(s.default)}."] if s.default is not None else []
     words += [f"Ini key: `{s.key}`."] if s.ini else []
-    of = "all checks of a training" if s.checks == settings.TRAINING_CHECKS else ", ".join(f"`{name}`" for name in s.checks)
+    of = (
+        "all checks of a training"
+        if s.checks == settings.TRAINING_CHECKS
+        else ", ".join(f"`{name}`" for name in s.checks)
+    )
     of = "`trainhealth`" if s.name == "checks" else of
     if of:
         words.append(f"Marker keyword: `{s.name}=` of {of}." if s.option else f"Of {of}.")

@@ -28,9 +28,9 @@ _ENOUGH_TIMES = 20
 
 def advice(roles: Roles, *, failed: bool) -> list[str]:
     """Beside a fault, only what may have to do with it: who looks for the cause of NaN needs no advice on epochs."""
-    beside = (_odd_values, _rates, _norms, _unlogged)
+    related = (_odd_values, _rates, _norms, _unlogged)
     looks = (_odd_values, _overfits_a_little, _gap, _given_back, _noisy, _flat, _rates, _norms, _slower, _unlogged)
-    return [note for look in (beside if failed else looks) for note in look(roles)]
+    return [note for look in (related if failed else looks) for note in look(roles)]
 
 
 def _odd_values(roles: Roles) -> Iterator[str]:

@@ -69,7 +69,7 @@ def _by_loss(history: History, roles: Roles, training: Curve, validation: Curve)
     evidence = [
         Evidence(f"{name} is lowest around {best} ({wording.loss(validation.best)}) and ends at "
                  f"{wording.loss(validation.end)}", validation.end, place),
-        Evidence(f"{own} falls on from {wording.loss(_beside(training, validation))} to {wording.loss(training.end)}",
+        Evidence(f"{own} falls on from {wording.loss(_level_at_best(training, validation))} to {wording.loss(training.end)}",
                  training.end),
     ]  # fmt: skip
     if judged_by_score and score is not None and roles.val_score is not None:
@@ -108,7 +108,7 @@ def _by_score(history: History, training: Curve, validation: Curve) -> HistoryFa
     )  # fmt: skip
 
 
-def _beside(training: Curve, validation: Curve) -> float:
+def _level_at_best(training: Curve, validation: Curve) -> float:
     """The level of training where validation was best."""
     if training.series.unit != validation.series.unit:
         share = validation.best_at / max(len(validation) - 1, 1)
