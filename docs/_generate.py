@@ -179,7 +179,11 @@ def _also(s: settings.Setting) -> str:
     """The default of a setting, and the other ways to give it."""
     words = [f"Default: {_default(s.default)}."] if s.default is not None else []
     words += [f"Ini key: `{s.key}`."] if s.ini else []
-    of = "all checks" if set(s.checks) == set(settings.CHECKS) else ", ".join(f"`{name}`" for name in s.checks)
+    of = (
+        "all checks of a training"
+        if s.checks == settings.TRAINING_CHECKS
+        else ", ".join(f"`{name}`" for name in s.checks)
+    )
     of = "`trainhealth`" if s.name == "checks" else of
     if of:
         words.append(f"Marker keyword: `{s.name}=` of {of}." if s.option else f"Of {of}.")
@@ -201,12 +205,13 @@ def _check_rows() -> list[tuple[str, ...]]:
 def _check(name: str) -> str:
     statement, sections = _read(check_page(name))
     keywords = [(f"`{s.name}=`", _default(s.default), _sentence(s.help)) for s in settings.keywords(name)]
+    taken = _table(("keyword", "default", "meaning"), keywords) if keywords else "None."
     return _joined(
         f"# `{name}`",
         f"**{_sentence(statement)}**",
         *_sections(sections),
         "## Keywords of its marker",
-        _table(("keyword", "default", "meaning"), keywords),
+        taken,
     )
 
 
@@ -297,7 +302,7 @@ def _symptom_link(name: str) -> str:
 
 
 def _api() -> str:
-    from pytest_trainhealth import TrainHealth, Training, diagnose
+    from pytest_trainhealth import History, TrainHealth, Training, diagnose, history
 
     methods = [(n, m) for n, m in vars(TrainHealth).items() if inspect.isfunction(m) and not n.startswith("_")]
     parts = [
@@ -310,6 +315,10 @@ def _api() -> str:
         _signature("diagnose", diagnose),
         _doc(diagnose),
         "`settings` are the keywords of the checks' markers, such as `steps=`; see [Settings](settings.md).",
+        "## `history`",
+        _signature("history", history),
+        _doc(history),
+        _doc(History) + " Its `series` have `values`, `steps`, `epochs` and `lines`, and `when(index)` in words.",
         "## The `trainhealth` fixture",
         _doc(TrainHealth),
     ]

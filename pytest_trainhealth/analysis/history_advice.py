@@ -28,9 +28,9 @@ _ENOUGH_TIMES = 20
 
 def advice(roles: Roles, *, failed: bool) -> list[str]:
     """Beside a fault, only what may have to do with it: who looks for the cause of NaN needs no advice on epochs."""
-    beside = (_odd_values, _rates, _norms, _unlogged)
+    related = (_odd_values, _rates, _norms, _unlogged)
     looks = (_odd_values, _overfits_a_little, _gap, _given_back, _noisy, _flat, _rates, _norms, _slower, _unlogged)
-    return [note for look in (beside if failed else looks) for note in look(roles)]
+    return [note for look in (related if failed else looks) for note in look(roles)]
 
 
 def _odd_values(roles: Roles) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _rates(roles: Roles) -> Iterator[str]:
         yield f"{name} still rises at the end of the log ({wording.short(values[-1])}): its warm-up has no end"
     if found.kind == "runaway":
         yield f"{name} grows from {wording.short(values[0])} to {wording.short(values[-1])}, and does not stop"
-    if found.kind == "zero":
+    if found.kind == "zero" and roles.loss is not None and has_gained(Curve(roles.loss)):
         yield f"{name} is 0 throughout, although the loss falls: it is not the rate that was used"
 
 

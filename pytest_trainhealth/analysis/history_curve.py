@@ -68,9 +68,9 @@ class Curve:
 
     @cached_property
     def best_at(self) -> int:
-        """The middle of the lowest window."""
+        """The lowest value of the lowest window."""
         at = min(self.levels, key=lambda each: each[1])[0]
-        return min(at + self.width // 2, len(self.values) - 1)
+        return min(range(at, min(at + self.width, len(self.values))), key=self.values.__getitem__)
 
     @cached_property
     def gain(self) -> float:

@@ -57,11 +57,11 @@ def lost_points(score: Curve) -> float:
 
 def _by_loss(history: History, roles: Roles, training: Curve, validation: Curve) -> HistoryFault | None:
     share = risen_share(training, validation)
-    if validation.given_back < _OF_ITS_BEST * abs(validation.best):
+    if share <= GIVEN_BACK or validation.given_back < _OF_ITS_BEST * abs(validation.best):
         return None
     score = None if roles.val_score is None else Curve(roles.val_score, -1)
     judged_by_score = score is not None and len(score) >= ENOUGH_FOR_A_PASS and has_gained(score)
-    if share <= GIVEN_BACK or (judged_by_score and score is not None and lost_points(score) < _LOST_POINTS):
+    if judged_by_score and score is not None and lost_points(score) < _LOST_POINTS:
         return None
     best = validation.series.when(validation.best_at)
     name, own = validation.series.name, training.series.name
@@ -69,7 +69,7 @@ def _by_loss(history: History, roles: Roles, training: Curve, validation: Curve)
     evidence = [
         Evidence(f"{name} is lowest around {best} ({wording.loss(validation.best)}) and ends at "
                  f"{wording.loss(validation.end)}", validation.end, place),
-        Evidence(f"{own} falls on from {wording.loss(_beside(training, validation))} to {wording.loss(training.end)}",
+        Evidence(f"{own} falls on from {wording.loss(_level_at_best(training, validation))} to {wording.loss(training.end)}",
                  training.end),
     ]  # fmt: skip
     if judged_by_score and score is not None and roles.val_score is not None:
@@ -87,9 +87,11 @@ def _by_loss(history: History, roles: Roles, training: Curve, validation: Curve)
 
 def _by_score(history: History, training: Curve, validation: Curve) -> HistoryFault | None:
     enough = len(validation) >= _ENOUGH and len(training) >= ENOUGH_FOR_A_PASS and has_gained(training)
+    if not enough:
+        return None
     kept = training.given_back <= max(NEARLY_NOTHING * training.gain, beyond_noise(training))
     lost = lost_points(validation)
-    if not enough or not kept or lost < _LOST_CLEARLY or validation.given_back <= beyond_noise(validation):
+    if not kept or lost < _LOST_CLEARLY or validation.given_back <= beyond_noise(validation):
         return None
     best, name = validation.series.when(validation.best_at), validation.series.name
     place = history.place(validation.series.lines[validation.best_at])
@@ -106,7 +108,7 @@ def _by_score(history: History, training: Curve, validation: Curve) -> HistoryFa
     )  # fmt: skip
 
 
-def _beside(training: Curve, validation: Curve) -> float:
+def _level_at_best(training: Curve, validation: Curve) -> float:
     """The level of training where validation was best."""
     if training.series.unit != validation.series.unit:
         share = validation.best_at / max(len(validation) - 1, 1)

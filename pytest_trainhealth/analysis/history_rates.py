@@ -179,5 +179,5 @@ def _has_learnt(roles: Roles, loss: Curve) -> bool:
     score = roles.score
     if score is None or not len(score):
         return False
-    end = median(score.values[-3:])
-    return end > _HIGH * (100.0 if max(score.values) > 1 else 1.0)
+    end = median(score.values[-3:]) * (0.01 if max(score.values) > 1 else 1.0)
+    return end > _HIGH

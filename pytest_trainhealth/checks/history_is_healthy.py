@@ -62,8 +62,9 @@ def notes_of(history: History) -> tuple[str, ...]:
 
 
 def evidence_of(history: History) -> tuple[str, ...]:
-    """What speaks for the first fault, for a verdict without a cause to say it."""
-    return tuple(evidence.text for fault in find_faults(history)[:1] for evidence in fault.evidence)
+    """What speaks for the first fault, for a verdict without a cause to say it. Where it is stands in its summary."""
+    faults = find_faults(history)[:1]
+    return tuple(each.text for fault in faults for each in fault.evidence[fault.kind == "nonfinite" :])
 
 
 def _unfit(roles: Roles) -> CouldNotJudge | None:

@@ -128,12 +128,12 @@ class Log:
         others = [each for each in self.builders.values() if each is not builder and each.name != SECONDS_PER_STEP]
         companion = next((each for each in others if each.unbroken > end), None)
         if companion is not None:
-            beside = companion.series(self.unit)
-            index = min(end // beside.entries_each, len(beside) - 1)
+            series = companion.series(self.unit)
+            index = min(end // series.entries_each, len(series) - 1)
             if index < 0:
                 return None
-            step = beside.steps[index] if beside.unit == "step" else nan
-            return LoggedPoint(nan, step, beside.epochs[index], beside.lines[index], end + 1)
+            step = series.steps[index] if series.unit == "step" else nan
+            return LoggedPoint(nan, step, series.epochs[index], series.lines[index], end + 1)
         return self._first_bare if self.filled_rows <= end else None
 
 

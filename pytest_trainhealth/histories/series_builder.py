@@ -146,7 +146,8 @@ class SeriesBuilder:
     def series(self, usual_unit: Unit = "entry", empty_from: LoggedPoint | None = None) -> Series:
         """`usual_unit`: what entries without a step or an epoch are counted in."""
         self._end_point()
-        unit, first = self._unit(), self._first_that_counts()
+        first = self._first_that_counts()
+        unit = self._unit(first)
         if unit == "entry":
             unit, last = usual_unit, 1 + (len(self._values) - first) * self._each
             steps = array("d", map(float, range(1, last, self._each)))
@@ -169,12 +170,22 @@ class SeriesBuilder:
             began_anew=() if self._counts_within_epochs else tuple(point for _, point in self._began_anew),
         )
 
-    def _unit(self) -> Unit:
+    def _unit(self, first: int) -> Unit:
+        if not self._values:
+            return self._unit_of(self._first_nonfinite)
         steps_known = bool(self._steps) and all(step == step for step in self._steps)
         if steps_known and not self._counts_within_epochs and not self._equal_stretches():
             return "step"
-        once_each = bool(self._epochs) and all(a < b for a, b in pairwise(self._epochs))
-        return "epoch" if once_each and self._epochs[0] == self._epochs[0] else "entry"
+        epochs = self._epochs[first:]
+        once_each = bool(epochs) and all(a < b for a, b in pairwise(epochs))
+        return "epoch" if once_each and epochs[0] == epochs[0] else "entry"
+
+    @staticmethod
+    def _unit_of(point: LoggedPoint | None) -> Unit:
+        """Of a series without any finite value, by the first that is not."""
+        if point is None or (point.step != point.step and point.epoch != point.epoch):
+            return "entry"
+        return "step" if point.step == point.step else "epoch"
 
     def _equal_stretches(self) -> bool:
         """Steps that begin anew after every so many entries count batches of an epoch, though no epoch is logged."""

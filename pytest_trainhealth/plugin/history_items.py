@@ -80,4 +80,5 @@ class HistoryItem(pytest.Item):
         report_outcome(self, run_check(self.config, request, str(self.log), benchmark=None))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.log, None, self.name
+        """Not the item's name: pytest would write `metrics::csv` with -v."""
+        return self.log, None, f"{HISTORY_IS_HEALTHY}: {shown_path(self.log)}"

@@ -195,8 +195,10 @@ def class_weights(r: Random, n: int) -> Columns:
 
 @healthy
 def likelihood_below_zero(r: Random, n: int) -> Columns:
-    return {"loss": [3 - 9 * (1 - math.exp(-6 * t)) + r.gauss(0, 0.1) for t in at(n)],
-            "val_loss": [3 - 8.5 * (1 - math.exp(-6 * t)) + r.gauss(0, 0.1) for t in at(n)]}  # fmt: skip
+    return {
+        "loss": [3 - 9 * (1 - math.exp(-6 * t)) + r.gauss(0, 0.1) for t in at(n)],
+        "val_loss": [3 - 8.5 * (1 - math.exp(-6 * t)) + r.gauss(0, 0.1) for t in at(n)],
+    }
 
 
 @healthy
@@ -248,8 +250,11 @@ def adversaries_by_their_letters(r: Random, n: int) -> Columns:
 
 @healthy
 def rewards(r: Random, n: int) -> Columns:
-    return {"rollout/ep_rew_mean": [20 + 180 * (1 - math.exp(-4 * t)) + r.gauss(0, 15) for t in at(n)],
-            "train/value_loss": [5 + 40 * t + r.gauss(0, 3) for t in at(n)], "train/policy_loss": [r.gauss(0, 0.02) for t in at(n)]}  # fmt: skip
+    return {
+        "rollout/ep_rew_mean": [20 + 180 * (1 - math.exp(-4 * t)) + r.gauss(0, 15) for t in at(n)],
+        "train/value_loss": [5 + 40 * t + r.gauss(0, 3) for t in at(n)],
+        "train/policy_loss": [r.gauss(0, 0.02) for t in at(n)],
+    }
 
 
 @healthy
@@ -319,8 +324,11 @@ def rate_of_one_over_the_root(r: Random, n: int) -> Columns:
 
 @healthy
 def linear_decay_to_zero(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t, pace=3) for t in at(n)], 0.08), "learning_rate": [2e-5 * (1 - t) for t in at(n)],
-            "grad_norm": [2 * math.exp(r.gauss(0, 0.5)) for _ in at(n)]}  # fmt: skip
+    return {
+        "loss": noisy(r, [decay(t, pace=3) for t in at(n)], 0.08),
+        "learning_rate": [2e-5 * (1 - t) for t in at(n)],
+        "grad_norm": [2 * math.exp(r.gauss(0, 0.5)) for _ in at(n)],
+    }
 
 
 @healthy
@@ -328,8 +336,11 @@ def one_cycle(r: Random, n: int) -> Columns:
     rates = [
         0.01 * (0.04 + t / 0.3) if t < 0.3 else 0.01 * 0.5 * (1 + math.cos(math.pi * (t - 0.3) / 0.7)) for t in at(n)
     ]
-    return {"loss": noisy(r, [decay(t, pace=4) + 0.2 * math.sin(math.pi * min(t / 0.6, 1)) for t in at(n)], 0.05), "lr-SGD": rates,
-            "lr-SGD-momentum": [0.95 - 0.1 * min(t / 0.3, 1) for t in at(n)]}  # fmt: skip
+    return {
+        "loss": noisy(r, [decay(t, pace=4) + 0.2 * math.sin(math.pi * min(t / 0.6, 1)) for t in at(n)], 0.05),
+        "lr-SGD": rates,
+        "lr-SGD-momentum": [0.95 - 0.1 * min(t / 0.3, 1) for t in at(n)],
+    }
 
 
 @healthy
@@ -406,8 +417,11 @@ def noisy_on_both_sides(r: Random, n: int) -> Columns:
 def wild_until_the_rate_drops(r: Random, n: int) -> Columns:
     level = [0.9 if t < 0.6 else 0.3 for t in at(n)]
     jump = [math.exp(r.gauss(0, 0.4)) if t < 0.6 else 1 for t in at(n)]
-    return {"loss": [x * (1.5 - t) * j for x, t, j in zip(level, at(n), jump, strict=True)],
-            "val_loss": [x * 1.1 * j for x, j in zip(level, jump, strict=True)], "lr": [0.1 if t < 0.6 else 0.01 for t in at(n)]}  # fmt: skip
+    return {
+        "loss": [x * (1.5 - t) * j for x, t, j in zip(level, at(n), jump, strict=True)],
+        "val_loss": [x * 1.1 * j for x, j in zip(level, jump, strict=True)],
+        "lr": [0.1 if t < 0.6 else 0.01 for t in at(n)],
+    }
 
 
 @healthy
@@ -476,8 +490,12 @@ def validation_every_now_and_then(r: Random, n: int) -> Columns:
 
 @healthy
 def two_measures_of_validation(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t) for t in at(n)], 0.03), "val_loss": noisy(r, [decay(t, floor=0.5) for t in at(n)], 0.03),
-            "val_f1": [0.8 * (1 - math.exp(-6 * t)) + r.gauss(0, 0.01) for t in at(n)], "test_loss": [0.6]}  # fmt: skip
+    return {
+        "loss": noisy(r, [decay(t) for t in at(n)], 0.03),
+        "val_loss": noisy(r, [decay(t, floor=0.5) for t in at(n)], 0.03),
+        "val_f1": [0.8 * (1 - math.exp(-6 * t)) + r.gauss(0, 0.01) for t in at(n)],
+        "test_loss": [0.6],
+    }
 
 
 # ---- sick ---------------------------------------------------------------------------------------------------------
@@ -576,8 +594,10 @@ def likelihood_comes_back_up(r: Random, n: int) -> Columns:
 
 @sick("diverged")
 def rate_without_end(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t) if t < 0.5 else decay(0.5) * math.exp(15 * (t - 0.5)) for t in at(n)], 0.03),
-            "lr": [1e-5 * math.exp(14 * t) for t in at(n)]}  # fmt: skip
+    return {
+        "loss": noisy(r, [decay(t) if t < 0.5 else decay(0.5) * math.exp(15 * (t - 0.5)) for t in at(n)], 0.03),
+        "lr": [1e-5 * math.exp(14 * t) for t in at(n)],
+    }
 
 
 @sick("growing swings")
@@ -591,9 +611,11 @@ def oscillates_more_and_more(r: Random, n: int) -> Columns:
 @sick("swings together")
 def weights_jump(r: Random, n: int) -> Columns:
     jump = [math.exp(r.gauss(0, 0.5)) for _ in range(n)]
-    return {"loss": [decay(t, floor=0.5) * j for t, j in zip(at(n), jump, strict=True)],
-            "val_loss": [decay(t, floor=0.6) * j * math.exp(r.gauss(0, 0.1)) for t, j in zip(at(n), jump, strict=True)],
-            "lr": [0.1] * n}  # fmt: skip
+    return {
+        "loss": [decay(t, floor=0.5) * j for t, j in zip(at(n), jump, strict=True)],
+        "val_loss": [decay(t, floor=0.6) * j * math.exp(r.gauss(0, 0.1)) for t, j in zip(at(n), jump, strict=True)],
+        "lr": [0.1] * n,
+    }
 
 
 @sick("gradients")
@@ -634,15 +656,19 @@ def overfits_from_the_first_epoch(r: Random, n: int) -> Columns:
 
 @sick("overfitting")
 def overfits_by_loss_and_accuracy(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t, 2.3, 0.01, 6) for t in at(n)], 0.03),
-            "val_loss": noisy(r, [decay(t, 2.3, 1.1, 15) + 1.5 * max(t - 0.3, 0) for t in at(n)], 0.03),
-            "val_accuracy": [0.62 - 0.5 * math.exp(-15 * t) - 0.14 * max(t - 0.3, 0) + r.gauss(0, 0.004) for t in at(n)]}  # fmt: skip
+    return {
+        "loss": noisy(r, [decay(t, 2.3, 0.01, 6) for t in at(n)], 0.03),
+        "val_loss": noisy(r, [decay(t, 2.3, 1.1, 15) + 1.5 * max(t - 0.3, 0) for t in at(n)], 0.03),
+        "val_accuracy": [0.62 - 0.5 * math.exp(-15 * t) - 0.14 * max(t - 0.3, 0) + r.gauss(0, 0.004) for t in at(n)],
+    }
 
 
 @sick("overfitting")
 def overfits_by_accuracy_alone(r: Random, n: int) -> Columns:
-    return {"accuracy": [1 - 0.5 * math.exp(-8 * t) for t in at(n)],
-            "val_accuracy": [0.8 - 0.3 * math.exp(-20 * t) - 0.25 * max(t - 0.25, 0) + r.gauss(0, 0.005) for t in at(n)]}  # fmt: skip
+    return {
+        "accuracy": [1 - 0.5 * math.exp(-8 * t) for t in at(n)],
+        "val_accuracy": [0.8 - 0.3 * math.exp(-20 * t) - 0.25 * max(t - 0.25, 0) + r.gauss(0, 0.005) for t in at(n)],
+    }
 
 
 @sick("overfitting")

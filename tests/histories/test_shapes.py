@@ -81,6 +81,31 @@ def test_the_cause_that_is_named(name: str, cause: str, certainty: str) -> None:
     assert [(found.cause, found.certainty) for found in verdict.findings[:1]] == [(cause, certainty)]
 
 
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 12, 40])
+@pytest.mark.parametrize("finite", [0, 1, 4])
+def test_whatever_is_missing_there_is_an_answer(length: int, finite: int) -> None:
+    """Of every pair of series, one is not finite from some entry on, or has hardly any."""
+    names = (
+        "loss",
+        "val_loss",
+        "accuracy",
+        "val_accuracy",
+        "lr",
+        "grad_norm",
+        "step_time",
+        "reward",
+        "g_loss",
+        "d_loss",
+    )
+    random = Random(0)
+    whole = {name: [random.random() for _ in range(length)] for name in names}
+    short = {name: [*values[:finite], *[float("nan")] * (length - finite)][:length] for name, values in whole.items()}
+    for one in names:
+        for other in names:
+            for columns in ({one: short[one], other: whole[other]}, {**whole, one: short[one], other: short[other]}):
+                assert judged(columns).outcome in ("passed", "failed", "could not judge")
+
+
 def test_a_nan_without_a_warning_has_no_cause() -> None:
     """The loss fell until it was NaN, and no norm is logged: a log cannot tell."""
     verdict = judged(shapes.SICK["nan_half_way"][0](Random(0), 60))

@@ -16,7 +16,7 @@ from ...records.history import History
 from ..log import Log
 from ..unreadable import UnreadableHistory, unreadable
 
-TURN = 0
+TURN = 0  # by judgement, by its name
 #: In the name of every file that a SummaryWriter makes.
 MARK = "tfevents"
 #: Folders that are parts of the run beside them, and what their names become in the names of series.

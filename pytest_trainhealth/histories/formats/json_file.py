@@ -13,7 +13,7 @@ from ..log import Log
 from ..unreadable import unreadable
 from ._json_text import JsonText
 
-TURN = 4
+TURN = 4  # by judgement, after lines of it
 _LOG_HISTORY = "log_history"
 #: Of Hugging Face's Trainer: its last entry sums up the run, and its `train_loss` is the mean over all steps.
 _SUMMARY = "train_runtime"

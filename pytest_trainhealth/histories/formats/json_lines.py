@@ -10,7 +10,7 @@ from ..entries import entry_into
 from ..log import Log
 from ..unreadable import unreadable
 
-TURN = 3
+TURN = 3  # by judgement, before JSON, whose first line may look the same
 _SUFFIXES = (".jsonl", ".ndjson", ".jsonlines")
 
 

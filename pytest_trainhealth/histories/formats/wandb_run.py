@@ -19,11 +19,11 @@ from ..log import Log
 from ..unreadable import UnreadableHistory, unreadable
 from . import json_lines
 
-TURN = 1
+TURN = 1  # by judgement, by its name
 _SUFFIX = ".wandb"
 _LINES = "wandb-history.jsonl"
 _MAGIC = b":W&B"
-#: Of LevelDB's format: bytes of a block, of the header of the file (of wandb's own), and of a piece of a record.
+#: Of LevelDB's format, 32 KB: bytes of a block, of the header of the file (wandb's own), and of a piece of a record.
 _BLOCK, _FILE_HEADER, _PIECE_HEADER = 32768, 7, 7
 _WHOLE, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4  # kinds of pieces, 1 to 4
 _EXPORT = (
