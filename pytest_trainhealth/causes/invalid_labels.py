@@ -30,7 +30,7 @@ from ..records.errors import BadIndex
 from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..records.numbers import Crash
-from ..records.survey import BadLabels
+from ..records.survey import SurveyRecord
 from ..records.symptoms import CRASH, EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -45,8 +45,7 @@ EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY, FAULTY
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if symptom.category == FAULTY_DATA:
-        labels = None if trace.data.survey is None else data_faults.harmful_labels(trace.data.survey)
-        return None if labels is None else _in_the_data(labels)
+        return None if trace.data.survey is None else _in_the_data(trace.data.survey)
     crash = trace.crash if symptom.category == CRASH else None
     found = None if crash is None else crash.seen.bad_index
     if crash is not None and found is not None and crash.seen.call is not None and crash.seen.call.function == _ONE_HOT:
@@ -113,9 +112,13 @@ def _size(call: LossCall) -> int:
     return size
 
 
-def _in_the_data(found: BadLabels) -> Suspicion:
+def _in_the_data(survey: SurveyRecord) -> Suspicion | None:
+    found = data_faults.harmful_labels(survey)
+    if found is None:
+        return None
     low, high = wording.short(found.low), wording.short(found.high)
-    allowed, fix = _allowed(found.function, found.classes, found.low, found.high)
+    of_all = min([found.low, *(label for each in survey.classes if each.name == found.name for label in each.counts)])
+    allowed, fix = _allowed(found.function, found.classes, of_all, found.high)
     which = f"label {low} is" if low == high else f"labels from {low} to {high} are"
     options = {"name": found.name, "function": found.function, "classes": found.classes}
     return Suspicion(

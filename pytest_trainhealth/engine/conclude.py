@@ -11,7 +11,7 @@ from ..programs.plan import RunPlan
 from ..records.comparison import Comparison
 from ..records.error_words import words_of
 from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passed
-from ..records.symptoms import row_of
+from ..records.symptoms import FAULTY_DATA, row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom, Verdict
 from .diagnosis import Diagnosis, find_causes
@@ -123,7 +123,9 @@ def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judge
         return symptom
     if not examination.program.repeatable:
         return CouldNotJudge(f"{symptom.summary}; {examination.program.why_not}")
-    again, judgement = examination.run_and_judge(replace(examination.rerun, seed_offset=_OTHER_SEED))
+    # with other random numbers the first batch may be the one that a step cannot take: that does not speak for the data
+    other = replace(examination.rerun, seed_offset=_OTHER_SEED, catch_errors=symptom.category == FAULTY_DATA)
+    again, judgement = examination.run_and_judge(other)
     if isinstance(judgement, Passed):
         seen = "in one of two runs" if row.about_machine else "with one of two seeds"
         return replace(judgement, notes=(*judgement.notes, f"{seen}: {symptom.summary}"))

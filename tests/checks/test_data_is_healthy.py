@@ -79,6 +79,13 @@ def a_label_too_high() -> Training:
     return training(batches(x, y))
 
 
+def a_label_too_high_where_the_order_is_random() -> Training:
+    """With other random numbers the first step may be the one that raises."""
+    x, y = table()
+    y[::25] = 2
+    return training(DataLoader(TensorDataset(x, y), 4, shuffle=True))
+
+
 def a_label_too_high_for_a_binary_loss() -> Training:
     x, y = table()
     labels = y.float()[:, None]
@@ -186,6 +193,7 @@ FAULTS = {
     nan_in_a_stored_data_set: ("nan-in-data", "confirmed"),
     nan_in_a_target: ("nan-in-data", "confirmed"),
     a_label_too_high: ("invalid-labels", "confirmed"),
+    a_label_too_high_where_the_order_is_random: ("invalid-labels", "confirmed"),
     a_label_too_high_for_a_binary_loss: ("invalid-labels", "confirmed"),
     doubled_before_the_split: ("data-leakage", "confirmed"),
     one_data_set_in_two_loaders: ("data-leakage", "likely"),  # without the shared samples nothing is left

@@ -55,7 +55,7 @@ def test_a_healthy_training_passes_the_battery(real: pytest.Pytester) -> None:
     write_test(real, "trainhealth", "return train.make_training()")
     result = real.runpytest("--trainhealth")
     result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["test_it   5 passed   overfits_one_batch, gradients_flow, trains_without_nan, *"])
+    result.stdout.fnmatch_lines(["test_it   6 passed   overfits_one_batch, gradients_flow, trains_without_nan, *"])
 
 
 def test_the_cause_is_named_shown_and_confirmed(real: pytest.Pytester) -> None:
