@@ -62,8 +62,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if seen.held:
         evidence.append(Evidence(f"the largest: {'; '.join(map(_spoken, seen.held))}"))
     if not evidence:
-        said = crash.first_message or f"step {crash.step} raises {crash.first_kind}"
-        evidence.append(Evidence(said, wanted, crash.place))
+        message = crash.first_message or f"step {crash.step} raises {crash.first_kind}"
+        evidence.append(Evidence(message, wanted, crash.place))
     alone = wanted is not None and seen.held_in_all > 0 and wanted > _FAR_TOO_LARGE * seen.held_in_all
     fix = Fix("make smaller batches, and accumulate their gradients")
     if alone:
