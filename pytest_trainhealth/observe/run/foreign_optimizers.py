@@ -16,6 +16,7 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
+from ..source.engine_frames import stand_in
 from .events import Listener
 from .run import Run
 
@@ -65,16 +66,16 @@ class _Reports:
         return stand_in
 
     @contextmanager
-    def update(self, stand_in: StandIn) -> Iterator[None]:
-        self._run.emit("update_begins", stand_in, False)
+    def update(self, told: StandIn) -> Iterator[None]:
+        self._run.emit("update_begins", told, False)
         yield
-        self._run.emit("update_ends", stand_in, False)
+        self._run.emit("update_ends", told, False)
 
     @contextmanager
-    def clearing(self, stand_in: StandIn) -> Iterator[None]:
-        self._run.emit("gradients_clearing", stand_in)
+    def clearing(self, told: StandIn) -> Iterator[None]:
+        self._run.emit("gradients_clearing", told)
         yield
-        self._run.emit("gradients_cleared", stand_in)
+        self._run.emit("gradients_cleared", told)
 
 
 def _keras(report: _Reports, library: Any) -> None:
@@ -82,6 +83,7 @@ def _keras(report: _Reports, library: Any) -> None:
     kind = library.BaseOptimizer
     original = kind.apply
 
+    @stand_in
     def apply(self: Any, grads: Any, trainable_variables: Any = None) -> Any:
         if trainable_variables is not None:
             trainable_variables = list(trainable_variables)
@@ -89,9 +91,9 @@ def _keras(report: _Reports, library: Any) -> None:
         if not held or not all(isinstance(each, Tensor) for each in held):  # another backend than torch
             return original(self, grads, trainable_variables)
         rate = float(self.learning_rate)
-        stand_in = report.stand_in(self, [{"params": held, "lr": rate}])
-        with report.update(stand_in):
-            changed = stand_in.param_groups[0]["lr"]
+        told = report.stand_in(self, [{"params": held, "lr": rate}])
+        with report.update(told):
+            changed = told.param_groups[0]["lr"]
             if changed == rate:
                 return original(self, grads, trainable_variables)
             vars(self)["_get_current_learning_rate"] = lambda: changed  # a schedule takes no other value

@@ -97,6 +97,13 @@ def _tell_after(table: _Table, module: nn.Module, args: Any, kwargs: Any, result
     return result
 
 
+def _in_the_name_of_torch(function: Any) -> Any:
+    """Whoever looks for the user's line walks through these frames, as through all others of torch."""
+    code = function.__code__.replace(co_filename=nn.modules.module.__file__)
+    return FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+
+
+@_in_the_name_of_torch
 def _looked_at(original: Callable[..., Any], self: nn.Module, args: Any, kwargs: Any) -> Any:
     args, kwargs = _tell_before(self, args, kwargs)
     try:
@@ -109,13 +116,6 @@ def _looked_at(original: Callable[..., Any], self: nn.Module, args: Any, kwargs:
     return _tell_after(_at_the_end, self, args, kwargs, result)
 
 
-def _in_the_name_of_torch(function: Any) -> Any:
-    """Whoever looks for the user's line walks through these frames, as through all others of torch."""
-    code = function.__code__.replace(co_filename=nn.modules.module.__file__)
-    return FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-
-
-_looked_at = _in_the_name_of_torch(_looked_at)
 _original: Any = None
 
 
@@ -131,10 +131,12 @@ def _put_in_place() -> None:
 
 
 def _calling(original: Callable[..., Any]) -> Any:
+    @wraps(original)
+    @_in_the_name_of_torch
     def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
         # the first is a constant for torch.compile, which goes no further
         if torch.compiler.is_compiling() or is_traced():
             return original(self, *args, **kwargs)
         return _looked_at(original, self, args, kwargs)
 
-    return wraps(original)(_in_the_name_of_torch(_call_impl))
+    return _call_impl
