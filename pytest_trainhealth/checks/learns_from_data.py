@@ -150,9 +150,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     broken = broke_down(trace)
     if broken is not None:
         return broken
-    losses, nothing = trace.losses, _nothing_to_judge(trace)
-    if nothing:
-        return CouldNotJudge(nothing)
+    losses, unjudged = trace.losses, _nothing_to_judge(trace)
+    if unjudged:
+        return CouldNotJudge(unjudged)
     first, last, marks = losses[0], course.end(trace), points(trace)
     known = {"first_loss": first, "last_loss": last, "floor": marks.floor, "chance": marks.chance}
     apart = misalignment.not_aligned(trace) or loss_symptoms.any_number_of_labels(trace)
