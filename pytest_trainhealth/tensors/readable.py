@@ -36,7 +36,7 @@ def values_of(tensor: Tensor) -> Tensor | None:
     if is_lazy(tensor):
         return None
     found = _plain(tensor)
-    if found is None or found.is_meta:
+    if found is None or found.is_meta or is_released(found):
         return None
     found = found.detach()
     if found.is_quantized:
@@ -49,7 +49,22 @@ def values_of(tensor: Tensor) -> Tensor | None:
 
 def is_ordinary(tensor: Tensor) -> bool:
     """Whether it is its own values, which almost all tensors are."""
-    return type(tensor).__torch_dispatch__ is _UNTOUCHED and not tensor.is_meta
+    return type(tensor).__torch_dispatch__ is _UNTOUCHED and not tensor.is_meta and not is_released(tensor)
+
+
+def is_sharded(tensor: Tensor) -> bool:
+    """Whether this process has only its part of it."""
+    return type(tensor).__torch_dispatch__ is not _UNTOUCHED and type(tensor).__name__ == "DTensor"
+
+
+def is_released(tensor: Tensor) -> bool:
+    """Whether its memory was given back while it still says its shape, as FSDP does between two uses of a layer.
+
+    Whoever reads such a tensor reads memory that belongs to others, and the process ends.
+    """
+    if tensor.layout != torch.strided or tensor.is_nested:
+        return False
+    return tensor.untyped_storage().nbytes() == 0 and tensor.numel() > 0
 
 
 def _plain(tensor: Tensor) -> Tensor | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
 from ...budget.budget import Budget
@@ -18,6 +19,7 @@ from ...records.wiring import OptimizerRecord, SchedulerRecord
 from ...tensors.aside import Aside
 from ...tensors.function_modes import take_off_ended
 from ...tensors.module_paths import full_path
+from ...tensors.readable import is_released
 from .events import EVENTS, Listener
 from .hidden_layers import unregistered
 from .loader_batches import LoaderBatches
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
     from ..signals.numbers.finiteness import Finiteness
     from ..source.creation_sites import CreationSites
     from .feed import Feed
+
+
+def _is_gathered(parameter: torch.Tensor) -> bool:
+    """By FSDP, for one use of a layer: its memory is given back again and again."""
+    return not is_lazy(parameter) and is_released(parameter)
+
 
 #: Tests of the package set this: there, whoever cannot read something is to be mended.
 RAISES = False
@@ -212,7 +220,7 @@ class Run:
 
     def _add(self, full: str, parameter: torch.Tensor) -> bool:
         """Whether it is new."""
-        if full in self.parameters or id(parameter) in self._names:
+        if full in self.parameters or id(parameter) in self._names or _is_gathered(parameter):
             return False
         self._names[id(parameter)] = full
         self.parameters[full] = parameter

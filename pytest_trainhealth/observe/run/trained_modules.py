@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 
 from ...tensors.graph import leaf_tensors
 from ...tensors.module_paths import full_path
+from ...tensors.readable import is_sharded
 from ..source.authorship import package_of
 from ..source.creation_sites import CreationSites
 from ..source.live_modules import find_owners
@@ -86,6 +87,8 @@ class TrainedModules:
         if not unknown:
             return
         self._add(self._wholes(unknown))
+        if any(map(is_sharded, self._run.parameters.values())):
+            return  # what a pass reaches is gathered for one use from the parameters that are known, and then let go of
         outside = [each for each in unknown if not self._run.has_parameter(each)]
         ownerless = [each for each in outside if self._sites.owner_of(each) is None]
         # an input whose gradient is asked for is no parameter, unless there is nothing else that could be trained

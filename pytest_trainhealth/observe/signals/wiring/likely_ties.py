@@ -14,6 +14,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from ....tensors.readable import Unreadable, values_of
+
 Layers = Sequence[tuple[str, nn.Module]]
 
 #: Values of the diagonal that are compared. By judgement: 4 values that agree by chance are rare among random weights.
@@ -82,5 +84,8 @@ def _key(weight: Tensor) -> Hashable:
     values = weight.detach()
     if values.is_meta:
         return (values.device, values.dtype, values.shape)
-    begins = (values.diagonal() if values.ndim > 1 else values)[:_FEW].flatten().tolist()
+    here = values_of(values)
+    if here is None:
+        raise Unreadable(values)
+    begins = (here.diagonal() if here.ndim > 1 else here)[:_FEW].flatten().tolist()
     return (values.device, values.dtype, values.shape, *begins)

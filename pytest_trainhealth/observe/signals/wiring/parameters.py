@@ -8,7 +8,7 @@ from torch.nn.parameter import is_lazy
 
 from ....tensors.function_modes import unseen
 from ....tensors.norms import norms
-from ....tensors.readable import Unreadable, is_ordinary, values_of
+from ....tensors.readable import Unreadable, is_ordinary, is_released, values_of
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
@@ -47,7 +47,7 @@ class Parameters(Signal):
 
 def _is_read(parameter: Tensor) -> bool:
     """What is frozen and has no values here, or none that can be read, does not move."""
-    if is_lazy(parameter):
+    if is_lazy(parameter) or is_released(parameter):
         return False
     return parameter.requires_grad or is_ordinary(parameter) or values_of(parameter) is not None
 

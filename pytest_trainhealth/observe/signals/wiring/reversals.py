@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from ....tensors.readable import values_of
 from ...run.reading import Reading
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -111,5 +112,8 @@ def _is_reversed(before: Any, after: Any) -> bool:
         return False
     if before.layout != torch.strided or after.layout != torch.strided or not before.is_floating_point():
         return False
-    cosine = torch.nn.functional.cosine_similarity(before.flatten().double(), after.flatten().double(), dim=0)
-    return before.numel() > 1 and float(cosine) <= _OPPOSITE
+    came, went = values_of(before), values_of(after)
+    if came is None or went is None or came.shape != went.shape:
+        return False
+    cosine = torch.nn.functional.cosine_similarity(came.flatten().double(), went.flatten().double(), dim=0)
+    return came.numel() > 1 and float(cosine) <= _OPPOSITE

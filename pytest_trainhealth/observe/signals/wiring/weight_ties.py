@@ -16,6 +16,7 @@ from torch.nn.utils.parametrize import is_parametrized
 
 from ....records.wiring import TiedPair
 from ....tensors.module_paths import full_path
+from ....tensors.readable import values_of
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
@@ -153,7 +154,10 @@ def _is_transposed(first: Tensor, second: Tensor) -> bool:
     return first.shape != second.shape and first.shape == second.shape[::-1] and _same(first, second.t())
 
 
-def _same(first: Tensor, second: Tensor) -> bool:
+def _same(one: Tensor, other: Tensor) -> bool:
+    first, second = values_of(one), values_of(other)
+    if first is None or second is None or first.shape != second.shape:
+        return False
     if not torch.equal(first[:2], second[:2]) or not torch.equal(first, second):
         return False
     sample = first.flatten()[:256]
