@@ -69,8 +69,8 @@ def _by_loss(history: History, roles: Roles, training: Curve, validation: Curve)
     evidence = [
         Evidence(f"{name} is lowest around {best} ({wording.loss(validation.best)}) and ends at "
                  f"{wording.loss(validation.end)}", validation.end, place),
-        Evidence(f"{own} falls on from {wording.loss(_level_at_best(training, validation))} to {wording.loss(training.end)}",
-                 training.end),
+        Evidence(f"{own} falls on from {wording.loss(_level_at_best(training, validation))} to "
+                 f"{wording.loss(training.end)}", training.end),
     ]  # fmt: skip
     if judged_by_score and score is not None and roles.val_score is not None:
         worst, top = wording.short(-score.end), wording.short(-score.best)

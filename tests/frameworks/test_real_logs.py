@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from pytest_trainhealth import Verdict, history
 from pytest_trainhealth.engine.finished_run import judge_history
 from pytest_trainhealth.engine.request import Request
+from pytest_trainhealth.histories.unreadable import UnreadableHistory
 
 pytestmark = pytest.mark.frameworks
 
@@ -209,3 +210,32 @@ def test_what_a_real_log_is_told(writer: str, recipe: str, tmp_path: Path, monke
     assert verdict.outcome == outcome, str(verdict)
     assert cause is None or (first is not None and first.cause == cause)
     assert first is None or first.certainty != "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("damage", "left", "words"),
+    [
+        (lambda data: data[:-20], 49, "is damaged or cut off at byte"),
+        (lambda data: data[:500] + b"garbage!" + data[508:], 8, "is damaged or cut off at byte"),
+        (lambda data: b"not an event file, really" + data, 0, "is no event file, or is damaged from its first byte on"),
+    ],
+)
+def test_an_event_file_that_is_damaged_says_so(
+    tmp_path: Path, damage: Callable[[bytes], bytes], left: int, words: str
+) -> None:
+    """TensorBoard's own reader stops there without a word."""
+    pytest.importorskip("tensorboard")
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(tmp_path)) as writer:
+        for step in range(50):
+            writer.add_scalar("loss/train", 2 * 0.9**step, step)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    if not left:
+        with pytest.raises(UnreadableHistory, match=words):
+            history(tmp_path)
+        return
+    found = history(tmp_path)
+    assert len(found["loss/train"]) == left
+    assert words in found.notes[0]

@@ -21,6 +21,8 @@ TURN = 0  # by judgement, by its name
 MARK = "tfevents"
 #: Folders that are parts of the run beside them, and what their names become in the names of series.
 _PARTS = {"train": "train", "validation": "val", "val": "val", "eval": "val", "test": "test"}
+#: Bytes around each record: its length, and two checksums, 8 + 4 + 4.
+_FRAME = 16
 _SIZES = {1: "<f", 2: "<d", 3: "<i", 9: "<q"}  # the types of TensorFlow: float, double, int32, int64
 
 
@@ -48,7 +50,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _read_one(file: Path, log: Log, prefix: str) -> None:
-    for event in _events(file, log.source):
+    for event in _events(file, log):
         if not event.HasField("summary"):
             continue
         for value in event.summary.value:
@@ -60,18 +62,26 @@ def _read_one(file: Path, log: Log, prefix: str) -> None:
     log.rows += 1
 
 
-def _events(file: Path, shown: str) -> Iterator[Any]:
+def _events(file: Path, log: Log) -> Iterator[Any]:
+    """TensorBoard's reader stops at a record that is cut off or damaged without a word: so the bytes are counted."""
     try:
-        event_file_loader = import_module("tensorboard.backend.event_processing.event_file_loader")
+        loader = import_module("tensorboard.backend.event_processing.event_file_loader")
+        event = import_module("tensorboard.compat.proto.event_pb2").Event
     except ImportError:
         raise UnreadableHistory(
-            f"{shown}: to read event files, install TensorBoard: pip install pytest-trainhealth[tensorboard]"
+            f"{log.source}: to read event files, install TensorBoard: pip install pytest-trainhealth[tensorboard]"
         ) from None
-    loader = event_file_loader.LegacyEventFileLoader(str(file))
+    read, size = 0, file.stat().st_size
     try:
-        yield from loader.Load()
+        for record in loader.RawEventFileLoader(str(file)).Load():
+            yield event.FromString(record)
+            read += _FRAME + len(record)
     except Exception as error:  # whatever its reader raises about a damaged file
-        raise unreadable(shown, 0, f"{file.name} is damaged: {type(error).__name__}: {error}") from None
+        raise unreadable(log.source, 0, f"{file.name} is damaged: {type(error).__name__}: {error}") from None
+    if size and not read:
+        raise unreadable(log.source, 0, f"{file.name} is no event file, or is damaged from its first byte on")
+    if read < size:
+        log.notes.append(f"{file.name} is damaged or cut off at byte {read:,} of {size:,}: what follows does not count")
 
 
 def _number(value: Any) -> float | None:
