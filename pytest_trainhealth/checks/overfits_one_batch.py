@@ -253,7 +253,7 @@ def _as_far_as_it_gets(
     start, floor = marks.start(first), marks.floor or 0.0
     reached = known["reach"] or 0.0
     if last - floor > _NO_BETTER_THAN_A_GUESS * (start - floor) and marks.steady:
-        if not adapters.has_adapters(trace) or wiring.nothing_moves(trace):
+        if not adapters.has_adapters(trace):
             return symptom
         # what may learn is small on purpose, beside a model that is frozen on purpose
         reason = f"the loss ends at {wording.loss(last)}, and a plain recipe gets no further ({wording.loss(reached)})"
