@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
 
 from ..records.history import Series
 
@@ -89,7 +89,7 @@ class Curve:
     @cached_property
     def wanders(self) -> bool:
         """Neighbours have most of their noise in common, as in a running mean."""
-        return len(self.values) >= _ENOUGH_TO_WANDER and _WANDERS[0] < self.turns(0) < _WANDERS[1]
+        return len(self.values) >= _ENOUGH_TO_WANDER and _WANDERS[0] < self.turns < _WANDERS[1]
 
     def noise_between(self, first: int, last: int) -> float:
         """By how the curve bends from one value to the next; by its jumps, where values are means of entries."""
@@ -125,10 +125,15 @@ class Curve:
         first = min(max(index - half, 0), max(len(self.values) - self.width, 0))
         return median(self.values[first : first + self.width])
 
-    def turns(self, first: int) -> float:
-        """The share of jumps that go back against the one before: two thirds for noise, none for a trend."""
-        jumps = [b - a for a, b in pairwise(self.values[first:])]
-        return sum(1 for a, b in pairwise(jumps) if a * b < 0) / max(len(jumps) - 1, 1)
+    @cached_property
+    def turns(self) -> float:
+        """The share of jumps that go back against the one before: two thirds for noise, none for a trend.
+
+        Jumps are taken without the trend around them, which would hide the noise on it.
+        """
+        jumps, half = [b - a for a, b in pairwise(self.values)], self.width // 2
+        about = [jump - fmean(jumps[max(at - half, 0) : at + half + 1]) for at, jump in enumerate(jumps)]
+        return sum(1 for a, b in pairwise(about) if a * b < 0) / max(len(about) - 1, 1)
 
     def index_at(self, step: float) -> int:
         """The first value that was logged at this step or later."""

@@ -32,7 +32,7 @@ _MOST_CLASSES = 1000
 #: judgement: as in lr-too-high.
 _ROSE = 0.5
 #: Values. By judgement: of fewer, a running mean and noise cannot be told apart.
-_ENOUGH_TO_KNOW_NOISE = 100
+_ENOUGH_TO_KNOW_NOISE = 1000
 #: The noise of the last third against the quieter one of those before. Healthy shapes in which it matters have at most
 #: 2.0, by chance; as a rule noise falls with the loss and with the rate.
 _SWINGS_GROW = 3.0
