@@ -210,7 +210,9 @@ def _beside_the_plain_recipe(
     above = reference_points.above_reach(reached, last, start)
     if _far_above(reached, last, start, marks):
         symptom = replace(memorising.stuck(trace, first, last, ratio, reached), suspects="recipe")
-        if marks.known and above > _NOT_HALF_WAY and (above >= 1 or not _ended_early(trace)):
+        plainly = above > _NOT_HALF_WAY and (above >= 1 or not _ended_early(trace))
+        # adapters are small on purpose, and given a small rate: only a cause that was shown counts
+        if marks.known and plainly and not adapters.has_adapters(trace):
             return symptom
         if marks.known:  # slow, short or noisy, perhaps: a lower rate is no fault
             way = f"the loss came {wording.share(1 - above)} of the way to what a plain recipe reaches"

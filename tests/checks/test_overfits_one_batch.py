@@ -23,7 +23,7 @@ from pytest_trainhealth.records.losses import LossCall, TensorSummary
 from pytest_trainhealth.records.numbers import NonFinite
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Place, Symptom
-from pytest_trainhealth.records.wiring import OptimizerRecord
+from pytest_trainhealth.records.wiring import OptimizerRecord, ParameterRecord
 
 
 def judge(
@@ -288,6 +288,18 @@ def test_what_a_plain_recipe_does_far_better_fails_wherever_it_started(
     assert isinstance(symptom, Symptom)
     assert symptom.suspects == "recipe"
     assert "a plain recipe gets to" in symptom.summary
+
+
+def test_adapters_fail_only_with_proof() -> None:
+    """They are small on purpose, beside a model that is frozen on purpose: a plain recipe with a rate of 0.01 is no
+    measure for theirs."""
+    trace, plain = classified(falling(3.45, 1.85, 60), 2.72), classified(falling(2.72, 0.0, 60), 2.72)
+    for name, shape in (("query.base.weight", (32, 48)), ("query.down.weight", (4, 48)), ("query.up.weight", (32, 4))):
+        trained = "base" not in name
+        trace.wiring.parameters[name] = ParameterRecord(name, shape, shape[0] * shape[1], trained, moved=trained)
+    verdict = judge(trace, {}, plain=plain)
+    assert isinstance(verdict, FailIfConfirmed)
+    assert isinstance(verdict.otherwise, CouldNotJudge)
 
 
 def test_what_a_plain_recipe_does_no_better_is_not_passed_without_proof() -> None:
