@@ -8,8 +8,9 @@ What it does
 
 When it fails
     Two evaluations differ because dropout is on; after an `evaluate` of your own the steps differ, or weights,
-    statistics or attributes end with other values; the step after an evaluation runs in eval mode; outputs change with
-    the batch size because samples mix or BatchNorm is in training mode.
+    statistics or attributes end with other values; it seeds the random numbers that the steps draw from; the step after
+    an evaluation runs in eval mode; outputs change with the batch size because samples mix or BatchNorm is in training
+    mode.
 
 What is not an alarm
     An `evaluate` that leaves the model in eval mode, where the loop is not known or puts it back; attributes that
@@ -104,6 +105,17 @@ def _shown(trace: Trace, found: EvaluationRecord) -> Symptom | None:
         models = wording.names(found.left_in_eval)
         summary = f"the step after an evaluation runs with {models} in eval mode (expected training mode)"
         return Symptom(summary, UNEQUAL, 1.0, 0.0, "high", "the evaluation leaves eval mode on")
+    if found.reseeded:
+        numbers = wording.names([name.capitalize() if name == "python" else name for name in found.reseeded])
+        summary = f"two evaluations that began with other random numbers end with the same ones of {numbers}"
+        return Symptom(
+            f"{summary}, and steps draw from them (expected 0 sources seeded)",
+            UNEQUAL,
+            float(len(found.reseeded)),
+            0.0,
+            "high",
+            "the evaluation changes the training",
+        )
     by_size = found.by_size or 0.0
     mixes = trace.probe is not None and any(record.made_by == "user" for record in trace.probe.mixing)
     if by_size > LIMIT and not _differ(found) and (layers or mixes):

@@ -13,6 +13,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from ....records.state import ActiveLayer, EvaluationRecord
+from ....state.generator_states import shared_prints
 from ....state.loop_state import Part, parts_of
 from ....state.process import remember_random_numbers, seed_everything
 from ....tensors.batches import batch_size
@@ -39,9 +40,16 @@ class Evaluation(Signal):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._modes: dict[str, bool] = {}
+        #: Where the shared random numbers stood after the step before, and which have moved since.
+        self._stood: dict[str, str] = {}
+        self._drawn: set[str] = set()
 
     def step_ends(self) -> None:
         run = self._run
+        if run.step <= _AFTER:
+            now = shared_prints()
+            self._drawn |= {name for name, place in self._stood.items() if now[name] != place}
+            self._stood = now
         if self._modes:
             self._look_at_modes()
         if run.step != _AFTER or run.training is None or run.trace.applied.evaluated == "not at all":
@@ -88,10 +96,14 @@ class Evaluation(Signal):
         if training.evaluate is None:  # the same batches each time, whatever a data set draws
             data = [data] if is_one_batch(data) else list(islice(data, _MOST))
         first = self._once(training, data, _ONE, record)
+        stands = shared_prints()
         record.changed = [] if values else _changed(before, parts_of(training))
         _put_back(parts, values)
         second = self._once(training, data, _OTHER, None)
         _put_back(parts, values)
+        if not values and record.own:  # else they are put back like all else
+            again = shared_prints()
+            record.reseeded = [name for name, place in stands.items() if again[name] == place and name in self._drawn]
         record.results = (first[0], second[0])
         record.by_chance = outputs_apart(first[1], second[1])
         if not values:  # state that moves within an evaluation moves at other samples when batches are smaller

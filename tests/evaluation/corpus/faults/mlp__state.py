@@ -401,3 +401,23 @@ def weights_of_16_bits_round_the_updates_away(broken: bool) -> Training:
         return F.cross_entropy(model(batch[0].to(model[0].weight.dtype)).float(), batch[1])
 
     return Training(model, optimizer, loss, classes(), precision=None if broken else "bfloat16")
+
+
+@fault("evaluation-changes-state", hard=True, checks=EVALUATES)
+def a_seed_is_set_for_what_is_evaluated(broken: bool) -> Training:
+    """The corrupted samples have to be the same each time; so is all the dropout after it. The healthy one forks."""
+    model = nn.Sequential(nn.Linear(8, 48), nn.ReLU(), nn.Dropout(0.2), nn.Linear(48, 4))
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    inner = accuracy(model)
+
+    def corrupted(data: Any) -> float:
+        torch.manual_seed(0)
+        return inner([(inputs + 0.1 * torch.randn_like(inputs), labels) for inputs, labels in data])
+
+    def evaluate(data: Any) -> float:
+        if broken:
+            return corrupted(data)
+        with torch.random.fork_rng(devices=[]):
+            return corrupted(data)
+
+    return Training(model, optimizer, cross_entropy, classes(), val_data=classes(3), evaluate=evaluate)
