@@ -11,7 +11,10 @@ from pytest_trainhealth import Training
 from ..corpus.blind import BATCHES, blind
 from . import first_tries
 from .cases import Case, all_cases, factory, tenth
+from .logs import FOLDER, TRUTH, Log, logs
 
+#: The batch that holds no programs.
+LOGS = "logs"
 CASES = {name: case for name, case in all_cases().items() if case.blind}
 
 
@@ -20,10 +23,28 @@ def of(batch: str, kind: str) -> list[Case]:
 
 
 def test_every_batch_has_its_first_try() -> None:
-    assert [each["batch"] for each in first_tries.load()] == list(BATCHES)
+    assert [each["batch"] for each in first_tries.load()] == [*BATCHES, LOGS]
 
 
-@pytest.mark.parametrize("tried", first_tries.load(), ids=lambda tried: tried["batch"])
+def test_every_log_has_its_first_try() -> None:
+    tried = next(each for each in first_tries.load() if each["batch"] == LOGS)
+    assert {file.name for file in FOLDER.iterdir()} == {TRUTH.name, *(log.name for log in logs())}
+    assert (sum(log.sick for log in logs()), sum(not log.sick for log in logs())) == (
+        tried["programs"],
+        tried["healthy"],
+    )
+
+
+@pytest.mark.parametrize("log", [log for log in logs() if not log.sick], ids=lambda log: log.name)
+def test_no_healthy_log_fails(log: Log) -> None:
+    assert not log.verdict().failed
+
+
+@pytest.mark.parametrize(
+    "tried",
+    [each for each in first_tries.load() if each["batch"] != LOGS],
+    ids=lambda tried: tried["batch"],
+)
 def test_first_tries_count_the_programs_that_there_are(tried: dict[str, object]) -> None:
     batch = str(tried["batch"])
     faults, twins, healthy = (len(of(batch, kind)) for kind in ("fault", "twin", "healthy"))

@@ -20,7 +20,8 @@ from typing import Any
 
 from pytest_trainhealth import Training
 
-#: The folders, in the order in which they were scored. "healthy" and "odd data" hold healthy programs.
+#: The folders, in the order in which they were scored. "healthy" and "odd_data" hold healthy programs.
+#: (The folder "logs" holds files: `scoreboard/logs.py`.)
 BATCHES = ("first", "second", "third", "fourth", "fifth", "healthy", "sixth", "data", "odd_data")
 #: `build` seeds itself: whatever the caller has seeded, it is the same program.
 SEED = 0
