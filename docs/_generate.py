@@ -61,6 +61,7 @@ FIELDS = {
         "headline": "a few words, for the first line where no cause fits",
         "suspects": "where the fault lies, as far as a plain recipe shows it: `recipe` (rates, settings, "
         "initialisation, regularisation, the scale of the data), `model` (model, loss, targets), or nothing",
+        "places": "where the error that is explained was raised: lines of your own, the outermost first",
     },
     "Finding": {
         "cause": "the name of the [cause](causes/index.md)",

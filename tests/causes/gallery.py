@@ -368,7 +368,7 @@ def _graphs() -> Iterator[Case]:
     yield name, "a loss that reaches nothing", trace, "plateau"
     for steps in (2, 3):
         trace = made()
-        trace.wiring.detached_samples["a"] = DetachedSample(HERE, True, list(range(steps)))
+        trace.wiring.detached_samples["a"] = DetachedSample(place=HERE, penalty_only=True, steps=list(range(steps)))
         yield name, f"sample() at {steps} steps", trace, "silently-wrong"
     name = "updates-lost"
     for facts in ({}, {"written": True}, {"changed": True}, {"rate": 0.0}):

@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.distributions import Distribution
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from pytest_trainhealth import Training, Verdict, diagnose, replay
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
+
+@pytest.fixture(autouse=True)
+def distributions_look_at_what_they_are_given() -> None:
+    """torch.compile, wherever it was used in this process, has switched that off for good."""
+    Distribution.set_default_validate_args(True)
+
 
 X, Y = torch.randn(8, 4), torch.arange(8) % 3
 Made = Callable[[], Training]

@@ -12,7 +12,8 @@ OVERFITTED = {"loss": [0.7 * 0.8**i for i in range(20)], "val_loss": [0.6 + 0.1 
 
 
 @pytest.fixture
-def logs(pytester: pytest.Pytester) -> pytest.Pytester:
+def logs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("COLUMNS", "100")
     pytester.mkdir("runs")
     folder = pytester.path / "runs"
     (folder / "good").mkdir()

@@ -154,7 +154,10 @@ def test_none_of_our_frames(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["needs() needs an argument but is called without any: *(needs, width=...)"])
 
 
-def test_what_is_explained_has_their_lines_and_a_headline(pytester: pytest.Pytester) -> None:
+def test_what_is_explained_has_their_lines_and_a_headline(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     pytester.makepyfile(train=TRAIN, test_it=EXPLAINED)
     result = pytester.runpytest("--trainhealth", "-p", "no:hypothesispytest", "-p", "no:benchmark")
     result.assert_outcomes(failed=3, passed=1)

@@ -67,4 +67,4 @@ def test_the_same_wherever_pytest_is_started(project: Project, read_json: ReadJs
         found.append({verdict["nodeid"]: verdict["seed"] for verdict in read_json()["verdicts"]})
     above, within = found
     assert above == {f"inner/{nodeid}": seed for nodeid, seed in within.items()}
-    assert len(above) == 11
+    assert len(above) == 13

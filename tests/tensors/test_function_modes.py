@@ -85,7 +85,7 @@ def test_what_only_measures_is_seen_by_none_of_ours() -> None:
         assert measure(False) == [theirs]
         with pytest.raises(ValueError, match="no figure"):
             measure(True)
-        assert _get_current_function_mode_stack() == [first, theirs, second]
+        assert _get_current_function_mode_stack() == [first, second, theirs]  # ours stand below those of others
     assert measure(False) == []
 
 

@@ -66,16 +66,16 @@ class _Reports:
         return stand_in
 
     @contextmanager
-    def update(self, told: StandIn) -> Iterator[None]:
-        self._run.emit("update_begins", told, False)
+    def update(self, reported: StandIn) -> Iterator[None]:
+        self._run.emit("update_begins", reported, False)
         yield
-        self._run.emit("update_ends", told, False)
+        self._run.emit("update_ends", reported, False)
 
     @contextmanager
-    def clearing(self, told: StandIn) -> Iterator[None]:
-        self._run.emit("gradients_clearing", told)
+    def clearing(self, reported: StandIn) -> Iterator[None]:
+        self._run.emit("gradients_clearing", reported)
         yield
-        self._run.emit("gradients_cleared", told)
+        self._run.emit("gradients_cleared", reported)
 
 
 def _keras(report: _Reports, library: Any) -> None:
@@ -91,9 +91,9 @@ def _keras(report: _Reports, library: Any) -> None:
         if not held or not all(isinstance(each, Tensor) for each in held):  # another backend than torch
             return original(self, grads, trainable_variables)
         rate = float(self.learning_rate)
-        told = report.stand_in(self, [{"params": held, "lr": rate}])
-        with report.update(told):
-            changed = told.param_groups[0]["lr"]
+        reported = report.stand_in(self, [{"params": held, "lr": rate}])
+        with report.update(reported):
+            changed = reported.param_groups[0]["lr"]
             if changed == rate:
                 return original(self, grads, trainable_variables)
             vars(self)["_get_current_learning_rate"] = lambda: changed  # a schedule takes no other value

@@ -44,4 +44,8 @@ def fit(rate=1e-2, steps=30):
 def breaking():
     model = network()
     optimizer = torch.optim.Adam(model.parameters(), 1e-2)
-    return Training(model, optimizer, lambda model, batch: model(batch[0][:, :3]).sum(), batch())
+
+    def loss(model, batch):
+        raise RuntimeError("the tokenizer is not there")
+
+    return Training(model, optimizer, loss, batch())
