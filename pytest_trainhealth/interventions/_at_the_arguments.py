@@ -11,6 +11,7 @@ from torch import nn
 
 from ..observe.run.events import Listener
 from ..observe.run.run import Run
+from ..observe.source.module_calls import after_call, before_call
 
 
 class AtTheArguments(Listener):
@@ -30,8 +31,8 @@ class AtTheArguments(Listener):
             # scripted modules do not support such hooks
             if id(model) not in self._known and not isinstance(model, torch.jit.ScriptModule):
                 self._known.add(id(model))
-                before = model.register_forward_pre_hook(self._before, with_kwargs=True)
-                after = model.register_forward_hook(self._after, always_call=True)
+                before = before_call(self._before, model, with_kwargs=True)
+                after = after_call(self._after, model, always_call=True)
                 self._stack.callback(before.remove)
                 self._stack.callback(after.remove)
 

@@ -17,6 +17,7 @@ from pytest_trainhealth import Training, Verdict, diagnose, replay
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
 
+
 @pytest.fixture(autouse=True)
 def distributions_look_at_what_they_are_given() -> None:
     """torch.compile, wherever it was used in this process, has switched that off for good."""

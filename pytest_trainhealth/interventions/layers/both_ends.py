@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
+from ...observe.source.module_calls import after_call
 
 
 class BothEnds(Listener):
@@ -25,7 +26,7 @@ class BothEnds(Listener):
         for path, module in self._run.named_modules():
             if path in self._layers and isinstance(module, nn.RNNBase) and id(module) not in self._known:
                 self._known.add(id(module))
-                self._stack.callback(module.register_forward_hook(_at_both_ends).remove)
+                self._stack.callback(after_call(_at_both_ends, module).remove)
 
 
 def _at_both_ends(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> Any:

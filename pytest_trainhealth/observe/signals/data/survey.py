@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
-from torch.utils.hooks import RemovableHandle
 
 from ....records.error_words import words_of
 from ....records.survey import BadLabels, SharedSamples, SurveyRecord
@@ -24,6 +23,7 @@ from ....training import is_one_batch
 from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
+from ...source.module_calls import Watching
 from .bounded_reading import Reading
 from .copied_targets import copies
 from .data_table import DataTable
@@ -50,7 +50,7 @@ class Survey(CallSignal):
         self._batch: Any = None
         self._inputs: list[Tensor] = []
         self._targets: list[GivenTarget] = []
-        self._hooks: list[RemovableHandle] = []
+        self._hooks: list[Watching] = []
         self._roles = FieldRoles()
         #: The batch of the first step holds values that are not finite.
         self._began_badly = False
@@ -74,7 +74,7 @@ class Survey(CallSignal):
             # of a watched test the batch is what a model is being called with right now
             for model in () if self._run.feed is None else self._run.models.values():
                 if not isinstance(model, torch.jit.ScriptModule):  # does not support hooks with keywords
-                    self._hooks.append(model.register_forward_pre_hook(self._called_with, with_kwargs=True))
+                    self._hooks.append(self._before_call(self._called_with, model, with_kwargs=True))
         super().step_begins(batch)
 
     def _seen_by_a_watched_step(self, batch: object) -> object:
