@@ -40,6 +40,7 @@ from .settings import WrongSetting, setting
 from .state.live_generators import generators_noted
 from .state.process import seed_everything, undisturbed
 from .state.process_settings import process_settings_kept
+from .tensors.function_modes import none_left
 from .training import Training
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     began, check = time.perf_counter(), find_check(request.check)
     interrupted: list[str] = []
     noted = generators_noted() if check.compares_runs else nullcontext()
-    with process_settings_kept() as around, undisturbed(_threads(check, request)) as left, noted:
+    with none_left(), process_settings_kept() as around, undisturbed(_threads(check, request)) as left, noted:
         plan = _plan(check, request, _capture(request))
         try:
             with interrupting(plan.budget):

@@ -7,7 +7,8 @@ microseconds each: an optimizer's step consists of a hundred calls that no forwa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -105,6 +106,19 @@ def take_off_ended() -> None:
         while _take_off(mode) is not None:
             pass
     _ended.clear()
+
+
+@contextmanager
+def none_left() -> Iterator[None]:
+    """Whatever happens in between, ours that were not on before are off afterwards: a mode that stayed on would see the
+    rest of the process, and cost every call in it."""
+    before = {id(mode) for mode in _stack()}
+    try:
+        yield
+    finally:
+        for mode in _stack():
+            if isinstance(mode, FunctionMode) and id(mode) not in before:
+                _take_off(mode)
 
 
 def unseen(measures: Callable[_P, _R]) -> Callable[_P, _R]:

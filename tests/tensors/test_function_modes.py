@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
-from pytest_trainhealth.tensors.function_modes import FunctionMode, Lifted, take_off_ended, unseen
+from pytest_trainhealth.tensors.function_modes import FunctionMode, Lifted, none_left, take_off_ended, unseen
 
 
 class _Mode(FunctionMode):
@@ -101,3 +101,18 @@ def test_a_mode_that_ends_while_torch_calls_it_is_taken_off_later() -> None:
     assert torch._C._len_torch_function_stack() == before + 1, "torch has put it back"
     take_off_ended()
     assert torch._C._len_torch_function_stack() == before
+
+
+def test_none_of_ours_stays_on_whatever_happens() -> None:
+    @none_left()
+    def interrupted() -> None:
+        _Mode().__enter__()
+        _Mode().__enter__()
+        raise KeyboardInterrupt
+
+    outer = _Mode()
+    with outer:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert _get_current_function_mode_stack() == [outer]
+    assert not _get_current_function_mode_stack()
