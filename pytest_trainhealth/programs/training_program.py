@@ -50,6 +50,13 @@ class TrainingRun(Run):
         super().__init__(look_closely_at)
         self.seen_losses = SeenLosses()
 
+    def end(self) -> None:
+        """A batch that a loader's workers made is an open file: it is let go of, whoever may still hold the run."""
+        try:
+            super().end()
+        finally:
+            self.batch = None
+
 
 class TrainingProgram:
     """A training that can be run again and again."""
