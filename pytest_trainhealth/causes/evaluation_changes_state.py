@@ -9,7 +9,8 @@ What happens
 How it is recognised
     Weights, buffers or attributes are other after an evaluation than before, and the steps that follow differ from
     those of the same run without it. Or two evaluations that began with other random numbers end with the same ones,
-    and the steps draw from these. The re-run puts everything back after the evaluation.
+    and the steps draw from these (never more than *likely*). The re-run puts weights, buffers and attributes back after
+    the evaluation.
 
 How to fix it
     Evaluate a copy, or put back what was exchanged in a `finally`. Let a module change its state only `if
@@ -61,7 +62,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _reseeded(found: EvaluationRecord) -> Suspicion:
-    names = wording.names([name.capitalize() if name == "python" else name for name in found.reseeded])
+    """Never more than likely: a check puts random numbers back itself, so that no re-run could show the difference."""
+    names = wording.names(found.reseeded)
     return Suspicion(
         statement=f"evaluating seeds the random numbers of {names}",
         evidence=(
@@ -77,5 +79,4 @@ def _reseeded(found: EvaluationRecord) -> Suspicion:
             ("generator = torch.Generator().manual_seed(seed)", "noise = torch.randn(size, generator=generator)"),
         ),
         not_this="another seed: the same numbers come again after each evaluation, whichever they are",
-        cures=(_PUT_BACK,),
     )

@@ -106,7 +106,7 @@ def _shown(trace: Trace, found: EvaluationRecord) -> Symptom | None:
         summary = f"the step after an evaluation runs with {models} in eval mode (expected training mode)"
         return Symptom(summary, UNEQUAL, 1.0, 0.0, "high", "the evaluation leaves eval mode on")
     if found.reseeded:
-        numbers = wording.names([name.capitalize() if name == "python" else name for name in found.reseeded])
+        numbers = wording.names(found.reseeded)
         summary = f"two evaluations that began with other random numbers end with the same ones of {numbers}"
         return Symptom(
             f"{summary}, and steps draw from them (expected 0 sources seeded)",

@@ -96,7 +96,7 @@ class EvaluationRecord:
     active: list[ActiveLayer] = field(default_factory=list)
     #: Names of weights, buffers and attributes that are other afterwards.
     changed: list[str] = field(default_factory=list)
-    #: Whose shared random numbers ("torch", "numpy", "python") stand at the same place after two evaluations that began
+    #: Whose shared random numbers ("torch", "numpy", "Python") stand at the same place after two evaluations that began
     #: at different ones, of those that steps draw from.
     reseeded: list[str] = field(default_factory=list)
     #: Models that are in eval mode in the step that follows, and were not in the step before.

@@ -42,8 +42,9 @@ def set_shared_state(state: dict[str, Any]) -> None:
 
 
 def shared_prints() -> dict[str, str]:
-    """Equal where the shared ones stand at the same place."""
-    return {name: hashlib.sha1(_bytes(state)).hexdigest() for name, state in shared_state().items()}
+    """By whose they are, in words; equal where the shared ones stand at the same place."""
+    words = {"python": "Python"}
+    return {words.get(name, name): hashlib.sha1(_bytes(state)).hexdigest() for name, state in shared_state().items()}
 
 
 def _bytes(state: Any) -> bytes:

@@ -44,7 +44,7 @@ def test_a_clean_evaluation_passes():
             "two evaluations give 0.5 and 0.6: drop (Dropout) acts",
         ),
         (replace(CLEAN, left_in_eval=["the model"]), "runs with the model in eval mode"),
-        (replace(CLEAN, reseeded=["torch", "python"]), "end with the same ones of torch and Python"),
+        (replace(CLEAN, reseeded=["torch", "Python"]), "end with the same ones of torch and Python"),
         (replace(CLEAN, by_size=0.3, active=[ActiveLayer("norm", "BatchNorm1d")]), "outputs differ by up to 30 %"),
     ],
 )
