@@ -9,7 +9,11 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
+from .needed import needed
 from .stepwise_loop import StepwiseLoop
+
+#: The optional dependency of this package that brings Lightning.
+EXTRA = "lightning"
 
 #: Batches. By judgement, as where schedulers are stepped: a test hands in a few batches of a data set whose epochs are
 #: far longer.
@@ -91,11 +95,9 @@ class Together:
     """Several loaders at once, as Lightning joins them: a batch has one of each."""
 
     def __init__(self, loaders: Any) -> None:
-        from lightning_utilities.core.apply_func import apply_to_collection
-
-        self._loaders, self._apply = loaders, apply_to_collection
+        self._loaders, self._apply = loaders, needed("lightning_utilities.core.apply_func", EXTRA).apply_to_collection
         found: list[Any] = []
-        apply_to_collection(loaders, DataLoader, found.append)
+        self._apply(loaders, DataLoader, found.append)
         self._each = found
 
     def __len__(self) -> int:

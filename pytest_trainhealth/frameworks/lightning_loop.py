@@ -19,11 +19,10 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
-from .lightning_data import EndlessEpochs, found_data
+from .lightning_data import EXTRA, EndlessEpochs, found_data
 from .needed import needed
 from .stepwise_loop import StepwiseLoop
 
-_EXTRA = "lightning"
 #: Steps. A schedule that is made for the length of the whole training must not be over within a check. By judgement:
 #: no check takes more than a few hundred.
 _SHORTEST_TRAINING = 400
@@ -36,7 +35,7 @@ class LightningLoop(StepwiseLoop):
 
     def __init__(self, module: Any, data: Any, val_data: Any, options: Mapping[str, Any]) -> None:
         self._lightning = _package_of(module)
-        super().__init__(_EXTRA)
+        super().__init__(EXTRA)
         self.model: Any = module
         self._options = dict(options)
         self._trainer: Any = None
@@ -94,7 +93,7 @@ class LightningLoop(StepwiseLoop):
     def _possible_warning(self) -> type[Warning]:
         fabric = "lightning" if self._lightning.__name__.startswith("lightning.") else "lightning_fabric"
         where = f"{fabric}.fabric.utilities.warnings" if fabric == "lightning" else f"{fabric}.utilities.warnings"
-        return needed(where, _EXTRA).PossibleUserWarning  # type: ignore[no-any-return]
+        return needed(where, EXTRA).PossibleUserWarning  # type: ignore[no-any-return]
 
     # -- the user's own validation -----------------------------------------------------------------------------------
 
@@ -128,7 +127,7 @@ class LightningLoop(StepwiseLoop):
             device = next((p.device.type for p in self.model.parameters()), "cpu")
             options["accelerator"] = _ACCELERATORS.get(device, device)
         if "logger" not in options:  # not False: modules and callbacks count on one
-            options["logger"] = needed(f"{self._lightning.__name__}.loggers.logger", _EXTRA).DummyLogger()
+            options["logger"] = needed(f"{self._lightning.__name__}.loggers.logger", EXTRA).DummyLogger()
         callbacks = options.get("callbacks") or []
         callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
         if not options["enable_checkpointing"]:
@@ -149,7 +148,7 @@ def _package_of(module: Any) -> Any:
     """`lightning.pytorch` or `pytorch_lightning`: they are the same twice, and their classes do not know each other."""
     kinds = [kind for kind in type(module).__mro__ if kind.__name__ == "LightningModule"]
     name = "pytorch_lightning" if kinds and kinds[0].__module__.startswith("pytorch_lightning") else "lightning.pytorch"
-    package = needed(name, _EXTRA)
+    package = needed(name, EXTRA)
     if not isinstance(module, package.LightningModule):
         given = f"the class {module.__name__}: call it first" if isinstance(module, type) else type(module).__name__
         raise TypeError(f"Training.from_lightning: module has to be a LightningModule, not {given}")

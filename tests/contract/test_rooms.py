@@ -7,6 +7,7 @@ well: a lazy import is a dependency like any other) and torch in a room of plain
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,24 @@ def test_the_hall_is_empty() -> None:
 
 def test_rooms_of_the_table_exist() -> None:
     assert {room(name) for name in MODULES} == set(MAY_IMPORT)
+
+
+#: What an installation always has; hypothesis is asked only where it has been imported before.
+_ALWAYS_INSTALLED = {*sys.stdlib_module_names, NAME, "torch", "numpy", "pytest", "_pytest", "hypothesis"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_package_that_only_some_users_have_is_asked_for_by_name(path: Path) -> None:
+    """An `import` statement of an optional package is an error for those who lack it, and for a type checker there."""
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom) and not node.level
+            else []
+        )
+    }
+    assert imported <= _ALWAYS_INSTALLED
