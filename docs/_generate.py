@@ -24,6 +24,7 @@ from pytest_trainhealth.causes import GROUPS, Cause, Group, all_causes
 from pytest_trainhealth.checks import check_page
 from pytest_trainhealth.records import verdict
 from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
+from pytest_trainhealth.reports.json_schema import json_schema
 
 FIELDS = {
     "Report": {
@@ -118,6 +119,7 @@ def _pages(docs: Path) -> Iterator[tuple[str, str]]:
     yield "settings.md", _settings()
     yield "api.md", _api()
     yield "json.md", _json(docs)
+    yield "report.schema.json", json.dumps(json_schema(), indent=1) + "\n"
     yield "checks/index.md", _index("Checks", _check_rows(), ("check", "promise", "in the battery"), settings.CHECKS)
     for name in settings.CHECKS:
         yield f"checks/{name}.md", _check(name)
@@ -349,7 +351,8 @@ def _json(docs: Path) -> str:
     return _joined(
         "# JSON format",
         f"`--trainhealth-json FILE` writes every verdict of a run. This is version {verdict.SCHEMA_VERSION}; the "
-        "number rises whenever a reader would have to change.",
+        "number rises whenever a reader would have to change. {download}`Its JSON Schema <report.schema.json>` is made "
+        "from the records, as this page is.",
         _table(
             ("key", "meaning"),
             [
@@ -370,7 +373,15 @@ def _json(docs: Path) -> str:
         "(`/dev/stdout`) gets one document, when the run has ended. What cannot be written is a line at the end of "
         "the run, and an exit code that is not 0.",
         "## A verdict",
-        _table(("key", "meaning"), [("`nodeid`", "pytest's id of the test item"), *own]),
+        _table(
+            ("key", "meaning"),
+            [
+                ("`nodeid`", "pytest's id of the test item"),
+                ("`place`", "file and line of the test"),
+                ("`expected`", "the test is expected to fail (`xfail`)"),
+                *own,
+            ],
+        ),
         f"`symptom`, `findings` and `reruns` hold {record('Symptom')}, {record('Finding')} and {record('Rerun')} with "
         "the same names. JSON has no NaN and no infinity: a figure that is not finite is the word `nan`, `inf` or "
         "`-inf`, which `float()` reads back. `Verdict.from_json()` does so.",

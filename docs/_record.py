@@ -83,7 +83,8 @@ def failure(report) -> str:
 def example(report) -> dict:
     """The content of a file that `--trainhealth-json` writes, for one failed check."""
     failed = next(verdict for verdict in report.verdicts if verdict.failed)
-    verdicts = [{"nodeid": NODEID, **failed.to_json()}]
+    place = {"file": NODEID.partition("::")[0], "line": 8}
+    verdicts = [{"nodeid": NODEID, "place": place, "expected": False, **failed.to_json()}]
     return {"version": 1, "complete": True, "interrupted": False, "verdicts": verdicts, "errors": []}
 
 

@@ -88,6 +88,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(results, "trainhealth-gathered")
     if not options["enabled"] or config.getoption("collectonly"):
         return
+    if options["github"]:
+        from .github_actions import GitHubActions, runs_here
+
+        if runs_here():
+            config.pluginmanager.register(GitHubActions(results), "trainhealth-github")
     for outlet in OUTLETS:
         file, where = options[outlet.name], options.given.get(outlet.name)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ..records.harmless import harmless
 from ..reports.text import headline
 from .items import test_of
+from .junit_properties import junit_properties
 from .outcomes import NotJudged, Unhealthy
 from .stash import UNENFORCED, VERDICTS
 
@@ -20,9 +22,12 @@ def attach_to_report(
 
     Uses builtin types only: anything else in a report would crash an xdist worker.
     """
+    verdicts = item.stash.get(VERDICTS, [])
+    item.user_properties.extend(junit_properties(verdicts))
     report.trainhealth = {  # type: ignore[attr-defined]
         "test": harmless(test_of(item)[0]),
-        "verdicts": [verdict.to_json() for verdict in item.stash.get(VERDICTS, [])],
+        "place": _own_place(item),
+        "verdicts": [verdict.to_json() for verdict in verdicts],
         "unenforced": unenforced + item.stash.get(UNENFORCED, 0),
         "raised": _raised(report, error),
     }
@@ -58,6 +63,15 @@ def _encodable(report: pytest.TestReport) -> None:
     text = report.longreprtext
     if not text.isascii() and text != (shown := text.encode("utf-8", "backslashreplace").decode()):
         report.longrepr = shown
+
+
+def _own_place(item: pytest.Item) -> dict[str, Any] | None:
+    """Where the test itself stands, told from the working directory, as all places are."""
+    path, line, _ = item.reportinfo()
+    if line is None:
+        return None
+    shown = os.path.relpath(path)
+    return {"file": harmless(str(path) if shown.startswith("..") else shown), "line": line + 1}
 
 
 def _in_the_test(item: pytest.Item, path: str, line: int) -> tuple[str, int]:

@@ -21,6 +21,8 @@ class CheckedItem(NamedTuple):
     verdict: dict[str, Any]
     #: The test was expected to fail, so the run is not red because of it.
     xfailed: bool
+    #: File and line of the test.
+    place: dict[str, Any] | None = None
 
 
 class SessionResults:
@@ -40,6 +42,7 @@ class SessionResults:
         #: Files may hold what no longer counts.
         self._withdrawn = False
         self._interrupted = False
+        self._complete = False
         #: One line for everything that went wrong with the results themselves.
         self.troubles: list[str] = []
 
@@ -98,7 +101,9 @@ class SessionResults:
 
         self._unenforced[report.nodeid] = brought["unenforced"]
         xfailed, nodeid = hasattr(report, "wasxfail"), harmless(report.nodeid)
-        new = [CheckedItem(nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
+        new = [
+            CheckedItem(nodeid, brought["test"], verdict, xfailed, brought["place"]) for verdict in brought["verdicts"]
+        ]
         if new:
             self._checked.setdefault(report.nodeid, []).extend(new)
         if brought["raised"]:
@@ -121,7 +126,7 @@ class SessionResults:
         """First, because other plugins' may raise. Never raises itself: failures and summary are still to be shown."""
         self._interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
         ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
-        complete = ended and not self._interrupted and self._collected_all and not self._awaited
+        complete = self._complete = ended and not self._interrupted and self._collected_all and not self._awaited
         if self._awaited and exitstatus == pytest.ExitCode.OK and not self._interrupted:
             from ..wording import plural
 
@@ -136,8 +141,16 @@ class SessionResults:
         modules = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
         not_theirs = ("pluggy", __name__.partition(".")[0])
         whose = next((name for name in modules if name.partition(".")[0] not in not_theirs), "a plugin")
-        self.troubles.append(f"{whose} did not finish: {' '.join(f'{type(error).__name__}: {error}'.split())}")
+        self.note_trouble(session, f"{whose} did not finish: {' '.join(f'{type(error).__name__}: {error}'.split())}")
+
+    def note_trouble(self, session: pytest.Session, line: str) -> None:
+        """A line at the end of the summary, and a run that is not green."""
+        self.troubles.append(line)
         self._not_green(session)
+
+    def told(self) -> RunResults:
+        """All that there is, as files get it."""
+        return self._results(self.checked, complete=self._complete)
 
     def _not_green(self, session: pytest.Session) -> None:
         if self.troubles and session.exitstatus == pytest.ExitCode.OK:
@@ -146,7 +159,7 @@ class SessionResults:
     def _results(self, checked: list[CheckedItem], *, complete: bool) -> RunResults:
         from ..reports import RunResults
 
-        verdicts = [{"nodeid": e.nodeid, **e.verdict} for e in checked]
+        verdicts = [{"nodeid": e.nodeid, "place": e.place, "expected": e.xfailed, **e.verdict} for e in checked]
         return RunResults(complete, self._interrupted, verdicts, list(self._errors.values()))
 
     def _add(self, new: list[CheckedItem]) -> None:

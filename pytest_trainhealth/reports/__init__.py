@@ -15,7 +15,7 @@ class RunResults:
     #: Every test that was selected has its outcome.
     complete: bool
     interrupted: bool
-    #: As JSON, each with the node id of its test.
+    #: As JSON, each with the node id of its test, its place, and whether the test is expected to fail.
     verdicts: Sequence[dict[str, Any]] = ()
     #: Tests that raised, or whose worker died: node id, outcome and message.
     errors: Sequence[dict[str, str]] = ()

@@ -65,12 +65,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {*_TOP, "examine"},
     "reports": {"wording", "records", "settings"},
     "reports.explain": {"wording", "records", "settings", "checks", "causes"},
+    # a rule of a code scanner comes with its page
+    "reports.sarif": {"", "wording", "records", "settings", "causes", "reports"},
     "plugin": {*_TOP, "examine", "api", "reports", "reports.explain"},
     "": {"records", "histories", "training", "api", "plugin"},
 }
 #: Rooms that read records only: no torch, and nothing that would bring it.
 WITHOUT_TORCH = {
     *("", "settings", "wording", "records", "histories", "analysis", "checks", "causes", "reports", "reports.explain"),
+    "reports.sarif",
 }
 #: pytest's side imports torch where a test is judged, by way of the engine; seeding fixtures is torch's own business.
 PLUGIN_WITH_TORCH = {"plugin.seeding", "plugin.revision_process", "plugin.rank_process", "plugin.benchmark"}

@@ -15,7 +15,7 @@ ReadJson = Callable[[], dict[str, Any]]
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A folder whose trainings are judged by the fake engine, without plugins that a test does not ask for."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:benchmark")
-    for outer in ("CI", "PYTEST_XDIST_WORKER"):
+    for outer in ("CI", "PYTEST_XDIST_WORKER", "GITHUB_ACTIONS", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(outer, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     pytester.makeconftest(Path(__file__).with_name("fake_engine.py").read_text())
