@@ -84,9 +84,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from .session_results import SessionResults
 
-    results = config.stash[RESULTS] = SessionResults(enforced=options["enabled"])
+    judging = options["enabled"] and not config.getoption("collectonly")
+    results = config.stash[RESULTS] = SessionResults(enforced=judging)
     config.pluginmanager.register(results, "trainhealth-gathered")
-    if not options["enabled"] or config.getoption("collectonly"):
+    if not judging:
         return
     if options["github"]:
         from .github_actions import GitHubActions, runs_here

@@ -152,3 +152,19 @@ def test_twice_ctrl_c(project: Project, read_json: ReadJson, options: tuple[str,
     process.wait(60)
     assert outcomes(read_json()) == {"test_first": "passed"}
     assert (read_json()["complete"], read_json()["interrupted"]) == (False, True)
+
+
+def test_collecting_only_misses_no_outcome(project: Project) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+        from pytest_trainhealth import Training
+
+        @pytest.mark.gradients_flow
+        def test_it():
+            return Training()
+    """
+    )
+    result = project.runpytest("--trainhealth", "--collect-only")
+    result.stdout.no_fnmatch_line("*without an outcome*")
+    assert result.ret == pytest.ExitCode.OK
