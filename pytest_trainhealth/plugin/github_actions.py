@@ -22,15 +22,15 @@ class GitHubActions:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         target = os.environ.get("GITHUB_STEP_SUMMARY")
-        told = self._results.told()
-        if not target or not (told.verdicts or told.errors):
+        found = self._results.so_far()
+        if not target or not (found.verdicts or found.errors):
             return
         from ..reports.github import step_summary
 
         try:
             # added to what other steps and tools have written there: the file belongs to all of them
             with Path(target).open("a", encoding="utf-8", newline="\n") as summary:
-                summary.write(step_summary(told.verdicts, told.errors, complete=told.complete))
+                summary.write(step_summary(found.verdicts, found.errors, complete=found.complete))
         except OSError as error:
             line = f"GITHUB_STEP_SUMMARY: cannot write {target}: {error.strerror or error}"
             self._results.note_trouble(session, line)
@@ -38,6 +38,6 @@ class GitHubActions:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         from ..reports.github import annotation_lines
 
-        for line in annotation_lines(self._results.told().verdicts):
+        for line in annotation_lines(self._results.so_far().verdicts):
             terminalreporter.ensure_newline()
             terminalreporter.write_line(line)

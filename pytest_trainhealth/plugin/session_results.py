@@ -102,7 +102,8 @@ class SessionResults:
         self._unenforced[report.nodeid] = brought["unenforced"]
         xfailed, nodeid = hasattr(report, "wasxfail"), harmless(report.nodeid)
         new = [
-            CheckedItem(nodeid, brought["test"], verdict, xfailed, brought["place"]) for verdict in brought["verdicts"]
+            CheckedItem(nodeid, brought["test"], verdict, xfailed, brought.get("place"))
+            for verdict in brought["verdicts"]
         ]
         if new:
             self._checked.setdefault(report.nodeid, []).extend(new)
@@ -148,7 +149,7 @@ class SessionResults:
         self.troubles.append(line)
         self._not_green(session)
 
-    def told(self) -> RunResults:
+    def so_far(self) -> RunResults:
         """All that there is, as files get it."""
         return self._results(self.checked, complete=self._complete)
 

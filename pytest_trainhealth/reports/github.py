@@ -39,7 +39,7 @@ def _property(text: str) -> str:
 
 def step_summary(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Mapping[str, str]], *, complete: bool) -> str:
     """Markdown: one line if all is well, else a row for each check that failed or could not judge."""
-    judged = [(told["nodeid"], Verdict.from_json(told), told.get("expected", False)) for told in verdicts]
+    judged = [(entry["nodeid"], Verdict.from_json(entry), entry.get("expected", False)) for entry in verdicts]
     lines = ["### Training health", ""]
     if not complete:
         lines += ["**The run did not end: not every test has its outcome.**", ""]
@@ -59,7 +59,7 @@ def step_summary(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Mapping
 
 
 def _rows(judged: Sequence[tuple[str, Verdict, bool]]) -> Iterator[str]:
-    worst_first = sorted(judged, key=lambda told: not told[1].failed)
+    worst_first = sorted(judged, key=lambda each: not each[1].failed)
     for nodeid, verdict, expected in worst_first:
         if verdict.passed:
             continue

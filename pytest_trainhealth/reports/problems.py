@@ -49,20 +49,20 @@ def problems(verdicts: Iterable[Mapping[str, Any]]) -> list[Problem]:
     """Of verdicts as JSON, each with its test's node id and place; the surest first. Expected failures are none."""
     root = repository_root()
     found: dict[tuple[str, str, int], Problem] = {}
-    for told in verdicts:
-        if told["outcome"] != "failed" or told.get("expected"):
+    for entry in verdicts:
+        if entry["outcome"] != "failed" or entry.get("expected"):
             continue
-        new = _problem(Verdict.from_json(told), told, root)
+        new = _problem(Verdict.from_json(entry), entry, root)
         key = (new.name, new.file, new.line)
         found[key] = _joined(found[key], new) if key in found else new
     return sorted(found.values(), key=lambda problem: _SUREST_FIRST[problem.certainty])
 
 
-def _problem(verdict: Verdict, told: Mapping[str, Any], root: Path) -> Problem:
+def _problem(verdict: Verdict, entry: Mapping[str, Any], root: Path) -> Problem:
     finding = verdict.findings[0] if verdict.findings else None
     places = finding.places if finding else verdict.symptom.places if verdict.symptom else ()
     inside = [(file, place) for place in places if (file := in_repository(place.file, root)) is not None]
-    *others, (file, place) = inside or [_of_the_test(told, root)]
+    *others, (file, place) = inside or [_of_the_test(entry, root)]
     return Problem(
         name=finding.cause if finding else verdict.check,
         headline=verdict.headline,
@@ -73,12 +73,12 @@ def _problem(verdict: Verdict, told: Mapping[str, Any], root: Path) -> Problem:
         line=place.line,
         code=place.code,
         related=tuple((path, each.line, each.code) for path, each in others),
-        tests=(told["nodeid"],),
+        tests=(entry["nodeid"],),
     )
 
 
-def _of_the_test(told: Mapping[str, Any], root: Path) -> tuple[str, Place]:
-    place = Place(**told["place"]) if told.get("place") else Place(told["nodeid"].partition("::")[0], 1)
+def _of_the_test(entry: Mapping[str, Any], root: Path) -> tuple[str, Place]:
+    place = Place(**entry["place"]) if entry.get("place") else Place(entry["nodeid"].partition("::")[0], 1)
     return in_repository(place.file, root) or place.file, place
 
 

@@ -17,9 +17,9 @@ def repository_root(start: Path | None = None) -> Path:
     """The folder that a server says it is, if we are inside; else the next one with a `.git`; else the start."""
     start = Path(os.path.realpath(start or Path.cwd()))
     for name in _TOLD_BY_THE_SERVER:
-        told = os.environ.get(name)
-        if told and start.is_relative_to(os.path.realpath(told)):
-            return Path(os.path.realpath(told))
+        folder_named = os.environ.get(name)
+        if folder_named and start.is_relative_to(os.path.realpath(folder_named)):
+            return Path(os.path.realpath(folder_named))
     return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)
 
 

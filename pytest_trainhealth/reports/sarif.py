@@ -62,12 +62,12 @@ def _rule(name: str, problem: Problem) -> dict[str, Any]:
 
 def _result(problem: Problem, rule: int) -> dict[str, Any]:
     related = [_location(file, line, code) for file, line, code in problem.related]
-    told = "\n".join((problem.headline, *problem.message))
+    words = "\n".join((problem.headline, *problem.message))
     return {
         "ruleId": problem.name,
         "ruleIndex": rule,
         "level": "error",
-        "message": {"text": told},
+        "message": {"text": words},
         "locations": [_location(problem.file, problem.line, problem.code)],
         **({"relatedLocations": [{"id": n, **each} for n, each in enumerate(related)]} if related else {}),
         "partialFingerprints": {"trainhealth/v1": problem.fingerprint},
