@@ -101,10 +101,8 @@ class SessionResults:
 
         self._unenforced[report.nodeid] = brought["unenforced"]
         xfailed, nodeid = hasattr(report, "wasxfail"), harmless(report.nodeid)
-        new = [
-            CheckedItem(nodeid, brought["test"], verdict, xfailed, brought.get("place"))
-            for verdict in brought["verdicts"]
-        ]
+        test, place = brought["test"], brought.get("place")
+        new = [CheckedItem(nodeid, test, verdict, xfailed, place) for verdict in brought["verdicts"]]
         if new:
             self._checked.setdefault(report.nodeid, []).extend(new)
         if brought["raised"]:
