@@ -35,7 +35,15 @@ from ._groups import GROUPS as GROUPS
 from ._groups import Group as Group
 from ._groups import Stage as Stage
 
-SECTIONS = ("What happens", "How it is recognised", "How to fix it", "What not to do", "When this is wrong")
+SECTIONS = (
+    "What happens",
+    "How severe it is",
+    "How it is recognised",
+    "How to fix it",
+    "What not to do",
+    "How to prevent it",
+    "When this is wrong",
+)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,9 @@ What happens
     Gradients are accumulated over k small batches before each step, to stand in for one large batch. Each loss is a
     mean, so their sum is k times that of the large batch: the effective learning rate is k times the one you set.
 
+How severe it is
+    High: the learning rate is too high by the number of passes.
+
 How it is recognised
     k backward passes from one and the same line before each update, and none of their losses was divided by k. The
     re-run divides the gradients by k before the step. With `accumulates_exactly`, the gradient of an update is compared
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     Clipping, or fewer batches per step: both hide the factor.
+
+How to prevent it
+    Divide by the number of passes, and for tokens by their number, in one helper. `accumulates_exactly` compares with
+    one large batch.
 
 When this is wrong
     Losses of different kinds with a backward pass each (a critic's on real and on made-up samples) are meant to add up;

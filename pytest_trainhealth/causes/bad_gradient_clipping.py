@@ -6,6 +6,9 @@ What happens
     after the step, nothing is clipped at all: the optimizer has already used the gradients. Before `backward()`, or
     among the parameters of another model, there is nothing to clip.
 
+How severe it is
+    High: every step has the same tiny size, or clipping does nothing on the day it is needed.
+
 How it is recognised
     The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
     what is left when they are cleared; and a clipping function may find no gradient at all. The line is named. The
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     A higher learning rate to make up for tiny gradients: the first batch that is not clipped blows the training up.
+
+How to prevent it
+    Clip between `backward()` and `step()`, after `unscale_`, and log the norm that `clip_grad_norm_` returns: a limit
+    that acts in every step is a learning rate. `learns_from_data` shows it.
 
 When this is wrong
     Adam and similar optimizers divide by the size of the gradients: clipping hardly matters to them. Clipping too much

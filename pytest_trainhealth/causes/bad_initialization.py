@@ -5,6 +5,9 @@ What happens
     of one. With zeros everywhere there is no gradient at all. Weights far too large saturate or blow up the layers
     after them, weights far too small leave nothing of the input.
 
+How severe it is
+    High: the start is so far off that training does not begin, or begins by undoing it.
+
 How it is recognised
     The weights are looked at before the first step and again later. Units that were equal at the start *and still are*,
     after steps that should have told them apart, are the surest sign (gates of recurrent layers are compared one by
@@ -22,6 +25,10 @@ How to fix it
 
 What not to do
     Another learning rate or more units: equal units stay equal at any rate and in any number.
+
+How to prevent it
+    Keep the defaults of torch unless a paper says otherwise, and compare the first loss with chance (`log(classes)`).
+    `overfits_one_batch` does.
 
 When this is wrong
     A last layer, a residual branch or an adapter that starts at 0 is healthy: its units diverge at the first step. Only

@@ -5,6 +5,9 @@ What happens
     0.999 flies past its valley again and again. The other way round, a second beta of 0.1 makes Adam follow all the
     noise, and a large eps takes away its sense of scale, so that it hardly moves.
 
+How severe it is
+    High: the optimizer overshoots, or never gets going.
+
 How it is recognised
     The settings of the optimizer: momentum or a first beta of 0.99 or more, a second beta below 0.5, eps of 0.01 or
     more. The usual values are 0.9, (0.9, 0.999) and 1e-8. The re-run uses these.
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     A lower learning rate: it would have to be lower by the same factor of a hundred, and then it crawls.
+
+How to prevent it
+    Keep the defaults, and name settings when you change them (`betas=(0.9, 0.95)`): positions are easily swapped.
+    `learns_from_data` tries the defaults beside yours.
 
 When this is wrong
     Large batches and long trainings are sometimes run with 0.99; where a re-run with the usual value is no better,

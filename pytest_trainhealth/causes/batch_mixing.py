@@ -6,6 +6,9 @@ What happens
     values of one sample into the row of another. Training looks fine; the same sample gets a different answer in
     another batch, and yet another on its own.
 
+How severe it is
+    High: the model is trained with what it will not have when it is used.
+
 How it is recognised
     One sample is replaced by another, in eval mode and with the same random numbers, and outputs of other samples
     change. Both calls are compared operation by operation: the first one that mixes samples is named with your line.
@@ -21,6 +24,10 @@ How to fix it
 
 What not to do
     Shuffling, another batch size, more data: they change which samples are mixed.
+
+How to prevent it
+    Name the axes of every reshape, and never `view` where a `transpose` is meant. `uses_its_input` changes one sample
+    and looks at the others.
 
 When this is wrong
     Models that compare samples on purpose. Where a probe proves that (without its links a graph does not mix, a table

@@ -5,6 +5,9 @@ What happens
     torch raises an error; with two values +1 and -1 are left, whatever they were. The samples of a batch decide each
     other's outputs, and the running statistics are noise.
 
+How severe it is
+    High: statistics of two samples are noise, and differ from those in use.
+
 How it is recognised
     A BatchNorm layer in training mode that is given one or two values per channel (samples times positions); the
     error "Expected more than 1 value per channel when training". The re-run joins 16 batches into one. Or a step cuts
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     Another learning rate. Accumulated gradients: BatchNorm still sees the small batch.
+
+How to prevent it
+    GroupNorm or LayerNorm where batches are small; `drop_last=True` where the last one is. `trains_without_nan` tries
+    the last batch.
 
 When this is wrong
     Convolutions have many positions per sample, so a batch of two images is enough; positions are counted, and no alarm

@@ -6,6 +6,9 @@ What happens
     attribute. A job that is restarted loads the checkpoint and goes on, with a bump in its loss or a rate that begins
     anew, and nobody knows that it is another run.
 
+How severe it is
+    High: every resumed run is another run, and nobody sees where it changed.
+
 How it is recognised
     After `load(path)`, in a training that was built anew, parts of the state are other than they were at `save(path)`,
     and the steps that follow differ from those of a run that nothing interrupted. Re-runs carry one part over at a
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     A warm-up after each restart: it hides the bump, and costs what was learnt.
+
+How to prevent it
+    One function that saves and one that loads, beside each other, with everything that has a `state_dict()` and the
+    random number generators; `resumes_exactly` compares both against a run without an interruption.
 
 When this is wrong
     A restart that is meant to begin anew in part: fine-tuning with a fresh optimizer, another schedule.

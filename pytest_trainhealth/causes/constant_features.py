@@ -6,6 +6,9 @@ What happens
     something on the way has overwritten the values: a division of a value by itself, a buffer that is filled again for
     each sample and never copied, a reader that ignores its index.
 
+How severe it is
+    High where they should carry information: the model learns without them, and nobody notices.
+
 How it is recognised
     The smallest and the largest value of each feature are the same over all samples that were read. It fails only if
     that holds for every feature of every input, and the targets differ; else it is a note.
@@ -16,6 +19,9 @@ How to fix it
 
 What not to do
     A larger model or more epochs: there is nothing to learn from.
+
+How to prevent it
+    Look at the spread of every column where features are made, and assert that it is not 0. `data_is_healthy` does.
 
 When this is wrong
     A category that is rare may not occur in the samples that were read, borders of images are black, and padding is

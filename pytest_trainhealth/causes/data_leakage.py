@@ -5,6 +5,9 @@ What happens
     and the figures that decide about a model are too good. Samples were doubled before the split, a set was split twice
     with different seeds, both loaders were given one data set, or both halves were made with the same seed.
 
+How severe it is
+    High: validation measures memory, and the model fails in use.
+
 How it is recognised
     Samples are compared by all their fields, 8 bytes each, and by their indices where both loaders read one data set.
     As many as chance puts on both sides are no fault: where `data` hold samples twice by themselves, so may `val_data`.
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     More dropout or fewer epochs because validation and training agree so well: they agree because they are the same.
+
+How to prevent it
+    Split by the thing that repeats (patient, user, source file), before augmenting and windowing, and keep
+    `data_is_healthy` with `val_data`.
 
 When this is wrong
     Where few samples are possible at all, two sets may both hold every one of them; that is only noted. So are near

@@ -3,6 +3,9 @@
 What happens
     The model is done and waits for the next batch. Whatever you pay for the accelerator, most of it is spent waiting.
 
+How severe it is
+    Low for the model, high for the bill: the result is the same, and the device is paid for while it waits.
+
 How it is recognised
     Each step is split into waiting for the batch and everything else. A few samples are read on their own to see
     whether the time goes into `__getitem__` (or `__iter__`) or into putting the batch together, and in which line; the
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     A faster accelerator or mixed precision: the wait stays the same.
+
+How to prevent it
+    Decode and augment in the dataset, with `num_workers`, and keep `@pytest.mark.keeps_throughput(max_data_wait=0.5)`
+    on one test of the real loader.
 
 When this is wrong
     A toy model computes for less than a millisecond; any loader looks slow compared with it. So a wait counts by itself

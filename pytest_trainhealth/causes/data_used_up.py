@@ -5,6 +5,9 @@ What happens
     once: the second epoch, or a loop that takes more steps than there are batches, finds them empty. In a loop that
     is itself a generator, Python turns this into "generator raised StopIteration".
 
+How severe it is
+    Critical, and loud: the loop ends early, or raises.
+
 How it is recognised
     The step raises StopIteration, at the same step when it is run once more.
 
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     Catch it and go on with the last batch: the model sees that one again and again.
+
+How to prevent it
+    Iterate over the loader, not over `iter(loader)` that is kept; make an iterator where an epoch begins. A marker
+    whose steps outnumber the batches of an epoch shows it.
 
 When this is wrong
     A stream that really ends says how many steps there are: stop there.

@@ -4,6 +4,9 @@ What happens
     A rectifier whose input is negative for every sample outputs 0 and passes back no gradient, so nothing before it
     ever changes again. A layer of such units cuts the model in two; only biases after it still learn.
 
+How severe it is
+    High: units are lost for good.
+
 How it is recognised
     At the first step, nearly all units of an activation are 0 for every sample of the batch. The re-run draws new
     weights for the layers, with zero biases and a scale measured on the batch; then it lets the rectifiers leak. Where
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     More units or more epochs: a dead unit gets no gradient to recover with.
+
+How to prevent it
+    Moderate rates, warm-up, no large negative biases; GELU or leaky ReLU where it happens again. `gradients_flow`
+    counts units that are never on.
 
 When this is wrong
     Sparse activations are healthy: half of all units at 0 for one sample is usual. Only units that are 0 for *every*

@@ -4,6 +4,9 @@ What happens
     The model was moved to an accelerator and a tensor was not: a field of the batch, a mask that `forward` makes, a
     table that a module keeps in a plain attribute, which `model.to(device)` does not see.
 
+How severe it is
+    Critical, and loud: the step raises.
+
 How it is recognised
     The step that raises is run once more, and the call that raised is seen with the device of each tensor it was given,
     the name of the parameter, and the field of the batch.
@@ -14,6 +17,11 @@ How to fix it
 
 What not to do
     `.cuda()` inside `forward`: the model then runs on one machine only, and copies with every step.
+
+How to prevent it
+    Make every tensor where it is used (`torch.zeros(n, device=x.device)`), register constants as buffers so that
+    `.to()` moves them, and run one step on the accelerator in CI; `trains_without_nan` with `--trainhealth-device`
+    does.
 
 When this is wrong
     Numbers of no dimension may be on the CPU: torch allows it, and no error is raised.

@@ -5,6 +5,9 @@ What happens
     `float(tensor)`, `if tensor:` and `nonzero()` need a value, so Python waits until the queue is empty; afterwards the
     device waits for Python. A few of these per layer, and neither is ever busy.
 
+How severe it is
+    Low for the model: the device waits for Python.
+
 How it is recognised
     A gate has failed, the tensors are on an accelerator, and one step makes Python wait more than a few times. Lines
     and counts are shown. On a CPU there is nothing to wait for, and this is never named.
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     `torch.cuda.synchronize()` to "make timing right" in the training itself: that is one more wait.
+
+How to prevent it
+    Read numbers (`.item()`, `.cpu()`, printing) every hundred steps, not in each. `keeps_throughput` on the accelerator
+    counts them.
 
 When this is wrong
     One wait per step (the loss is printed) costs almost nothing, and is not counted. Where the device is busy all the

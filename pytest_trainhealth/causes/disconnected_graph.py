@@ -4,6 +4,9 @@ What happens
     Somewhere between the module and the loss the graph ends: `.detach()`, `.data`, `.item()`, a trip through numpy, an
     `argmax`, a distribution's `sample()`, a block under `torch.no_grad()`. Everything before that place never learns.
 
+How severe it is
+    High: a part never learns, silently.
+
 How it is recognised
     The module ran, its parameters need gradients, and none ever arrives. One step is replayed and each operation that
     ends a graph is noted with your line. For `Normal.sample()`: the gradient of the mean points along the mean itself,
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     More steps, another optimizer: there is no way back for the gradient.
+
+How to prevent it
+    No `.data`, `.detach()`, `.item()`, `no_grad` or NumPy between inputs and loss; write `with torch.no_grad():` around
+    whole functions with a name that says so. `gradients_flow` names the part.
 
 When this is wrong
     A target network or teacher is run without a graph on purpose; it is not reported when no optimizer holds it.

@@ -5,6 +5,9 @@ What happens
     Given probabilities they do it again: all scores lie between 0 and 1, the best possible result is a flat
     distribution, and the gradient is small. The loss falls a little and stops.
 
+How severe it is
+    High: the loss falls a little, stops at a floor, and looks like a model that is too small.
+
 How it is recognised
     At the first steps the input of each loss function is traced back to the activation function that produced it. The
     re-run gives the loss the input of that activation.
@@ -14,6 +17,9 @@ How to fix it
 
 What not to do
     A higher learning rate or more epochs: the loss cannot get below its floor.
+
+How to prevent it
+    Let models return raw scores, always, and name them `logits`. `overfits_one_batch` cannot be passed with it.
 
 When this is wrong
     `log_softmax` in front of `cross_entropy` changes nothing and is not reported.

@@ -5,6 +5,9 @@ What happens
     are whole numbers, and layers multiply floats. Labels of `cross_entropy` are int64; read from a table they are int32
     or float. Torch raises an error that names two types, and not the tensors that have them.
 
+How severe it is
+    Critical, and loud: the step raises.
+
 How it is recognised
     The step that raises is run once more, and the call that raised is seen with the type of each tensor it was given,
     the name of the parameter, and the field of the batch.
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     `model.double()`: everything takes twice the memory and more than twice the time.
+
+How to prevent it
+    Convert once, where data are loaded (`torch.as_tensor(x, dtype=torch.float32)`); NumPy makes float64 by itself. Any
+    of the markers runs the real batch.
 
 When this is wrong
     A model that is meant to compute in float64 needs its data in float64, too: convert the data, not the model.

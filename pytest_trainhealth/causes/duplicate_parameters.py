@@ -5,6 +5,9 @@ What happens
     twice per step, as if its learning rate were doubled, and the state of Adam is advanced twice. The rest of the
     model moves once.
 
+How severe it is
+    High: some parameters take two steps, one of them unwanted.
+
 How it is recognised
     A parameter that an optimizer holds twice, or that two optimizers hold, moved in both updates with no backward
     pass in between. The re-run uses each gradient once.
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     Halving the learning rate: it halves that of the other parameters as well.
+
+How to prevent it
+    Build parameter groups from `named_parameters()` once, and assert that no id is there twice. `gradients_flow` looks
+    at what each step moved.
 
 When this is wrong
     Two optimizers that hold the same parameters and take turns, each after a backward pass of its own (adversarial

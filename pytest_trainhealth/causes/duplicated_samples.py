@@ -5,6 +5,9 @@ What happens
     `IterableDataset` that every worker reads from its beginning, random crops or noise that all workers draw from
     copies of one generator. The model memorises what it gets, and the rest of the data is never seen.
 
+How severe it is
+    High: the model sees less than the size of the data set says.
+
 How it is recognised
     All batches of a loader are the same though it has more samples than one of them; or each comes once from every
     worker; or a sample is read with the same random numbers in every worker. Samples that are there twice without any
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     More epochs: every one of them is the same.
+
+How to prevent it
+    Count distinct samples where the data set is made; seed workers and augmentation by sample. `data_is_healthy`
+    compares what the loader yields.
 
 When this is wrong
     A list that holds one batch several times, or a loader of your own that repeats one, is taken as meant: many tests

@@ -5,6 +5,9 @@ What happens
     left out. Most steps do nothing, or only what momentum is left over from the last one. Schedules and step counts run
     ahead of the training.
 
+How severe it is
+    High: most of the training time does nothing.
+
 How it is recognised
     Of the optimizer steps, more than half found no gradient, and no backward pass had gone before them since the last.
 
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     A higher learning rate for the few steps that count.
+
+How to prevent it
+    Step where the gradients are made, in the same branch as `backward()`; count steps with a gradient in a test.
+    `gradients_flow` does.
 
 When this is wrong
     Several optimizers that are stepped together while they take turns are not reported.

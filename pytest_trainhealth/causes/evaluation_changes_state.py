@@ -6,6 +6,9 @@ What happens
     Training goes on from another state than the one it had reached, and how good a model becomes depends on how often
     it is looked at. After each evaluation that sets a seed, the same dropout, noise and order come again.
 
+How severe it is
+    High: looking at the model changes it.
+
 How it is recognised
     Weights, buffers or attributes are other after an evaluation than before, and the steps that follow differ from
     those of the same run without it. Or two evaluations that began with other random numbers end with the same ones,
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     Evaluating less often: it makes the difference smaller, and keeps it.
+
+How to prevent it
+    Evaluate under `eval()` and `torch.no_grad()`, with generators of its own, and restore the mode in a `finally`.
+    `evaluates_cleanly` compares everything before and after.
 
 When this is wrong
     Methods that learn from the samples that they are tested on, by design.

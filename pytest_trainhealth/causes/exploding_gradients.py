@@ -5,6 +5,9 @@ What happens
     After thirty of them it is a million times larger. One step of the usual size then throws the parameters far off:
     the loss jumps, oscillates or overflows.
 
+How severe it is
+    Critical where it ends in NaN, high where clipping hides it.
+
 How it is recognised
     The norm of the gradient is above 100 at the very first step (healthy ones are below about 5; above 20 is enough
     when plain SGD with a usual learning rate explodes), or gets there through steps that were small compared with the
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     A tiny learning rate alone: it hides the large steps and leaves the small ones useless.
+
+How to prevent it
+    A norm in every block, scaled residual branches, a first loss near chance. `gradients_flow` measures gradients
+    before the first step.
 
 When this is wrong
     An operation that left its domain by itself (the log of a 0) is unstable-operation, even where clipping puts it off.

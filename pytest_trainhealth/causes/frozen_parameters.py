@@ -4,6 +4,9 @@ What happens
     Parameters with `requires_grad=False` get no gradient and stay as they are. What is left of the model is too
     little to learn the task, or nothing at all.
 
+How severe it is
+    High: what should learn does not.
+
 How it is recognised
     The training cannot memorise one batch, and part of the model is frozen. The re-run unfreezes it and gives it to the
     optimizer; when that memorises the batch, the freezing was in the way. What the step itself freezes (the
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     A higher learning rate for the few parameters that still train.
+
+How to prevent it
+    Freeze in one named function, and assert what is trainable after it: `sum(p.requires_grad for p in
+    model.parameters())`. `gradients_flow` says what stays; say what is frozen on purpose.
 
 When this is wrong
     Freezing on purpose (transfer learning, adapters, target networks) is not a fault and never reported while the

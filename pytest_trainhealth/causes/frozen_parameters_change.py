@@ -6,6 +6,9 @@ What happens
     parameter in place either: weight decay needs none. A BatchNorm in training mode updates its running statistics
     whether its parameters are frozen or not: a backbone that was meant to stay as pretrained drifts away.
 
+How severe it is
+    High: a pretrained part drifts away, unnoticed.
+
 How it is recognised
     A parameter with `requires_grad=False` moved inside an optimizer's step, or the running mean of a pretrained
     BatchNorm moved although it and the layer before it are frozen. Or gradients that backward() computed were always
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     A learning rate of 0 for the frozen part: the statistics keep drifting.
+
+How to prevent it
+    Hand the optimizer only what is to be trained, and put frozen parts into `eval()`: weight decay, momentum and
+    running statistics need no gradient. `gradients_flow` compares frozen parts before and after.
 
 When this is wrong
     Copies that are moved by hand (an averaged teacher, a target network), BatchNorms that have no statistics yet, and

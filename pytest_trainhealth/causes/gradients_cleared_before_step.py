@@ -7,6 +7,9 @@ What happens
     Called for every micro-batch of an accumulation, `zero_grad()` leaves the optimizer the last one only; called for
     one of two losses, it takes the gradients of the other away.
 
+How severe it is
+    High: nothing is learnt, and nothing raises.
+
 How it is recognised
     Gradients are measured right after `backward()` and again when the optimizer gets them: something, then nothing.
     Backward passes are counted whose gradients are cleared before anything has used them. The re-run lets a
@@ -18,6 +21,9 @@ How to fix it
 
 What not to do
     A higher learning rate: any number times zero is zero.
+
+How to prevent it
+    Call `zero_grad()` as the first line of the step and nowhere else. `gradients_flow` on your own step shows it.
 
 When this is wrong
     A discriminator's `zero_grad()` may rightly come after the generator's `backward()`: the generator has used that

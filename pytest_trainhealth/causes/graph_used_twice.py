@@ -5,6 +5,9 @@ What happens
     on the graph of the last one, a running average of the loss on all of them; the second of two losses shares its
     forward pass with the first. Torch raises "Trying to backward through the graph a second time".
 
+How severe it is
+    Critical, and loud: `backward()` raises.
+
 How it is recognised
     The step that raises is run once more. Before its backward pass the graph is walked through: which part has been
     freed, which line made it, and whether this step has made another part after it.
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     `retain_graph=True` for a state that is carried on: the graph grows with every step, and with it memory and time.
+
+How to prevent it
+    Carry values, not graphs, from step to step: `hidden = hidden.detach()` where a step begins. `trains_without_nan`
+    takes the second step that shows it.
 
 When this is wrong
     Where two passes through one graph are meant (a gradient penalty), the first needs `retain_graph=True`.

@@ -5,6 +5,9 @@ What happens
     was added last, ids that are counted from 1, a sequence that is longer than the table of positions: torch raises
     "index out of range in self", and says neither which id nor which table. On an accelerator the process dies.
 
+How severe it is
+    Critical: an `IndexError` on a CPU, and on a GPU an assertion that ends the process.
+
 How it is recognised
     The step that raises is run once more, and the call that raised is seen with what it was given: the ids that are
     beyond the table, the field of the batch and the sample that they are in, and the table.
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     Clamp the ids: another word is looked up in their place.
+
+How to prevent it
+    Take the size of the table from the vocabulary (`len(tokenizer)`), never from a number typed twice, and assert
+    `ids.max() < table.num_embeddings` where ids are made. `data_is_healthy` looks at them.
 
 When this is wrong
     An id that only marks something (-1 for "none") is data, not a row: replace it before the table sees it.

@@ -5,6 +5,9 @@ What happens
     left of two classes is one: whoever always answers with it has a loss of 0. The loss falls fast and far, and the
     model tells nothing apart.
 
+How severe it is
+    High: one class is never predicted, and the average looks fine.
+
 How it is recognised
     At the first steps, by what the loss is called with: two outputs, labels of 0 and 1, and one of these is the value
     that it ignores. The re-run lets all labels count.
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     Class weights: an ignored label has no weight that could be raised.
+
+How to prevent it
+    Keep the label to ignore outside of the classes (-100, the default), and look at the accuracy of each class.
+    `data_is_healthy` and `learns_from_data` see what the loss is given.
 
 When this is wrong
     With three outputs and more the ignored one may be padding, the background or an unknown class, and is never

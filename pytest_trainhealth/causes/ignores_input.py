@@ -5,6 +5,9 @@ What happens
     or a recurrent net is asked for its state after the first token. The loss still falls, as far as the other inputs
     allow.
 
+How severe it is
+    High: the model answers the same whatever it sees, and may still lower its loss.
+
 How it is recognised
     The model is called again with another sample's values in place of one argument, one column, one channel, or all
     positions of a sequence but one; or with other values everywhere but in the padding, as where a mask is the wrong
@@ -17,6 +20,9 @@ How to fix it
 
 What not to do
     A larger model, more steps, better features: what does not get in cannot be learnt from.
+
+How to prevent it
+    Return what was computed, not what came in; `uses_its_input` changes each input and looks at the output.
 
 When this is wrong
     An argument that exists only for a common interface, or columns chosen on purpose. Do not pass them to the model, or

@@ -6,6 +6,9 @@ What happens
     forward pass. The training sees different values each time, and drifts. Where the backward pass still needs the old
     values, or a parameter is written to outside of `torch.no_grad()`, autograd raises an error.
 
+How severe it is
+    High where values change silently, critical where autograd refuses.
+
 How it is recognised
     What the dataset has stored changes, and the same sample, read three times with the same random numbers, differs
     each time. Or, when a training fails, a tensor kept by one of your modules is further from its start each time it is
@@ -22,6 +25,10 @@ How to fix it
 
 What not to do
     More workers, each with its own dataset: the copies drift, too.
+
+How to prevent it
+    Write out of place unless a profile asks for more; never write into a batch. Any of the markers runs a second epoch
+    on the same batches.
 
 When this is wrong
     A cache that is filled once, counters, running averages, and random augmentation of copies are not reported. Neither

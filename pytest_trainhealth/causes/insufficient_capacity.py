@@ -5,6 +5,9 @@ What happens
     Layers without an activation function between them are one linear layer, however many there are; a layer of one or
     two units lets through one or two numbers.
 
+How severe it is
+    High: no setting will help.
+
 How it is recognised
     All other causes were ruled out, and the model shows it: only linear functions inside, a layer of one or two units
     before a wider one, kernels of one pixel throughout, or fewer trainable values than targets in the batch. In a
@@ -16,6 +19,9 @@ How to fix it
 
 What not to do
     Other learning rates or optimizers, or more epochs: none of them adds what the model lacks.
+
+How to prevent it
+    Memorise one batch before tuning anything: `overfits_one_batch`.
 
 When this is wrong
     "The model is too small" is a favourite guess and mostly wrong: data, wiring and regularisation are the usual

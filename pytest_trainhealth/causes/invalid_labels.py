@@ -6,6 +6,9 @@ What happens
     memory that is not its own. Binary losses take targets from 0 to 1, margin losses 1 or -1: with others the loss
     falls without bound or stops half way. Where every label is the one to be ignored, a mean over nothing is NaN.
 
+How severe it is
+    Critical where the loss refuses them, high where it does not: then the model learns them.
+
 How it is recognised
     At the first steps the targets of each loss function are compared with what it allows. `data_is_healthy` looks
     through the labels of later batches, too, and takes a step with the first that do not fit. The re-run leaves out the
@@ -17,6 +20,9 @@ How to fix it
 
 What not to do
     Clamp the labels: that teaches the wrong class.
+
+How to prevent it
+    Map labels in one place, assert their range there (`0 <= y < classes`), and keep `data_is_healthy` on the data.
 
 When this is wrong
     Where a label outside the range means something to code of your own, take it out before the loss sees it.

@@ -4,6 +4,9 @@ What happens
     A model first learns what most labels say and then memorises the rest, one by one. Training goes on to improve while
     validation gets worse, and no model can be better than its labels.
 
+How severe it is
+    Advice: it limits what can be reached, and training longer makes it worse.
+
 How it is recognised
     Of up to 1,024 samples, each is compared with its ten nearest neighbours, itself left out. Where eight or more of
     them agree, a label that differs from theirs is counted. The share of these is an estimate of the noise, given with
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     Dropping all samples with a high loss: those are the rare and the hard ones, too.
+
+How to prevent it
+    Have a part labelled twice, and look at the samples with the highest loss before each release. `data_is_healthy`
+    estimates the share.
 
 When this is wrong
     Distances between raw values say little about images and texts, and then neighbours rarely agree and nothing is

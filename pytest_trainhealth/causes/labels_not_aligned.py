@@ -6,6 +6,9 @@ What happens
     learnt is noise, and does not carry over to any other batch. Or labels of sequences are moved by one position for a
     model that moves them itself: each position learns the token after the next, and text made with it skips.
 
+How severe it is
+    High: there is nothing to learn, and the model memorises.
+
 How it is recognised
     From up to 256 samples the targets are predicted by ridge regression on the inputs, each sample left out in turn. As
     they are used, that is no better than chance; in another order (moved by up to four samples, reversed, or in the
@@ -20,6 +23,10 @@ How to fix it
 
 What not to do
     More data, a larger model or more regularisation against "overfitting": there is nothing to generalise from.
+
+How to prevent it
+    Shuffle pairs, never inputs and targets apart; keep them in one record until the batch. `learns_from_data` compares
+    with shuffled targets.
 
 When this is wrong
     Where samples follow each other in time, a neighbour's target proves nothing; windows of a series and samples that

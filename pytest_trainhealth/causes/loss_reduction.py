@@ -8,6 +8,9 @@ What happens
     is averaged over all values. Without any reduction there is one loss for each sample, and `backward()` raises an
     error.
 
+How severe it is
+    High: the learning rate depends on the batch size or the length of a sequence.
+
 How it is recognised
     The derivative of the tensor that backward() is called on with respect to the loss function's value, and an
     optimizer whose steps scale with the gradient. The re-run divides or multiplies every gradient by the number of
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     Make up for it with the learning rate: it would have to follow the batch size forever.
+
+How to prevent it
+    Say `reduction=` wherever a loss is called, and divide by what is really counted. `overfits_one_batch` and
+    `accumulates_exactly` show the factor.
 
 When this is wrong
     A sum is right where the learning rate was chosen for it; it is reported only when a training fails.

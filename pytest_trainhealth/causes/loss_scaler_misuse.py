@@ -6,6 +6,9 @@ What happens
     large; whoever calls `backward()` on the loss that was not scaled steps with gradients that are thousands of times
     too small. Adam and similar optimizers hide both, until the factor changes or comes near their eps.
 
+How severe it is
+    High: the effective learning rate is off by the scale, a factor of thousands.
+
 How it is recognised
     The factor is followed from `scaler.scale()` through `backward()` and `unscale_()` to the optimizer's step. The
     re-run gives the optimizer the gradients at their real size.
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     Clipping or a lower learning rate: the factor is not the gradient's size, and it changes during the training.
+
+How to prevent it
+    Write the four lines in this order once, in one function: `scale(loss).backward()`, `unscale_`, clip, `step` and
+    `update`. `keeps_precision` compares the curve with float32.
 
 When this is wrong
     Code that divides the gradients by `scaler.get_scale()` itself is not reported: they have their real size.

@@ -6,6 +6,9 @@ What happens
     `nn.init.xavier_uniform_(layer.weight)` or `layer.weight.data.normal_()` writes there is gone with the first forward
     pass, and the training starts from other weights than those that were chosen.
 
+How severe it is
+    Medium to high: the start that was chosen is not the one that is used.
+
 How it is recognised
     While the model is made, the computed weights are kept as they were computed. Before the first step one has other
     values, and what it is computed from has not.
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     Another scale for the initialisation: whatever it is, it does not arrive.
+
+How to prevent it
+    Initialise before `weight_norm` or `parametrize`, or through `parametrizations.weight.original*`, and assert the
+    norm of the weight after one forward pass. `gradients_flow` reports it.
 
 When this is wrong
     Weights that are computed from parameters which were initialised themselves (`weight_v`) are not reported.

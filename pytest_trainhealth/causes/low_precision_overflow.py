@@ -5,6 +5,9 @@ What happens
     epsilons become 0. bfloat16 has the range of float32, but only three digits: updates below a 256th of a weight are
     lost.
 
+How severe it is
+    Critical: Inf becomes NaN, at the first large activation.
+
 How it is recognised
     Something is computed in float16 or bfloat16 (autocast, `precision=`, a model or input converted to half), and the
     same run in float32 is healthy.
@@ -17,6 +20,10 @@ How to fix it
 What not to do
     `nan_to_num`, or clipping: an Inf that was clipped is a wrong number. A smaller learning rate: the overflow is in
     the forward pass.
+
+How to prevent it
+    Prefer bfloat16 to float16 where the hardware has it, scale losses in float16, keep sums and squares in float32.
+    `trains_without_nan(precisions=...)` tries both.
 
 When this is wrong
     A step that a loss scaler skips because scaled gradients overflowed is how scalers find their scale.

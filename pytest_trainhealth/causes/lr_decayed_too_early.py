@@ -4,6 +4,9 @@ What happens
     A linear, cosine or polynomial decay runs over fewer steps than the training takes, or ReduceLROnPlateau loses
     patience at the first noise. From then on every step goes the right way and none does anything.
 
+How severe it is
+    Low to high: the rest of the run is paid for and does nothing.
+
 How it is recognised
     The learning rate is below 2 % of its peak for the last third of the run or more, and the loss has stopped above
     where it could be. The re-run keeps the learning rate at its peak.
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     More epochs: at this learning rate they change nothing. A larger model: it would stop there as well.
+
+How to prevent it
+    Compute the length of a schedule from the length of the run, and plot the rate first. `learns_from_data` and
+    `history_is_healthy` read it.
 
 When this is wrong
     The schedule is meant for a run as short as this test, and the loss is where it should be.

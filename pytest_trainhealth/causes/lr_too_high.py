@@ -3,6 +3,9 @@
 What happens
     Each step jumps over the valley. The loss oscillates or grows, units die, and with bad luck everything ends in NaN.
 
+How severe it is
+    Critical where it diverges, high where it hovers.
+
 How it is recognised
     Wiring and data are in order, the gradients at the first step are of a sane size, and updates are large compared
     with the weights they change (about 1e-3 is usual), or the loss rises after the first steps. A loss that falls until
@@ -13,6 +16,10 @@ How to fix it
 
 What not to do
     Another optimizer, or clipping as a cure: both only change how large "too large" is.
+
+How to prevent it
+    A range test before the first long run, warm-up, and a rate that is scaled with the batch. `learns_from_data` tries
+    a tenth of it beside yours.
 
 When this is wrong
     Half of all faults get a little better with some other learning rate. That is why this is considered last, and

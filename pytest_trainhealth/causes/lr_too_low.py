@@ -4,6 +4,9 @@ What happens
     Everything is wired as it should be, and the training goes the right way, at a crawl. A day of it looks like a
     model that cannot learn.
 
+How severe it is
+    High: days for what takes hours, or a result that looks like a weak model.
+
 How it is recognised
     Updates are tiny compared with the weights they change (about 1e-3 is usual), or the loss falls in a straight line.
     The re-run multiplies the learning rate by 10, then by 100, and by 1000 where updates are small enough for it.
@@ -15,6 +18,9 @@ How to fix it
 What not to do
     More epochs: they take as many times longer as the rate is too low. Another optimizer: it gets the same learning
     rate.
+
+How to prevent it
+    A range test before the first long run. `overfits_one_batch` has to be passed within its steps.
 
 When this is wrong
     Fine-tuning a good model rightly takes small steps; test a model with random weights instead, or expect less with

@@ -6,6 +6,9 @@ What happens
     mask. A sample's output then depends on the longest one in its batch. Or the loss counts the padding: it falls by
     predicting that nothing follows nothing.
 
+How severe it is
+    High: results depend on how long the others in the batch are.
+
 How it is recognised
     More padding is added to sequences that have some, marked the same way, and the model is called again; where it
     takes only one length, the padding is embedded as another token. Outputs of real positions, or of the whole
@@ -23,6 +26,10 @@ How to fix it
 
 What not to do
     Sorting by length or longer batches: they hide how much padding there is.
+
+How to prevent it
+    Hand the mask to every layer that looks across positions, pool over real positions only, and test one sample alone
+    against the same sample padded; `uses_its_input` does.
 
 When this is wrong
     Models for which the length of the batch means something. Where neither a mask nor lengths are given, only attention

@@ -6,6 +6,9 @@ What happens
     sees a backward(), so it keeps those of every step: memory grows until the training ends with "out of memory", hours
     later, and nothing points at the line. After a backward() the emptied graph is still kept, which is little.
 
+How severe it is
+    High: it ends hours later, out of memory.
+
 How it is recognised
     Memory in use grows from step to step. After two steps some distance apart, Python's garbage collector is searched
     for tensors that still have a `grad_fn`, and for what holds them: whatever holds more of them, or a longer graph,
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     A smaller batch, `torch.cuda.empty_cache()` or `gc.collect()`: they only delay the end.
+
+How to prevent it
+    Keep numbers, not tensors: `losses.append(loss.item())`. `keeps_throughput(max_memory_growth=...)` measures it in a
+    few steps.
 
 When this is wrong
     A cache that is filled in the first epoch also grows, but stops. Measure for longer (`steps=`), or allow more with

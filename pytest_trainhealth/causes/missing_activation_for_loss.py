@@ -5,6 +5,9 @@ What happens
     and the loss falls without bound while nothing is weighed against anything. `binary_cross_entropy` raises an error
     for values outside 0 to 1. `kl_div` takes logarithms as its first argument.
 
+How severe it is
+    High: the loss is negative or nan, and not what its name says.
+
 How it is recognised
     Log-probabilities are at most 0: values above that went into `nll_loss` or `kl_div`. Or `binary_cross_entropy`
     raised an error for values outside 0 to 1. The re-run applies what is missing.
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     Be pleased about a loss below zero, or clamp scores to 0 to 1.
+
+How to prevent it
+    Use the losses that take raw scores (`cross_entropy`, `binary_cross_entropy_with_logits`); they are stabler as well.
+    `overfits_one_batch` shows the others.
 
 When this is wrong
     Logarithms of densities may be above 0; a loss of your own on those is better written out than built from

@@ -4,6 +4,9 @@ What happens
     `backward()` fills the gradients and nothing uses them. The loss stays where it is, up to the noise of dropout and
     shuffling.
 
+How severe it is
+    High: nothing is learnt, and nothing raises.
+
 How it is recognised
     Backward passes, gradients, no optimizer step, and no parameter that moves. The re-run takes the step at the end
     of each training step.
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     Another learning rate or another optimizer: neither is ever used.
+
+How to prevent it
+    Let one function be the whole step, and test that one: `gradients_flow` with `Training(step=...)` asks whether
+    parameters moved.
 
 When this is wrong
     Parameters that are updated by hand move, and then nothing is reported. A loop that accumulates over more than 64

@@ -4,6 +4,9 @@ What happens
     `backward()` adds to the existing gradients. Without `zero_grad()` each step follows the sum of all gradients so
     far, like a momentum that never forgets. The loss often falls at first, then overshoots or oscillates.
 
+How severe it is
+    High: steps grow with every iteration, and a lower learning rate hides it for a while.
+
 How it is recognised
     A backward pass begins while the gradients that the optimizer has just used are still there, and the optimizer
     then steps with the sum. The same goes for updates by hand and for optimizers of your own: what they have moved
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     A smaller learning rate or clipping: both hide the growing sum, and the direction stays wrong.
+
+How to prevent it
+    Call `zero_grad()` as the first line of the step. A test of the whole step, not of the loss, shows it:
+    `overfits_one_batch` with `Training(step=...)`.
 
 When this is wrong
     Gradients that are accumulated on purpose over several backward passes for one step are not reported: only those

@@ -4,6 +4,9 @@ What happens
     One value that is not finite makes the loss NaN, the loss makes every gradient NaN, and one step later so is every
     parameter. The model is lost, whatever comes next.
 
+How severe it is
+    Critical: one such sample ruins every weight, and hours of training before it.
+
 How it is recognised
     The batch is examined before the step: which field, which sample, how many values. `data_is_healthy` looks through
     more batches than a run has steps, and takes a step with the first one that holds such values. The re-run leaves
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     `torch.nan_to_num` in the model, a smaller learning rate or gradient clipping: clipping a NaN gives NaN.
+
+How to prevent it
+    Assert `torch.isfinite(x).all()` where data are loaded, once per file rather than once per step, and keep
+    `data_is_healthy` on the real loader.
 
 When this is wrong
     NaN may mark missing values that the model masks. Then the loss stays finite, and `data_is_healthy` passes with a

@@ -4,6 +4,9 @@ What happens
     The first steps were right. Near the valley's floor the same step jumps from one side to the other, and the loss
     goes up and down instead of further down. A falling learning rate would let it settle.
 
+How severe it is
+    Low: the last part of what can be reached is missing.
+
 How it is recognised
     The loss is below half of its first value, has not fallen for half of the run, and goes up and down by a tenth of
     its level or more, or each update still changes the weights by a tenth of their size. The re-run divides the
@@ -14,6 +17,9 @@ How to fix it
 
 What not to do
     More epochs at this learning rate, or a lower one from the start, which makes the first half slow.
+
+How to prevent it
+    Let every run end with a small rate (cosine, linear); `history_is_healthy` shows a level that bounces.
 
 When this is wrong
     Batches of different difficulty make any curve go up and down. Then the smaller steps do no better, and nothing is

@@ -5,6 +5,9 @@ What happens
     thread is first. Each run is another one: a result cannot be reproduced, a comparison of two settings compares
     luck, and a failure that was seen once cannot be looked at again.
 
+How severe it is
+    High: no result can be repeated, and no change can be judged.
+
 How it is recognised
     Two runs from the same start, with Python, numpy and torch seeded alike, part. Re-runs hold one thing still at a
     time (clock and process id, the system's random numbers, Python's hash of text, the batches, torch's kernels, the
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     Averaging over more runs: it hides that no single one can be repeated.
+
+How to prevent it
+    Seed in one function that is called first, hand every random choice a generator of its own, sort what comes from
+    file systems and sets, and keep `is_reproducible` on the training.
 
 When this is wrong
     Randomness that is meant, as in a search for settings. Do not ask for `is_reproducible` then.

@@ -4,6 +4,9 @@ What happens
     A batch that is too large, activations that are kept for the backward pass, or, more often than one thinks, a tensor
     that nobody meant to make: (N, 1) minus (N,) is N x N, and with a million rows that is 4 TB.
 
+How severe it is
+    Critical, and loud, often only for the largest batch or the longest sequence.
+
 How it is recognised
     Torch's message gives the size that is asked for. The step is run once more, and the call that asks for it is seen
     with the shapes it was given, and beside it the largest tensors that there are.
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     `torch.cuda.empty_cache()` in every step: what is in use is not freed by it, and the step gets slower.
+
+How to prevent it
+    Test the largest batch that can occur, not the first one; sort by length or cap it.
+    `trains_without_nan(batch_sizes=...)` tries sizes.
 
 When this is wrong
     Another process may have taken the memory: the same step passes when the machine is free.

@@ -5,6 +5,9 @@ What happens
     9999) makes a gradient that outweighs all others together. The loss jumps whenever it comes up, and what was learnt
     before is undone.
 
+How severe it is
+    High where they decide the step: a single sample undoes a hundred.
+
 How it is recognised
     The largest value of each sample in the first batch is compared with that of the median sample. The re-run leaves
     out samples that are more than 30 times as large.
@@ -16,6 +19,10 @@ How to fix it
 What not to do
     Standardising with them included: one of them makes all other samples look alike. A smaller learning rate: the jumps
     get smaller, and so do the steps in between.
+
+How to prevent it
+    Clip or log-transform where data are made, and look at the largest value of every column, not at the mean.
+    `data_is_healthy` and `trains_without_nan` look at them.
 
 When this is wrong
     Counts, incomes and amounts really span orders of magnitude. Outliers are reported only when a training fails and is

@@ -4,6 +4,9 @@ What happens
     The model has learnt what its samples have in common, and goes on to learn them by heart. What it learns from then
     on does not carry over: the training loss falls, the validation loss rises.
 
+How severe it is
+    Medium: the model is right about the past only.
+
 How it is recognised
     In the log of a finished run: the validation loss ends above its best by more than half of what it had gained, and
     the training loss has fallen since. Where a validation score is logged, it has to have fallen, too. Nothing is run
@@ -15,6 +18,10 @@ How to fix it
 
 What not to do
     Another optimizer or another learning rate: they change how soon it happens. More epochs make it worse.
+
+How to prevent it
+    Watch validation from the first epoch, stop at its best, and keep that checkpoint; `generalizes` and
+    `history_is_healthy` measure the gap.
 
 When this is wrong
     The training loss is not the same quantity as the validation loss (weighted classes, label smoothing), or validation

@@ -5,6 +5,9 @@ What happens
     unknown to it: gradients arrive and nothing moves. If the rest of the model can make up for it, the loss still falls
     and nobody notices.
 
+How severe it is
+    High: a part keeps its random start, and the rest makes up for it so well that the loss looks healthy.
+
 How it is recognised
     A trainable parameter gets gradients, is in no parameter group and never moves. Often its gradient grows from step
     to step, because `optimizer.zero_grad()` does not reach it either; often the optimizer holds tensors that the model
@@ -19,6 +22,10 @@ How to fix it
 
 What not to do
     Another optimizer or more epochs: nothing reaches these parameters.
+
+How to prevent it
+    Make the optimizer last, after the last change to the model, and assert `{id(p) for g in optimizer.param_groups for
+    p in g['params']}` covers `model.parameters()`; `gradients_flow` does.
 
 When this is wrong
     If they are meant to stay fixed, say so: `requires_grad_(False)` also saves computing their gradients. A single

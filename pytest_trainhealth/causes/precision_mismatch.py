@@ -5,6 +5,9 @@ What happens
     of large ones, large inputs that differ a little, and weights whose updates are small all lose what matters. The
     loss falls, but not as it does in float32, or not at all.
 
+How severe it is
+    High: the cheaper training is another one, and worse.
+
 How it is recognised
     The same steps in float32 have another first gradient, or take the loss much further. The outputs of the layers in
     the first step are compared: the first one that is off by far more than what came in is named. The re-run computes
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     A smaller learning rate: rounding takes small updates first.
+
+How to prevent it
+    Keep reductions, norms, losses and weights in float32; autocast the rest. `keeps_precision` compares curve and
+    direction, layer by layer.
 
 When this is wrong
     Where the difference does not matter to you: a run with another precision may take another way to the same end.

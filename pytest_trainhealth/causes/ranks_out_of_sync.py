@@ -6,6 +6,9 @@ What happens
     rank 0 holds one of them. Where every process gets the same samples, all of them do the work of one. Where one
     comes to a collective and another does not, the job hangs until somebody looks.
 
+How severe it is
+    Critical: each process trains a model of its own, or all of them wait for ever.
+
 How it is recognised
     The test runs in several processes. Parameters are compared when each update begins, inputs when the model is
     called, and the gradient with that of one process with all samples. A rank that raises or is killed is named with
@@ -19,6 +22,10 @@ How to fix it
 
 What not to do
     A longer timeout, or another barrier: the rank that is missing does not come.
+
+How to prevent it
+    Build the model in the same way on every rank, wrap it before the optimizer is made, hand each rank its sampler, and
+    keep `ranks_agree` on the factory.
 
 When this is wrong
     Ranks that are meant to differ for many steps (local SGD with a long period), or that share their samples because

@@ -5,6 +5,9 @@ What happens
     with every batch, the compiler runs for every batch, which takes hundreds of times as long as the step; after some
     attempts (`recompile_limit`) it gives up and leaves the code uncompiled.
 
+How severe it is
+    Low for the model: minutes are lost compiling.
+
 How it is recognised
     New graphs are made at three or more steps after the first five. The compiler's own reason is shown. The re-run does
     without torch.compile.
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     A larger `recompile_limit`: that means more compiling.
+
+How to prevent it
+    Mark dimensions that vary as dynamic, pad to few sizes, and set `torch._dynamo.config.error_on_recompile` in a test.
+    `keeps_throughput` counts them.
 
 When this is wrong
     The first steps of a healthy training also compile: one graph for training, one for another shape. These are

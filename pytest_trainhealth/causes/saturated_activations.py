@@ -4,6 +4,9 @@ What happens
     Near its limits a sigmoid or tanh is flat: whatever the input, the output is the same, and almost no gradient comes
     back. Everything before such units stays as it was at the start.
 
+How severe it is
+    High: gradients are 0 before the first step.
+
 How it is recognised
     At the first step, before anything was learnt, more than half of the values of an activation function lie within 1 %
     of its limits. The re-run draws new weights, with zero biases and scaled so that each layer's outputs have unit
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     A higher learning rate or more epochs: there is no gradient to follow.
+
+How to prevent it
+    Standardise inputs, keep a norm in front of sigmoid and tanh, or use ReLU and GELU inside. `gradients_flow` shows
+    layers without a gradient.
 
 When this is wrong
     Gates may sit at a limit on purpose (an LSTM's forget gate starts open), and outputs get there once they have

@@ -7,6 +7,9 @@ What happens
     factor above 1 grows without end, a function that returns a rate where a factor is wanted leaves almost nothing, a
     warm-up by integer division is 0, and ReduceLROnPlateau with `mode="max"` takes every fall of a loss for a failure.
 
+How severe it is
+    High: the rate is gone, or never rises, long before the data are used up.
+
 How it is recognised
     By the learning rate of every update, by how often `step()` is called on each scheduler, and where, and by what
     ReduceLROnPlateau is given. The re-run keeps the learning rate constant: at the value that the optimizer was made
@@ -19,6 +22,10 @@ How to fix it
 
 What not to do
     A higher initial learning rate, or more epochs: the schedule still ends where it ends.
+
+How to prevent it
+    Say in the name what counts (`steps_per_epoch`, `total_steps`), compute it from the loader, and plot the rate before
+    the first run. `learns_from_data` reads the rate at each step.
 
 When this is wrong
     A schedule meant for a run as short as this test has done its work. Then the loss should be low by the end of it.

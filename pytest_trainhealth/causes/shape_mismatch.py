@@ -5,6 +5,9 @@ What happens
     be stacked to one batch, a `view` asks for a shape that the values do not fill. Torch raises an error with two
     numbers in it, and does not say which layer it was.
 
+How severe it is
+    Critical, and loud: the step raises.
+
 How it is recognised
     The step that raises is run once more, and the call that raised is seen with the shapes it was given and with the
     layer that made it: what the layer takes, and what it got.
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     A `reshape` to whatever passes: the values keep their order, and belong to other samples or positions afterwards.
+
+How to prevent it
+    Run one batch of the real loader through the real step before merging: any of the markers does. Write shapes into
+    the docstring of what returns a tensor.
 
 When this is wrong
     Where only some batches raise, the data differ and not the layer: look at the sample before changing the model.

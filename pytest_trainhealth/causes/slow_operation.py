@@ -4,6 +4,9 @@ What happens
     A decomposition, a sort, a loop over samples or time steps or a call into numpy takes longer than the whole network.
     It is easy to miss: it is one line, and the loss is right.
 
+How severe it is
+    Low for the model: one line is paid for in every step.
+
 How it is recognised
     Only once a gate has failed. In a few steps Python's profiling hook times every function that your lines call, in a
     few others its tracing hook times the lines themselves, and torch's profiler names the operators that take the most
@@ -19,6 +22,9 @@ How to fix it
 
 What not to do
     A larger machine: one slow operation of many small pieces does not get faster with more cores.
+
+How to prevent it
+    No Python loop over samples or pixels inside a step. `keeps_throughput` names the line.
 
 When this is wrong
     The line is what the model is about: a single large matrix product may well be most of a step. Then the gate

@@ -4,6 +4,9 @@ What happens
     Starting an operation takes microseconds, whatever it works on. With a small batch that is most of a step: the
     machine is idle, and most of the time goes into Python, launches and the optimizer.
 
+How severe it is
+    Low for the model: most of the time is overhead.
+
 How it is recognised
     Too few samples per second are processed, a step on several batches joined into one takes hardly longer, and no
     single line takes most of it. The re-run joins them, and shows how many times as many samples it processes.
@@ -14,6 +17,9 @@ How to fix it
 
 What not to do
     More workers, or a faster accelerator: neither makes a launch shorter.
+
+How to prevent it
+    Measure samples per second for two sizes before choosing one; `keeps_throughput` does.
 
 When this is wrong
     The batch is small on purpose, because the gradient has to be noisy or memory is short. Then require fewer samples

@@ -6,6 +6,9 @@ What happens
     own position. The loss falls far below what is possible, and nothing can be generated. Or the column of a table that
     is to be predicted was not taken out of the features.
 
+How severe it is
+    High: the best curve of your life, and a model that knows nothing.
+
 How it is recognised
     The targets of the loss are found among the inputs, one position later or at the same position. Elements after a
     position are replaced, and outputs up to that position change. In a table, a feature has one value for each class,
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     Trusting the loss: it measures copying. More dropout makes copying harder, not predicting better.
+
+How to prevent it
+    Build inputs from columns that are listed, never from all but one; shift before you cut windows. `data_is_healthy`
+    and `uses_its_input` look for the target in the inputs.
 
 When this is wrong
     A model that reads the whole sequence on purpose and rebuilds it, as autoencoders do, is not reported where the

@@ -6,6 +6,9 @@ What happens
     shape where a transpose was meant: each target is compared with scores of other positions. Shapes that cannot be
     broadcast raise an error.
 
+How severe it is
+    High: every output is compared with every target, and the model learns the mean.
+
 How it is recognised
     By the shapes of both sides of a loss function, or of a difference or product by hand, at the first steps: equal
     except for dimensions of size 1, and their result is larger than either. The re-run compares one with one. A
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     Look for more capacity or a better learning rate: the model has already found the best answer.
+
+How to prevent it
+    Assert `output.shape == target.shape` in front of every elementwise loss, and make the warning of torch an error
+    (`-W error`). `overfits_one_batch` cannot be passed with it.
 
 When this is wrong
     All pairs may be intended (ranking, contrastive losses). Then comparing one with one does not improve memorising.

@@ -6,6 +6,9 @@ What happens
     containers that see fewer processors than the machine has, with `OMP_NUM_THREADS` set for another machine, when
     every DataLoader worker or every process of a test run brings its own threads, and while other work runs.
 
+How severe it is
+    Low for the model: it waits for itself.
+
 How it is recognised
     By the number of torch's threads and worker processes, compared with the processors that this process may use; or by
     several threads and a load average above the number of processors. The re-run has one thread.
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     More workers: they only add to the load.
+
+How to prevent it
+    Set the number of threads once, from the cores that there are, divided by workers and processes. `keeps_throughput`
+    measures it.
 
 When this is wrong
     Threads that sleep (waiting for a disk or the network) may well outnumber the processors; torch's do not sleep.

@@ -4,6 +4,9 @@ What happens
     A change made the training slower, and nothing else shows it: the loss is unchanged, the tests pass, and the next
     long run costs a fifth more.
 
+How severe it is
+    Low for the model: it trains as well, later and for more money.
+
 How it is recognised
     Both revisions run in the same minute on the same machine, each in its own process, and take turns of a twentieth of
     a second (A B B A). Only the ratios of neighbours count: the whole 99 % confidence interval of their median has to
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     Raise the tolerance until it passes: ten changes of 9 % each make the training 2.4 times slower.
+
+How to prevent it
+    Keep `keeps_throughput` with `--trainhealth-against` the target branch in CI, where the change that costs is still
+    one change.
 
 When this is wrong
     The change is worth its price: a larger model is slower. Then compare with a revision that has it. Dependencies that

@@ -6,6 +6,9 @@ What happens
     have. Where only the memory is shared (`head.weight.data = embed.weight.data`), the optimizer updates it twice with
     two states, and the tie is lost with the next `.to()` or `load_state_dict()`.
 
+How severe it is
+    High: two tensors are learnt where one was meant, and the saved model has a part that nobody trained.
+
 How it is recognised
     An embedding's weight and a linear layer's of the same shape, or two linear layers' of transposed shapes (or a
     linear layer's and a bare `nn.Parameter`), start with exactly the same random values in two Parameters, both learn,
@@ -21,6 +24,10 @@ How to fix it
 
 What not to do
     Copy the values from time to time: the optimizer's state is not updated with them.
+
+How to prevent it
+    Tie after the last change (`.to()`, loading, resizing), and assert `a.weight is b.weight`. `gradients_flow` looks at
+    ties that the source declares.
 
 When this is wrong
     Weights that are meant to start equal and to learn on their own, such as the decoder of a sparse autoencoder: copy

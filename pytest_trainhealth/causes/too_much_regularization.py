@@ -5,6 +5,9 @@ What happens
     gradient adds, holds the loss up whatever the data. The two often come from one mistake: `keep_prob` given as the
     rate of dropout, or a weight decay of 1e-1 that was meant for another optimizer.
 
+How severe it is
+    High: the model may not learn what it could.
+
 How it is recognised
     The share of values that dropout sets to 0 is counted, the weight decay is read from the optimizer, and lines that
     add the size of parameters to the loss are noted: such a penalty counts where it makes the loss five times as large
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     A larger model or more epochs to make up for it: less regularisation achieves the same for free.
+
+How to prevent it
+    Memorise one batch without any regularisation first, then add one at a time. `overfits_one_batch` asks for exactly
+    that.
 
 When this is wrong
     Regularisation is meant to keep the loss up a little. It counts only where it is far beyond the usual and the

@@ -6,6 +6,9 @@ What happens
     too small in all others. Targets in the thousands do the same from the other end: the output has to travel there in
     steps of the size of the learning rate.
 
+How severe it is
+    High: the first layer saturates or explodes, and only a tiny learning rate survives it.
+
 How it is recognised
     The input of the model's first weights is measured, feature by feature; so is what the output is compared with. It
     counts only when a training fails. The re-run standardises each feature with the statistics of the first batch,
@@ -19,6 +22,10 @@ How to fix it
 What not to do
     A smaller learning rate: features of different scale need different ones. Other weights: they would fit one feature.
     Statistics of each batch or of the test set: they are not the ones the model will see later.
+
+How to prevent it
+    Standardise with statistics of the training split, in the model or in the data set but in one place, and assert mean
+    and spread of a batch. `data_is_healthy` measures each field.
 
 When this is wrong
     Indices that go into an embedding, inputs that the model itself normalises and those in front of a normalisation

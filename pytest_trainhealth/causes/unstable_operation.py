@@ -4,6 +4,9 @@ What happens
     log(0), the square root of 0 in the backward pass, a division by a spread of 0, an exp that overflows: finite values
     go in, NaN or Inf comes out, and reaches every parameter within a step.
 
+How severe it is
+    Critical: one NaN is in every weight after the next step.
+
 How it is recognised
     The step is replayed operation by operation, the backward pass included. The first one that turns finite values into
     one that is not finite is named, with its module, your line, and the range of its inputs.
@@ -16,6 +19,10 @@ How to fix it
 What not to do
     `nan_to_num` on the loss, or clipping: the gradient of a NaN is a NaN. An epsilon below the resolution of the dtype
     (1e-8 in float16) does nothing.
+
+How to prevent it
+    Use the functions made for it (`logsumexp`, `log_softmax`, `log1p`, `clamp` before the division, an epsilon inside
+    the root). `trains_without_nan` tries extremes of your own data.
 
 When this is wrong
     An overflow in a plain matrix product or a convolution shows values that had already grown: look for a learning rate

@@ -4,6 +4,9 @@ What happens
     The layer is in the model, its parameters are in the optimizer, and `forward` never uses it. The network that trains
     is not the intended one: smaller, without its normalisation, or with the wrong one of two heads.
 
+How severe it is
+    Low where they only cost memory, high where the layer was meant to be used.
+
 How it is recognised
     The module never ran, or nothing uses its output, and its parameters never got a gradient, while the rest of the
     model did. Your own code made it: what an installed package makes and this task does not use is only noted.
@@ -14,6 +17,9 @@ How to fix it
 
 What not to do
     `find_unused_parameters=True`, or freezing it to silence the test: the layer is still missing.
+
+How to prevent it
+    Make a layer in the commit that uses it. `gradients_flow` names those that no step reaches.
 
 When this is wrong
     An expert, a dropped layer or a head of another task is not reported when others like it ran. A module that only

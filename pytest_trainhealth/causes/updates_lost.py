@@ -5,6 +5,9 @@ What happens
     does not go over all of them, or something puts the old values back (a hook, a copy, a projection at the end of the
     loop). If the rest of the model can make up for it, the loss still falls and nobody notices.
 
+How severe it is
+    High: the step is taken, and rounding or somebody else undoes it.
+
 How it is recognised
     A parameter has gradients and a learning rate above 0, and is the same after every one of at least five optimizer
     steps. Whether the step wrote to it tells an optimizer that skips it from values that are put back. With
@@ -17,6 +20,10 @@ How to fix it
 
 What not to do
     A higher learning rate: what is taken back or never done does not become more.
+
+How to prevent it
+    Keep weights in float32 and autocast the rest; give each parameter one owner. `gradients_flow` compares before and
+    after; `keeps_precision` sees what 16 bits swallow.
 
 When this is wrong
     Parameters that are meant to stay fixed: say so with `requires_grad_(False)`, or do not hand them over. Updates that

@@ -4,6 +4,9 @@ What happens
     Each saturating activation and each weight below 1 makes the gradient smaller. After many of them the first layers
     get almost nothing: they stay at their random start, and the later layers learn from noise.
 
+How severe it is
+    High: the first layers stay random.
+
 How it is recognised
     The gradient per value of the first layers is many orders of magnitude below that of the last. The re-run draws new
     weights with a scale measured layer by layer, then replaces hidden sigmoid and tanh with a leaky ReLU.
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     A higher learning rate: the last layers diverge long before the first ones move.
+
+How to prevent it
+    Residual connections and norms from ten layers on; look at the gradient of the first layer in the first step.
+    `gradients_flow` does.
 
 When this is wrong
     Biases before a normalisation and query and key weights at the start have tiny gradients by nature: only weight

@@ -6,6 +6,9 @@ What happens
     a single element there. Half of the features say hardly anything, and half of the layer never learns to remember.
     `h_n[-1]` is the last state of the backward direction alone.
 
+How severe it is
+    High: half of the model's reading is thrown away.
+
 How it is recognised
     Each direction starts from nothing, so its recurrent weights get a gradient from every step but its first. Those of
     one direction get a gradient of exactly 0, while its input weights and the other direction learn: only its first
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     More units: the backward direction still sees one element.
+
+How to prevent it
+    Take the last states that the layer returns (`h_n`) rather than an index into the outputs, and test that the first
+    position matters; `uses_its_input` does.
 
 When this is wrong
     A layer whose features are cut in halves on purpose, `output[:, -1, :hidden_size]`, uses one direction as it should

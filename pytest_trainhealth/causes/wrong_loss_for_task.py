@@ -4,6 +4,9 @@ What happens
     `cross_entropy` with a single output: one class has a probability of 1, the loss is always 0, and nothing is ever
     learnt. `cross_entropy` with several true labels per row cannot make all of them likely at once.
 
+How severe it is
+    High: another goal is trained for than the one that is meant.
+
 How it is recognised
     At the first steps, by the number of classes that the loss gets, and by the targets. Rows with several labels next
     to rows with none are an alarm however far the loss falls; without the latter, only where it does not.
@@ -14,6 +17,10 @@ How to fix it
 
 What not to do
     Tuning anything: a loss that is always 0 has no gradient.
+
+How to prevent it
+    Write down the type and the range of the targets beside the loss. `overfits_one_batch` and `data_is_healthy` look at
+    both.
 
 When this is wrong
     Counts as targets, or what customers chose (a multinomial likelihood), are rightly given to `cross_entropy`, and

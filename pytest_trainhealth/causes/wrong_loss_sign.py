@@ -4,6 +4,9 @@ What happens
     One minus too many (or too few, in a log-likelihood by hand), or `maximize=True` in the optimizer: each step makes
     the model worse. The reported loss falls without bound, or rises.
 
+How severe it is
+    Critical: it trains away from the goal, as fast as it can.
+
 How it is recognised
     The tensor that backward() is called on has a derivative of -1 with respect to the loss function's value, and
     contains nothing else. Or it is the cosine similarity of outputs and targets, or the overlap of a mask and its
@@ -18,6 +21,10 @@ How to fix it
 
 What not to do
     A smaller learning rate: it only gets worse more slowly.
+
+How to prevent it
+    Minimise, always: negate once, in the function that is named a loss, and test that a better answer has a lower one.
+    `overfits_one_batch` shows it.
 
 When this is wrong
     A likelihood of densities, an ELBO or a policy's objective may well be negative; that alone is not reported. Neither

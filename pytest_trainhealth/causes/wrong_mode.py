@@ -6,6 +6,9 @@ What happens
     BatchNorm normalises with whatever statistics it was left with. Evaluated in training mode, BatchNorm moves its
     running statistics towards the validation data, dropout is on, and the figures depend on how the data are batched.
 
+How severe it is
+    High: dropout is off where it should regularise, or statistics never adapt; in evaluation, results are noise.
+
 How it is recognised
     Dropout or BatchNorm layers ran in eval mode, inside a model in eval mode, with gradients on, and an optimizer
     then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm or dropout layers ran in
@@ -21,6 +24,10 @@ How to fix it
 
 What not to do
     More dropout, or another learning rate: neither does anything to layers that are switched off.
+
+How to prevent it
+    Call `model.train()` as the first line of each epoch and `model.eval()` as the first of each evaluation.
+    `gradients_flow` and `evaluates_cleanly` look at the modes.
 
 When this is wrong
     Parts in eval mode inside a model in training mode (a frozen backbone, frozen BatchNorms), models without such

@@ -6,6 +6,9 @@ What happens
     outside that range are out of reach: the loss stops where the function ends. In front of `cross_entropy` a bounded
     function keeps the scores so close together that no class can win.
 
+How severe it is
+    High: some targets cannot be reached, whatever is learnt.
+
 How it is recognised
     At the first steps the output is traced back to the activation function that produced it, and the targets are
     compared with that function's range. The re-run leaves it out. A generator's output is compared with the data that
@@ -16,6 +19,10 @@ How to fix it
 
 What not to do
     Deeper models or more epochs: the range stays.
+
+How to prevent it
+    Choose the last activation by the range of the targets, and assert that range where they are loaded.
+    `overfits_one_batch` shows what cannot be reached.
 
 When this is wrong
     A bounded output is right where the targets lie inside its bounds; nothing is reported then.

@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -15,6 +16,7 @@ from pytest_trainhealth.causes import GROUPS, SECTIONS, Stage, all_causes, cause
 from pytest_trainhealth.examine import FOLLOW_UPS, SECOND_OPINIONS
 from pytest_trainhealth.plugin.fixture import TrainHealth
 from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
+from pytest_trainhealth.records.verdict import Severity
 from pytest_trainhealth.settings import BATTERY, CHECKS, OUTLETS, SETTINGS, Setting, keywords
 
 ROOT = Path(__file__).parents[2]
@@ -105,3 +107,15 @@ def test_public_names_exist() -> None:
         assert getattr(pytest_trainhealth, name)
     with pytest.raises(AttributeError, match="has no attribute 'Trainings'"):
         _ = pytest_trainhealth.Trainings
+
+
+@pytest.mark.parametrize("cause", all_causes(), ids=lambda cause: cause.name)
+def test_a_page_names_the_marker_that_would_have_caught_it(cause: causes.Cause) -> None:
+    prevention = cause.page.partition("\nHow to prevent it\n")[2].partition("\n\n")[0]
+    assert any(f"`{check}" in prevention or f"mark.{check}" in prevention for check in CHECKS) or "marker" in prevention
+
+
+@pytest.mark.parametrize("cause", all_causes(), ids=lambda cause: cause.name)
+def test_a_page_says_how_severe_it_is_in_the_words_of_the_symptoms(cause: causes.Cause) -> None:
+    severity = cause.page.partition("\nHow severe it is\n")[2].split()[0].strip(":,").lower()
+    assert severity in (*get_args(Severity), "advice")
