@@ -124,6 +124,8 @@ def _pages(docs: Path) -> Iterator[tuple[str, str]]:
     for name in settings.CHECKS:
         yield f"checks/{name}.md", _check(name)
     yield "causes/index.md", _causes()
+    for group in GROUPS:
+        yield f"causes/{_group_page(group)}.md", _group(group)
     for cause in all_causes():
         yield f"causes/{cause.name}.md", _cause(cause, docs)
     rows = [row.name for row in SYMPTOM_ROWS]
@@ -227,7 +229,18 @@ def _causes() -> str:
     ]
     for group in GROUPS:
         parts += [f"## {group.title}", _table(("cause", "what is wrong", "explains"), _cause_rows(group))]
-    return _joined(*parts, _toc(cause.name for group in GROUPS for cause in _of(group)))
+    return _joined(*parts, _toc(map(_group_page, GROUPS)))
+
+
+def _group_page(group: Group) -> str:
+    """Not the bare name: a cause may have it."""
+    return f"about-{group.name}"
+
+
+def _group(group: Group) -> str:
+    """In the sidebar, causes stand under their group."""
+    table = _table(("cause", "what is wrong", "explains"), _cause_rows(group))
+    return _joined(f"# {group.title}", table, _toc(cause.name for cause in _of(group)))
 
 
 def _cause_rows(group: Group) -> list[tuple[str, ...]]:
