@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_trainhealth.causes import SECTIONS, all_causes, cause_names
+from pytest_trainhealth.causes import GROUPS, SECTIONS, all_causes, cause_names
 from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
 from pytest_trainhealth.settings import CHECKS, SETTINGS
 
@@ -54,7 +54,8 @@ def test_every_setting_is_told(generated):
 
 def test_every_name_has_a_page(generated):
     assert {p.stem for p in (generated / "checks").iterdir()} == {*CHECKS, "index"}
-    assert {p.stem for p in (generated / "causes").iterdir()} == {*cause_names(), "index"}
+    groups = {f"about-{group.name}" for group in GROUPS}
+    assert {p.stem for p in (generated / "causes").iterdir()} == {*cause_names(), *groups, "index"}
     assert {p.stem for p in (generated / "symptoms").iterdir()} == {*(row.name for row in SYMPTOM_ROWS), "index"}
 
 
