@@ -246,6 +246,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
     Setting("json", str, None, "write every verdict to this file", metavar="FILE", report="json_file"),
     Setting(
+        "report",
+        str,
+        None,
+        "write a page with every verdict and its plots to this file, to be opened in a browser",
+        metavar="FILE",
+        report="html_file",
+    ),
+    Setting(
         "budget",
         float,
         300.0,

@@ -222,6 +222,12 @@ class Report:
 
         return report_text(self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows instead of the text."""
+        from ..reports.html_file import notebook
+
+        return notebook(self)
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
