@@ -27,6 +27,8 @@ from .sentences import SIGNS, WORDS
 #: judgement: twenty plots take a second, and whoever has hundreds of trainings looks for those that failed.
 _MOST_OPENED, _MOST_WITH_ALL_PLOTS = 3, 40
 _TITLE = "Training health"
+#: What has to be looked at comes first.
+_ORDER = ("failed", "could not judge", "passed")
 
 
 @cache
@@ -64,7 +66,7 @@ def closing() -> str:
 
 
 def page(results: RunResults, plotter: Plotter) -> str:
-    groups = grouped(results.verdicts)
+    groups = sorted(grouped(results.verdicts), key=lambda group: _ORDER.index(group.outcome))
     failed = [group for group in groups if group.outcome == "failed"]
     all_plots, opened = len(groups) <= _MOST_WITH_ALL_PLOTS, len(failed) <= _MOST_OPENED
     sections = [
@@ -74,14 +76,11 @@ def page(results: RunResults, plotter: Plotter) -> str:
             opened=len(groups) == 1 or (opened and group.outcome == "failed"),
             every_plot=all_plots or group.outcome != "passed",
         )
-        for group in sorted(groups, key=lambda group: _ORDER.index(group.outcome))
+        for group in groups
     ]
     trouble = tag("p", f"This report is {plotter.trouble}.", class_="banner") if plotter.trouble else None
     main = tag("main", _banner(results), trouble, _overview(groups), _errors(results), *sections, id="top")
     return joined([Markup(opening()), header(results, groups), main, Markup(closing())])
-
-
-_ORDER = ("failed", "could not judge", "passed")
 
 
 def header(results: RunResults, groups: Sequence[TrainingGroup]) -> Markup:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ...records.verdict import Verdict
-from ...wording import plural
 from ..overview import explanation, main_cause, seconds, stated_once, totals
 from .figure import Figure, Table
 from .figures import figures_of
@@ -24,7 +23,7 @@ def section(group: TrainingGroup, plotter: Plotter | None, *, opened: bool, ever
 
 
 def body(group: TrainingGroup, plotter: Plotter | None, every_plot: bool = True) -> Markup:
-    return tag("div", _checks(group), _verdicts(group), _recorded(group.verdicts, plotter, every_plot), class_="body")
+    return tag("div", _checks(group), _verdicts(group), _recorded(group, plotter, every_plot), class_="body")
 
 
 def _checks(group: TrainingGroup) -> Markup:
@@ -74,19 +73,23 @@ def _points_to(judged: Judged, shown: Verdict, cause: str) -> bool:
     return verdict.failed and verdict is not shown and main_cause(verdict) == cause
 
 
-def _recorded(verdicts: Sequence[Verdict], plotter: Plotter | None, every_plot: bool) -> Markup | None:
+def _recorded(group: TrainingGroup, plotter: Plotter | None, every_plot: bool) -> Markup | None:
     """`every_plot`: otherwise the first one is drawn, and the others are told."""
-    figures = figures_of(verdicts) if plotter is not None else []
+    figures = figures_of(group.verdicts) if plotter is not None else []
     if plotter is None or not figures:
         return None
-    drawn = [_figure(each, plotter if every_plot or not number else None) for number, each in enumerate(figures)]
+    drawn = [
+        _figure(each, group.label, plotter if every_plot or not number else None) for number, each in enumerate(figures)
+    ]
     return tag("div", tag("h3", "What was recorded"), tag("div", drawn, class_="figures"), class_="recorded")
 
 
-def _figure(figure: Figure, plotter: Plotter | None) -> Markup:
+def _figure(figure: Figure, label: str, plotter: Plotter | None) -> Markup:
     plot = plotter.plot(figure.spec, figure.title, figure.says) if plotter is not None and figure.spec else None
     legend = tag("ol", (tag("li", entry) for entry in figure.legend), class_="legend") if figure.legend else None
-    table = _table(figure.table, figure.title, hidden=plot is not None) if figure.table is not None else None
+    table = (
+        _table(figure.table, f"{figure.title}, {label}", hidden=plot is not None) if figure.table is not None else None
+    )
     caption = tag("figcaption", tag("h4", figure.title), tag("p", figure.says) if figure.says else None)
     return tag("figure", caption, plot, legend, table)
 
@@ -95,6 +98,5 @@ def _table(table: Table, title: str, hidden: bool) -> Markup:
     head = tag("tr", *(tag("th", name, scope="col") for name in table.head))
     rows = (tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in table.rows)
     made = tag("table", tag("thead", head), tag("tbody", rows), class_="plain small")
-    label = f"{title}: {plural(len(table.rows), 'row')}"
-    scroll = tag("div", made, class_="scroll", role="region", tabindex="0", aria_label=label)
+    scroll = tag("div", made, class_="scroll", role="region", tabindex="0", aria_label=title)
     return tag("details", tag("summary", "As a table"), scroll, class_="as-table") if hidden else scroll
