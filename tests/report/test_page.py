@@ -15,9 +15,9 @@ import pytest
 from pytest_trainhealth.records.recorded import Curve, ParameterFigures, Recorded
 from pytest_trainhealth.records.verdict import Report, Verdict
 from pytest_trainhealth.reports import GrowingReport, html_file
-from pytest_trainhealth.reports.html import specs
 from pytest_trainhealth.reports.html.figures import figures_of
 from pytest_trainhealth.reports.html.grouping import grouped, without_check
+from pytest_trainhealth.reports.html.line_plots import lines
 from pytest_trainhealth.reports.html.markup import Markup, tag
 
 from .made_up import ALL, HEALTHY, LOGGED, RECORDED, SAME_CAUSE, SICK, SPEED, Page, as_json, page, results, stand_in
@@ -199,8 +199,17 @@ def test_a_loss_that_is_never_finite_has_words_instead_of_a_plot() -> None:
     assert "values that are not finite" in figure.says
 
 
+def test_lines_that_end_together_share_a_label() -> None:
+    same = [(str(number), "still", [(0.0, 2.3), (9.0, 2.2)]) for number in (1, 2)]
+    drawn = json.dumps(
+        lines([("", "run", [(0.0, 2.3), (9.0, 2.2)]), *same, ("3", "cured", [(0.0, 2.3), (9.0, 0.1)])], [], "x", "y")
+    )
+    assert '"text": "1, 2"' in drawn
+    assert '"text": "3"' in drawn
+
+
 def test_levels_that_lie_together_share_a_label() -> None:
-    drawn = json.dumps(specs.lines([("", "run", [(0, 2.3), (9, 2.2)])], [("chance", 2.3), ("reach", 2.299)], "x", "y"))
+    drawn = json.dumps(lines([("", "run", [(0, 2.3), (9, 2.2)])], [("chance", 2.3), ("reach", 2.299)], "x", "y"))
     assert '"text": "reach, chance"' in drawn
 
 
@@ -333,7 +342,7 @@ def test_a_notebook_shows_the_same_without_a_script() -> None:
 
 def test_the_style_of_a_notebook_is_left_alone() -> None:
     """Every rule is about what is ours."""
-    css = re.sub(r"@media[^{]*\{", "", html_file.asset("style.css"))
+    css = re.sub(r"@media[^{]*\{|/\*.*?\*/", "", html_file.asset("style.css"))
     selectors = [each.strip() for each in re.findall(r"([^{};]+)\{", css)]
     selectors = [each for each in selectors if not each.startswith("&")]
     assert selectors

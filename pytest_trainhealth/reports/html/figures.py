@@ -10,6 +10,7 @@ from ...records.verdict import Verdict
 from . import specs
 from .figure import Figure, Known, Table, cell, drawable
 from .layer_figures import activations_of, layers_of
+from .line_plots import lines
 from .loss_figures import losses_of
 
 
@@ -36,7 +37,7 @@ def _rates(known: Known) -> Iterator[Figure]:
         return
     many = len(moving) > 1
     curves = [(str(at) if many else "", "run", drawable(curve)) for at, curve in enumerate(moving, 1)]
-    spec = specs.lines(curves, (), "update", "learning rate") if moving else None
+    spec = lines(curves, (), "update", "learning rate") if moving else None
     yield Figure("Learning rate", " ".join(says), spec)
 
 
@@ -97,4 +98,4 @@ def _logged(known: Known) -> Iterator[Figure]:
                 for each in group
             )
             title = "Logged losses" if group is losses else f"Logged {group[0].name}"
-            yield Figure(title, says, specs.lines(curves, (), group[0].unit, ""), legend)
+            yield Figure(title, says, lines(curves, (), group[0].unit, ""), legend)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from ... import wording
 from ...records.recorded import Curve, Recorded
 from ...records.verdict import Rerun, Verdict
-from . import specs
 from .figure import Figure, Known, drawable
+from .line_plots import lines
 
 #: Re-runs in one plot. By judgement: more lines are not told apart; the table lists them all.
 _MOST_RERUNS = 5
@@ -44,7 +44,7 @@ def _loss(verdict: Verdict, run: Recorded, losses: Curve, reruns: Sequence[Rerun
     for number, rerun in enumerate(reruns, 1):
         curves.append((str(number), "cured" if rerun.healthy else "still", drawable(rerun.losses)))
     finite = [each for each in curves if each[2]]  # a curve may be nan throughout
-    spec = specs.lines(finite, marks, "step", "loss") if finite else None
+    spec = lines(finite, marks, "step", "loss") if finite else None
     legend = tuple(f"{rerun.cure}: {rerun.result}, {'passes' if rerun.healthy else 'still fails'}" for rerun in reruns)
     where = _ON.get(verdict.check, f"in {verdict.check}")
     return Figure(f"Loss {where}", " ".join(_loss_words(losses, run, len(reruns), verdict)), spec, legend)

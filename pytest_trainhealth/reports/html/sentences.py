@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...records.verdict import Finding, Place, Rerun, Verdict
 from ..overview import explanation, main_cause
 from .grouping import Judged
-from .markup import Markup, joined, tag
+from .markup import Markup, tag
 
 _MEANING = {
     "confirmed": "A re-run from the same start with only this cause removed passes.",
@@ -29,26 +29,23 @@ def told(judged: Judged, level: int = 3) -> Markup:
     """One verdict, all of it. `level`: of its heading."""
     verdict = judged.verdict
     finding = verdict.findings[0] if verdict.findings else None
-    heading = [tag("span", f"{main_cause(verdict) or verdict.check}", class_="slug")]
-    if finding is not None:
-        heading.append(tag("span", finding.statement, class_="statement"))
-    elif verdict.symptom is not None:
-        heading.append(tag("span", verdict.symptom.headline or verdict.symptom.summary, class_="statement"))
+    slug, statement = main_cause(verdict) or verdict.check, _statement(verdict, finding)
+    check = tag("code", verdict.check) if slug != verdict.check else None
     parts = [
-        tag(f"h{level}", *_spaced(heading)),
-        tag(
-            "p",
-            pill(verdict.outcome, judged.expected),
-            " ",
-            tag("code", verdict.check),
-            " ",
-            _sure(finding),
-            class_="meta",
-        ),
+        tag(f"h{level}", tag("span", slug, class_="slug"), " ", tag("span", statement, class_="statement")),
+        tag("p", pill(verdict.outcome, judged.expected), " ", check, " ", _sure(finding), class_="meta"),
         tag("dl", *_rows(verdict, finding)),
     ]
     kind = f"verdict {verdict.outcome.replace(' ', '-')}"
     return tag("article", *parts, class_=kind, id=judged.slug)
+
+
+def _statement(verdict: Verdict, finding: Finding | None) -> str:
+    if finding is not None:
+        return finding.statement
+    if verdict.symptom is not None:
+        return f"{verdict.symptom.headline or verdict.symptom.summary}, and no known cause fits"
+    return {"passed": "the promise was kept", "could not judge": "could not be judged"}.get(verdict.outcome, "failed")
 
 
 def pointer(judged: Judged, to: Judged) -> Markup:
@@ -157,7 +154,3 @@ def _sentence(text: str) -> str:
 
 def _ended(text: str) -> str:
     return text if text.endswith((".", ":", "!", "?")) else f"{text}."
-
-
-def _spaced(parts: Sequence[Markup]) -> list[Markup]:
-    return [joined([part, " "]) for part in parts]

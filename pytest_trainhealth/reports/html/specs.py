@@ -7,24 +7,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 Spec = dict[str, Any]
-Point = tuple[float, float]
 
 #: Pixels of a plot in the page's grid of two columns. By judgement: on a phone it is shown at three quarters.
 WIDTH, HEIGHT = 390, 210
 _ROW_WIDTH, _ROW = 290, 17
-#: A loss that changes by more than this factor is drawn with a logarithmic axis. By judgement: below, the end is told
-#: from the floor on an even one.
-_LOG_FROM = 30.0
-#: What lies deeper below the highest value is drawn at the bottom of a logarithmic axis. By judgement: six decades
-#: leave the first of them room.
-_DEEPEST = 1e6
-#: Of the height of a plot: the height of a label.
-_ONE_LABEL = 0.075
-_MAIN = ("run", "second")
 #: Labels of a logarithmic axis. By judgement: more overlap.
-_MOST_TICKS = 5
+MOST_TICKS = 5
+#: What is smaller is as good as 0, and a power of ten below it is no number.
+_SMALLEST = 1e-300
 
-_CONFIG: Spec = {
+CONFIG: Spec = {
     "background": None,
     "view": {"stroke": None},
     "axis": {
@@ -33,77 +25,6 @@ _CONFIG: Spec = {
     },
     "text": {"fontSize": 11},
 }  # fmt: skip
-
-
-def lines(
-    curves: Sequence[tuple[str, str, Sequence[Point]]], marks: Sequence[tuple[str, float]], x: str, y: str
-) -> Spec:
-    """`curves`: a label at its end (may be empty), what it means, and its points; the first is the main one and drawn
-    on top. `marks`: levels, each with its name. One of 0 has no place on a logarithmic axis, and is left to words."""
-    values = [value for _, _, points in curves for _, value in points]
-    logarithmic = min(values) > 0 and max(values) / min(values) > _LOG_FROM
-    marks = [(name, level) for name, level in marks if not logarithmic or level > 0]
-    low, high = min(values + [level for _, level in marks]), max(values + [level for _, level in marks])
-    scale: Spec = {"zero": False, "nice": True}
-    axis: Spec = {"grid": True, "tickCount": _MOST_TICKS, "title": y, "format": "~g"}
-    if logarithmic:
-        low = max(low, high / _DEEPEST)
-        axis["values"] = decades(low, high)
-        scale = {"type": "log", "nice": False, "domain": [low * 0.8, high * 1.25]}
-    layers: list[Spec] = []
-    for name, level in _named_together(marks, low, high, logarithmic):
-        layers += _level(name, level)
-    for label, meaning, points in reversed(curves):
-        layers += _line(label, meaning, [(at, max(value, low)) for at, value in points])
-    longest = max(points[-1][0] for _, _, points in curves)
-    for layer in layers:
-        layer["encoding"]["y"] = {"field": "y", "type": "quantitative", "scale": scale, "axis": axis}
-        layer["encoding"].setdefault("x", {
-            "field": "x", "type": "quantitative", "title": x, "scale": {"domain": [0, longest], "nice": False},
-            "axis": {"grid": False, "tickCount": 6, "tickMinStep": 1, "format": "~s"},
-        })  # fmt: skip
-    return {"width": WIDTH, "height": HEIGHT, "config": _CONFIG, "layer": layers}
-
-
-def _line(label: str, meaning: str, points: Sequence[Point]) -> list[Spec]:
-    values = [{"x": x, "y": y} for x, y in points]
-    mark: Spec = {"type": "line", "color": meaning, "strokeWidth": 2 if meaning in _MAIN else 1.4, "clip": True}
-    if meaning == "still":
-        mark["strokeDash"] = [5, 3]
-    found: list[Spec] = [{"data": {"values": values}, "mark": mark, "encoding": {}}]
-    if label and values:
-        text = {"type": "text", "text": label, "color": meaning, "dx": 6, "align": "left", "fontWeight": "bold"}
-        found.append({"data": {"values": values[-1:]}, "mark": text, "encoding": {}})
-    return found
-
-
-def _level(name: str, level: float) -> list[Spec]:
-    """A rule over the whole width, with its name above it at the right."""
-    mark = {"type": "rule", "color": "level", "strokeDash": [2, 3], "strokeWidth": 1.2}
-    text = {"type": "text", "text": name, "color": "level", "align": "right", "dy": -6}
-    data = {"values": [{"y": level}]}
-    return [
-        {"data": data, "mark": mark, "encoding": {"x": {"value": 0}, "x2": {"value": WIDTH}}},
-        {"data": data, "mark": text, "encoding": {"x": {"value": WIDTH - 4}}},
-    ]
-
-
-def _named_together(
-    marks: Sequence[tuple[str, float]], low: float, high: float, logarithmic: bool
-) -> list[tuple[str, float]]:
-    """Levels in their order; the names of those that lie too close together are written at the lowest of them."""
-
-    def place(level: float) -> float:
-        return math.log(level) if logarithmic else level
-
-    span, found = (place(high) - place(low)) or 1.0, list[tuple[str, float]]()
-    for name, level in sorted(marks, key=lambda mark: mark[1]):
-        close = found and (place(max(level, low)) - place(max(found[-1][1], low))) / span < _ONE_LABEL
-        if close and found[-1][0]:
-            found[-1] = (f"{found[-1][0]}, {name}", found[-1][1])
-            name = ""
-        found.append((name, max(level, low)))
-    return found
 
 
 def dots(rows: Sequence[tuple[str, float | None, float | None]], title: str) -> Spec:
@@ -137,7 +58,7 @@ def dots(rows: Sequence[tuple[str, float | None, float | None]], title: str) -> 
          "encoding": {"y": y, "text": {"field": "none"}}},
     ]  # fmt: skip
     y["scale"] = {"domain": [name for name, *_ in rows]}
-    return {"width": _ROW_WIDTH, "height": {"step": _ROW}, "config": _CONFIG, "layer": layers}
+    return {"width": _ROW_WIDTH, "height": {"step": _ROW}, "config": CONFIG, "layer": layers}
 
 
 def bars(rows: Sequence[tuple[str, float, str]], title: str, form: str, domain: Sequence[float] | None = None) -> Spec:
@@ -149,7 +70,7 @@ def bars(rows: Sequence[tuple[str, float, str]], title: str, form: str, domain: 
     return {
         "width": _ROW_WIDTH,
         "height": {"step": _ROW},
-        "config": _CONFIG,
+        "config": CONFIG,
         "data": {"values": data},
         "mark": {"type": "bar", "height": {"band": 0.62}},
         "encoding": {
@@ -178,7 +99,7 @@ def parts(rows: Sequence[tuple[str, float, str]], title: str) -> Spec:
     return {
         "width": WIDTH,
         "height": 30,
-        "config": _CONFIG,
+        "config": CONFIG,
         "data": {"values": data},
         "layer": [
             {"mark": {"type": "rect"},
@@ -192,13 +113,13 @@ def parts(rows: Sequence[tuple[str, float, str]], title: str) -> Spec:
 def decades(low: float, high: float) -> list[float]:
     """Powers of ten between the two; every second or third of them where there are many."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    every = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
+    every = max(1, math.ceil((last - first + 1) / MOST_TICKS))
     found = [10.0**power for power in range(first, last + 1, every)]
     return found if len(found) > 1 else [float(f"{low:.2g}"), *found, float(f"{high:.2g}")]
 
 
 def _positive(value: float | None) -> bool:
-    return value is not None and math.isfinite(value) and value > 0
+    return value is not None and math.isfinite(value) and value > _SMALLEST
 
 
 def _twice(data: Iterable[Spec]) -> bool:
