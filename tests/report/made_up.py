@@ -85,6 +85,19 @@ def page(*verdicts: Verdict, **told: Any) -> str:
     return html_file.text(results(*(verdicts or ALL), **told))
 
 
+#: Of losses and sizes; the smallest and the largest that there are among them.
+ODD_VALUES = (math.nan, math.inf, -math.inf, 0.0, -1.0, 5e-324, 1.7e308, -1.7e308)
+
+
+def odd(value: float) -> Recorded:
+    return Recorded(
+        losses=Curve("the run", tuple(map(float, range(6))), (1.0, value, value, value, value, value)),
+        chance=value,
+        parameters=(ParameterFigures("weight", 4, True, (value, value), (value, value)),),
+        parameter_count=1,
+    )
+
+
 DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200" viewBox="0 0 400 200">
 <script>alert(1)</script><g class="root" style="x" onclick="alert(1)"><path class="background" d="M0,0h9"/>
 <path d="M0,0.123456L5.98765,2.000001" stroke="run" fill="none" href="http://away"/>

@@ -15,7 +15,7 @@ import pytest
 from pytest_trainhealth.records.verdict import Report
 from pytest_trainhealth.reports import html_file
 
-from .made_up import ALL, HEALTHY, RECORDED, SICK, UNJUDGED, curve, page
+from .made_up import ALL, HEALTHY, ODD_VALUES, RECORDED, SICK, UNJUDGED, curve, odd, page
 
 pytestmark = pytest.mark.browser
 
@@ -114,6 +114,13 @@ def test_every_plot_is_seen(opened: Open) -> None:
             assert box["width"] > 200
             assert box["height"] > 30
             assert plot.locator("[class^=s-], [class*=' s-'], [class^=f-]").count() > 5
+
+
+def test_odd_values_can_be_drawn() -> None:
+    for value in ODD_VALUES:
+        made = page(replace(HEALTHY, recorded=odd(value)))
+        assert html_file.remark() == "", value
+        assert "NaN" not in made
 
 
 def test_rows_are_filtered_by_outcome_and_by_words(opened: Open) -> None:

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 import pytest
 
-from pytest_trainhealth.records.recorded import Curve, ParameterFigures, Recorded
+from pytest_trainhealth.records.recorded import Curve, Recorded
 from pytest_trainhealth.records.verdict import Report, Verdict
 from pytest_trainhealth.reports import GrowingReport, html_file
 from pytest_trainhealth.reports.html.figures import figures_of
@@ -20,7 +20,22 @@ from pytest_trainhealth.reports.html.grouping import grouped, without_check
 from pytest_trainhealth.reports.html.line_plots import lines
 from pytest_trainhealth.reports.html.markup import Markup, tag
 
-from .made_up import ALL, HEALTHY, LOGGED, RECORDED, SAME_CAUSE, SICK, SPEED, Page, as_json, page, results, stand_in
+from .made_up import (
+    ALL,
+    HEALTHY,
+    LOGGED,
+    ODD_VALUES,
+    RECORDED,
+    SAME_CAUSE,
+    SICK,
+    SPEED,
+    Page,
+    as_json,
+    odd,
+    page,
+    results,
+    stand_in,
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -177,15 +192,9 @@ def test_a_run_that_two_checks_have_judged_is_drawn_once() -> None:
     assert [figure.title for figure in figures_of(twice)] == ["Loss on one batch"]
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 0.0, -1.0])
+@pytest.mark.parametrize("value", ODD_VALUES)
 def test_odd_values_are_drawn_or_told(value: float, library: list[str]) -> None:
-    odd = Recorded(
-        losses=Curve("the run", tuple(map(float, range(6))), (1.0, value, value, value, value, value)),
-        chance=value,
-        parameters=(ParameterFigures("weight", 4, True, (value, value), (value, value)),),
-        parameter_count=1,
-    )
-    assert Page(page(replace(HEALTHY, recorded=odd))).unbalanced == []
+    assert Page(page(replace(HEALTHY, recorded=odd(value)))).unbalanced == []
     assert library
     for spec in library:
         assert "NaN" not in spec
@@ -201,9 +210,8 @@ def test_a_loss_that_is_never_finite_has_words_instead_of_a_plot() -> None:
 
 def test_lines_that_end_together_share_a_label() -> None:
     same = [(str(number), "still", [(0.0, 2.3), (9.0, 2.2)]) for number in (1, 2)]
-    drawn = json.dumps(
-        lines([("", "run", [(0.0, 2.3), (9.0, 2.2)]), *same, ("3", "cured", [(0.0, 2.3), (9.0, 0.1)])], [], "x", "y")
-    )
+    curves = [("", "run", [(0.0, 2.3), (9.0, 2.2)]), *same, ("3", "cured", [(0.0, 2.3), (9.0, 0.1)])]
+    drawn = json.dumps(lines(curves, [], "x", "y"))
     assert '"text": "1, 2"' in drawn
     assert '"text": "3"' in drawn
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,7 +34,7 @@ class Figure:
 def drawable(curve: Curve | None) -> list[tuple[float, float]]:
     if curve is None:
         return []
-    return [(step, value) for step, value in zip(curve.steps, curve.values, strict=True) if math.isfinite(value)]
+    return [(step, value) for step, value in zip(curve.steps, curve.values, strict=True) if specs.can_be_drawn(value)]
 
 
 def cell(value: float | None) -> str:

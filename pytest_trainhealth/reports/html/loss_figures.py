@@ -10,6 +10,7 @@ from ...records.recorded import Curve, Recorded
 from ...records.verdict import Rerun, Verdict
 from .figure import Figure, Known, drawable
 from .line_plots import lines
+from .specs import can_be_drawn
 
 #: Re-runs in one plot. By judgement: more lines are not told apart; the table lists them all.
 _MOST_RERUNS = 5
@@ -39,7 +40,7 @@ def _reruns(verdict: Verdict) -> list[Rerun]:
 
 
 def _loss(verdict: Verdict, run: Recorded, losses: Curve, reruns: Sequence[Rerun]) -> Figure:
-    marks = [(name, level) for name, level in _marks(run) if math.isfinite(level)]
+    marks = [(name, level) for name, level in _marks(run) if can_be_drawn(level)]
     curves = [("", "run", drawable(losses))]
     for number, rerun in enumerate(reruns, 1):
         curves.append((str(number), "cured" if rerun.healthy else "still", drawable(rerun.losses)))

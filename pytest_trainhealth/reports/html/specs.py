@@ -13,8 +13,8 @@ WIDTH, HEIGHT = 390, 210
 _ROW_WIDTH, _ROW = 290, 17
 #: Labels of a logarithmic axis. By judgement: more overlap.
 MOST_TICKS = 5
-#: What is smaller is as good as 0, and a power of ten below it is no number.
-_SMALLEST = 1e-300
+#: What is smaller is as good as 0, and what is larger is as bad as infinite: no power of ten lies around it.
+_SMALLEST, _LARGEST = 1e-300, 1e300
 
 CONFIG: Spec = {
     "background": None,
@@ -110,6 +110,10 @@ def parts(rows: Sequence[tuple[str, float, str]], title: str) -> Spec:
     }  # fmt: skip
 
 
+def can_be_drawn(value: float) -> bool:
+    return math.isfinite(value) and abs(value) < _LARGEST
+
+
 def decades(low: float, high: float) -> list[float]:
     """Powers of ten between the two; every second or third of them where there are many."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
@@ -119,7 +123,7 @@ def decades(low: float, high: float) -> list[float]:
 
 
 def _positive(value: float | None) -> bool:
-    return value is not None and math.isfinite(value) and value > _SMALLEST
+    return value is not None and can_be_drawn(value) and value > _SMALLEST
 
 
 def _twice(data: Iterable[Spec]) -> bool:
