@@ -36,5 +36,9 @@ def _error(items: tuple[tuple[str, str], ...]) -> str:
 
 
 def _indented(encoded: str) -> str:
-    in_rows = _NUMBERS.sub(lambda found: " ".join(found[0].split()), encoded)
-    return "\n" + in_rows.replace("\n", "\n  ").join(("  ", ""))
+    return "\n" + in_rows(encoded).replace("\n", "\n  ").join(("  ", ""))
+
+
+def in_rows(encoded: str) -> str:
+    """With every list of numbers in one line."""
+    return _NUMBERS.sub(lambda found: " ".join(found[0].split()), encoded)
