@@ -22,8 +22,9 @@ from pathlib import Path
 from pytest_trainhealth import settings
 from pytest_trainhealth.causes import GROUPS, Cause, Group, all_causes
 from pytest_trainhealth.checks import check_page
-from pytest_trainhealth.records import verdict
+from pytest_trainhealth.records import recorded, verdict
 from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
+from pytest_trainhealth.reports.json_file import in_rows
 from pytest_trainhealth.reports.json_schema import json_schema
 
 FIELDS = {
@@ -49,6 +50,7 @@ FIELDS = {
         "seconds": "time that check and diagnosis took",
         "seed": "the seed that this verdict was made with",
         "reproducer": "the file that replays the failure, where one was kept",
+        "recorded": "what reports draw of the run that decided, or `None`",
         "passed": "the outcome is `passed`",
         "failed": "the outcome is `failed`",
         "headline": "one line, with the name to search for first",
@@ -90,6 +92,50 @@ FIELDS = {
         "result": "what came of it, in a few characters",
         "healthy": "the check passes with it",
         "confirms": "it is the run that confirms the cause",
+        "losses": "its loss, at most 60 points, or `None`",
+    },
+    "Recorded": {
+        "losses": "the loss of the run, at most 120 points that keep its peaks",
+        "rates": "the learning rate of each optimizer, by update",
+        "logged": "of a finished run: losses, scores, rates and the norm of the gradient, as they were logged",
+        "chance": "the loss of the best constant answer, where it is known",
+        "floor": "the least loss that the targets allow, where it is known",
+        "reach": "what a plain recipe gets to, where it was tried",
+        "parameters": "gradients and updates by parameter, at most 48 of them",
+        "parameter_count": "how many there are",
+        "activations": "activation functions that were looked at, at most 24",
+        "fields": "the tensors of a batch",
+        "classes": "label and number of samples of the largest classes",
+        "samples": "how many were read, where the data were gone through",
+        "val_samples": "the same of the validation data",
+    },
+    "Curve": {
+        "name": "what it is of",
+        "steps": "where its points lie",
+        "values": "their values, with five digits",
+        "unit": "what `steps` counts: `step`, `update`, `epoch` or `entry`",
+    },
+    "ParameterFigures": {
+        "name": "the parameter's name",
+        "size": "how many values it has",
+        "trainable": "it needs gradients",
+        "gradient": "size of the gradient per value, at the first look and at the last; `None` where it had none",
+        "update": "size of an update relative to the weights, at the first look and at the last",
+    },
+    "ActivationFigures": {
+        "function": "its name",
+        "module": "the module that calls it",
+        "units": "how many units it has",
+        "dead": "share of units that are 0 for every sample, or `None`",
+        "saturated": "share of outputs at the ends of its range, or `None`",
+    },
+    "FieldFigures": {
+        "name": "as you know it: `batch[0]`",
+        "kind": "shape and type, or the number of features",
+        "low": "smallest value",
+        "high": "largest value",
+        "mean": "mean",
+        "std": "spread",
     },
     "Fix": {"instruction": "what to do", "code": "up to three lines that do it"},
     "Place": {"file": "path, relative where possible", "line": "from 1", "code": "the line itself"},
@@ -342,7 +388,7 @@ def _api() -> str:
         parts += [f"### `trainhealth.{name}`", _signature(name, method), _doc(method)]
     parts += ["## Records", "All are frozen. `Verdict` and `Report` have `to_json()`; `str(report)` is for people."]
     for name in RECORDS:
-        kind = getattr(verdict, name)
+        kind = getattr(verdict, name, None) or getattr(recorded, name)
         parts += [f"### `{name}`", _doc(kind), _table(("field", "type", "meaning"), _field_rows(kind))]
     return _joined(*parts)
 
@@ -395,11 +441,12 @@ def _json(docs: Path) -> str:
                 *own,
             ],
         ),
-        f"`symptom`, `findings` and `reruns` hold {record('Symptom')}, {record('Finding')} and {record('Rerun')} with "
-        "the same names. JSON has no NaN and no infinity: a figure that is not finite is the word `nan`, `inf` or "
+        f"`symptom`, `findings`, `reruns` and `recorded` hold {record('Symptom')}, {record('Finding')}, "
+        f"{record('Rerun')} and {record('Recorded')} with the same names. "
+        "JSON has no NaN and no infinity: a figure that is not finite is the word `nan`, `inf` or "
         "`-inf`, which `float()` reads back. `Verdict.from_json()` does so.",
         "## Example",
-        f"```{{code-block}} json\n{json.dumps(example, indent=2)}\n```",
+        f"```{{code-block}} json\n{in_rows(json.dumps(example, indent=2))}\n```",
     )
 
 

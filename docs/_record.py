@@ -91,12 +91,13 @@ def example(report) -> dict:
 def main() -> None:
     sys.path.insert(0, str(HERE.parent))
     from pytest_trainhealth.causes import cause_names
+    from pytest_trainhealth.reports.json_file import in_rows
 
     for cause in sys.argv[1:] or cause_names():
         report = diagnosed(cause)
         (HERE / "causes" / cause / "failure.txt").write_text(failure(report), encoding="utf-8")
         if cause == EXAMPLE:
-            text = json.dumps(example(report), indent=2) + "\n"
+            text = in_rows(json.dumps(example(report), indent=2)) + "\n"
             (HERE / "reference" / "report.json").write_text(text, encoding="utf-8")
         first = report.findings[0] if report.findings else None
         print(f"{cause}: {'a note' if first is None else f'{first.cause}, {first.certainty}'}")

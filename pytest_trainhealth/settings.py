@@ -269,6 +269,14 @@ SETTINGS: tuple[Setting, ...] = (
         option=False,
     ),
     Setting(
+        "report",
+        str,
+        None,
+        "write a page with every verdict and its plots to this file, to be opened in a browser",
+        metavar="FILE",
+        report="html_file",
+    ),
+    Setting(
         "budget",
         float,
         300.0,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..analysis.comparison import comparison_figures, judge_comparison
 from ..analysis.hotspots import describe_operators
+from ..analysis.recording import recorded
 from ..programs.plan import RunPlan
 from ..records.comparison import Comparison
 from ..records.error_words import words_of
@@ -110,10 +111,16 @@ def _settled(examination: Examination, doubted: FailIfConfirmed, found: Diagnosi
 def _not_failed(
     examination: Examination, name: str, judgement: Passed | CouldNotJudge, trace: Trace, notes: tuple[str, ...]
 ) -> Verdict:
-    check, figures, steps = examination.check.name, judgement.figures, trace.steps
-    if isinstance(judgement, CouldNotJudge):
-        return Verdict(check, name, "could not judge", judgement.reason, notes=notes, figures=figures, steps=steps)
-    return Verdict(check, name, "passed", notes=(*judgement.notes, *notes), figures=figures, steps=steps)
+    return Verdict(
+        examination.check.name,
+        name,
+        "passed" if isinstance(judgement, Passed) else "could not judge",
+        "" if isinstance(judgement, Passed) else judgement.reason,
+        notes=(*judgement.notes, *notes) if isinstance(judgement, Passed) else notes,
+        figures=judgement.figures,
+        steps=trace.steps,
+        recorded=recorded(trace, examination.with_controls(trace).compared_with),
+    )
 
 
 def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judgement:
@@ -191,4 +198,5 @@ def _failed(
             "limit": symptom.limit,
         },
         steps=trace.steps,
+        recorded=recorded(trace, examination.with_controls(trace).compared_with, found.closer),
     )

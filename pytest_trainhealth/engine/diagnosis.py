@@ -36,6 +36,8 @@ class Diagnosis:
     operators: tuple[tuple[str, float], ...] = ()
     #: The time budget ended before all was tried (the reason).
     unfinished: str = ""
+    #: The closer look, if one was taken.
+    closer: Trace | None = None
 
 
 def find_causes(
@@ -87,11 +89,12 @@ def find_causes(
     findings = _rule_out_rates(examination, findings, runs)
     reruns = () if findings else tuple(runs.done.values())
     sure = tuple(each for each in tried if each.finding.certainty != "possible")
-    operators = tuple(closer.speed.operators)
+    operators, untried = tuple(closer.speed.operators), tuple(runs.untried)
     unfinished = runs.left_undone or closer.cut_short
     if closer.cut_short:  # what was not seen speaks for nobody, and what was seen is part of the evidence at most
         ruled_out, findings = [], [f if f.confirmed else replace(f, certainty="possible") for f in findings]
-    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), tuple(runs.untried), sure, operators, unfinished)
+
+    return Diagnosis(tuple(findings), reruns, tuple(ruled_out), untried, sure, operators, unfinished, closer)
 
 
 def causes_of_an_error(examination: Examination, symptom: Symptom, trace: Trace) -> Diagnosis:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import wording
+from ..analysis.recording import RERUN_POINTS, curve
 from ..analysis.run_failures import broke_down
 from ..analysis.timing import fast_step
 from ..analysis.unread import not_read
@@ -19,6 +20,7 @@ from ..programs.plan import RunPlan
 from ..programs.program import Program
 from ..records.intervention import Cure
 from ..records.judgement import UNTREATED, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
+from ..records.recorded import Curve
 from ..records.symptoms import row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -37,6 +39,8 @@ class Attempt:
     cut_short: bool = False
     #: Of two that heal the smaller is better: it took fewer steps to keep the promise, or ended lower.
     distance: tuple[int, float] = (0, 0.0)
+    #: For reports.
+    losses: Curve | None = None
 
 
 @dataclass
@@ -130,7 +134,7 @@ class Examination:
         if confirms and row_of(symptom).comes_and_goes:
             return self._once_more(cures, trace, healthy, failed_run)
         distance = (trace.steps, trace.losses[-1] if trace.losses else math.inf)
-        return Attempt(self._result(trace, failed_run), healthy, confirms, distance=distance)
+        return Attempt(self._result(trace, failed_run), healthy, confirms, distance=distance, losses=_losses(trace))
 
     def _once_more(self, cures: Sequence[Cure], trace: Trace, healthy: bool, failed_run: FailedRun) -> Attempt:
         """The machine may have been busy before and quiet since. So the training runs once more without the cure,
@@ -146,7 +150,8 @@ class Examination:
         confirms = healthy or _all(self.check.clearly_better, cured, before)
         # show the fastest run of each kind or, if the cure is not confirmed, the run that speaks against it
         shown = (min if confirms else max)(cured, key=_seconds)
-        return Attempt(self._result(shown, min(before, key=lambda each: _seconds(each.trace))), healthy, confirms)
+        result = self._result(shown, min(before, key=lambda each: _seconds(each.trace)))
+        return Attempt(result, healthy, confirms, losses=_losses(shown))
 
     def _result(self, trace: Trace, failed_run: FailedRun) -> str:
         return f"raises {trace.crash.kind}" if trace.crash is not None else self.check.result(trace, failed_run)
@@ -155,6 +160,10 @@ class Examination:
 def _all(better: Better | None, cured: Sequence[Trace], failed: Sequence[FailedRun]) -> bool:
     """Every cured run is better than every failed one. False if the check has no notion of better."""
     return better is not None and all(better(trace, each) for trace in cured for each in failed)
+
+
+def _losses(trace: Trace) -> Curve | None:
+    return curve("the re-run", trace.losses, RERUN_POINTS) if trace.loss_seen and trace.losses else None
 
 
 def _seconds(trace: Trace) -> float:

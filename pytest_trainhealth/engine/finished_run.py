@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from ..analysis.recording import recorded
 from ..causes import Cause, Stage, Suspicion, all_causes
 from ..checks import check as find_check
 from ..checks.history_is_healthy import evidence_of, notes_of
@@ -32,7 +33,8 @@ def examine_log(subject: Any, request: Request) -> Verdict:
     if source is None or _is_training(source):
         found = "nothing" if source is None else "a Training"
         raise NotAHistory(f"{request.check} reads a log: return a History or the path of one, not {found}")
-    verdict = judge_history(read_history(source), request)
+    log = read_history(source)
+    verdict = replace(judge_history(log, request), recorded=recorded(Trace(history=log)))
     return replace(verdict, seed=request.seed, seconds=time.perf_counter() - began)
 
 

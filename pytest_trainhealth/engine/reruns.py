@@ -56,9 +56,8 @@ class Reruns:
             self._not_tried(label)
             self.late += [label] if len(cures) == 1 and label not in self.late else []
             return None
-        self.done[label] = Rerun(
-            label, attempt.result, attempt.healthy, confirms=attempt.confirms and not attempt.healthy
-        )
+        confirms = attempt.confirms and not attempt.healthy
+        self.done[label] = Rerun(label, attempt.result, attempt.healthy, confirms, attempt.losses)
         self._distances[label] = attempt.distance
         self._alone += len(cures) == 1
         return self.done[label]

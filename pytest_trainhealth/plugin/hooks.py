@@ -281,6 +281,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
         for line in describe_outcomes(config, results):
             terminalreporter.write_line(line)
+    for line in results.remarks:
+        terminalreporter.write_line(line, yellow=True)
     for line in results.troubles:
         terminalreporter.write_line(line, red=True)
 

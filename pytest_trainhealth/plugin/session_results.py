@@ -45,6 +45,8 @@ class SessionResults:
         self._complete = False
         #: One line for everything that went wrong with the results themselves.
         self.troubles: list[str] = []
+        #: What a user should know about the files that were written, in one line each.
+        self.remarks: list[str] = []
 
     @property
     def checked(self) -> list[CheckedItem]:
@@ -133,6 +135,7 @@ class SessionResults:
             self.troubles.append(f"--trainhealth: {plural(len(self._awaited), 'selected test')} without an outcome")
         if self._outlets:
             self.troubles += self._write(complete=complete, last=True)
+            self.remarks += [f"{each.given}: {each.remark}" for each in self._outlets if each.remark]
         self._not_green(session)
 
     def note_failed_plugin(self, session: pytest.Session, error: OSError) -> None:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from .harmless import harmless, harmless_fields
+from .recorded import Curve, Recorded
 
 Certainty = Literal["confirmed", "likely", "possible"]
 Outcome = Literal["passed", "failed", "could not judge"]
@@ -77,6 +78,8 @@ class Rerun:
     result: str
     healthy: bool
     confirms: bool = False
+    #: Its loss, where one was seen.
+    losses: Curve | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,8 @@ class Verdict:
     seed: int = 0
     #: The file that replays the failure, where one was kept.
     reproducer: str = ""
+    #: What is drawn of the run that decided.
+    recorded: Recorded | None = None
 
     def __post_init__(self) -> None:
         """Whoever makes a verdict, and from whatever: what an outlet reads is harmless."""
@@ -167,11 +172,12 @@ class Verdict:
                 **{key: value for key, value in data.items() if key in known},
                 "symptom": _symptom(data["symptom"]),
                 "findings": tuple(_finding(f) for f in data["findings"]),
-                "reruns": tuple(Rerun(**r) for r in data["reruns"]),
+                "reruns": tuple(map(_rerun, data["reruns"])),
                 "ruled_out": tuple(data["ruled_out"]),
                 "untried": tuple(data["untried"]),
                 "notes": tuple(data["notes"]),
                 "figures": {k: _number(v) for k, v in data["figures"].items()},
+                "recorded": Recorded.from_json(data.get("recorded")),  # older files have none
             }
         )
 
@@ -216,6 +222,12 @@ class Report:
 
         return report_text(self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows instead of the text."""
+        from ..reports.html_file import notebook
+
+        return notebook(self)
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
@@ -239,6 +251,11 @@ def _place(data: Any) -> Place | None:
     return None if data is None else Place(**data)
 
 
+def _rerun(data: Mapping[str, Any]) -> Rerun:
+    losses = data.get("losses")
+    return Rerun(**{**data, "losses": None if losses is None else Curve.from_json(losses)})
+
+
 def _symptom(data: Any) -> Symptom | None:
     if data is None:
         return None
@@ -254,7 +271,7 @@ def _finding(data: Mapping[str, Any]) -> Finding:
             **data,
             "evidence": evidence,
             "places": tuple(Place(**p) for p in data["places"]),
-            "reruns": tuple(Rerun(**r) for r in data["reruns"]),
+            "reruns": tuple(map(_rerun, data["reruns"])),
             "fix": None if fix is None else Fix(fix["instruction"], tuple(fix["code"])),
             "symptom": _symptom(data["symptom"]),
         }

@@ -19,6 +19,8 @@ class RunResults:
     verdicts: Sequence[dict[str, Any]] = ()
     #: Tests that raised, or whose worker died: node id, outcome and message.
     errors: Sequence[dict[str, str]] = ()
+    #: The run is over, and this is the last time that it is written.
+    ended: bool = False
 
 
 class FileReport(Protocol):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from ..records.verdict import SCHEMA_VERSION
 from . import RunResults
+
+#: A list of numbers, as `json.dumps` indents it: a curve with a line for each of its points is not read.
+_NUMBERS = re.compile(r"\[(?:\s+-?[\d.][\d.e+-]*,?)+\s+\]")
 
 
 def text(results: RunResults) -> str:
@@ -32,4 +36,9 @@ def _error(items: tuple[tuple[str, str], ...]) -> str:
 
 
 def _indented(encoded: str) -> str:
-    return "\n" + encoded.replace("\n", "\n  ").join(("  ", ""))
+    return "\n" + in_rows(encoded).replace("\n", "\n  ").join(("  ", ""))
+
+
+def in_rows(encoded: str) -> str:
+    """With every list of numbers in one line."""
+    return _NUMBERS.sub(lambda found: " ".join(found[0].split()), encoded)

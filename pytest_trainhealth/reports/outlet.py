@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from . import FileReport, GrowingReport, RunResults
@@ -18,10 +19,16 @@ class Outlet:
         self._growing: GrowingFile | None = None
         self._count = 0
 
+    @property
+    def remark(self) -> str:
+        """What a user should know about the file that was written, in one line: a report may define `remark`."""
+        told = getattr(self._report, "remark", None)
+        return told() if told is not None else ""
+
     def write(self, results: RunResults, *, last: bool) -> None:
         """The whole document. Raises `OSError` if it cannot."""
         self._growing = None
-        text = self._report.text(results)
+        text = self._report.text(replace(results, ended=last))
         write(self.file, text, last=last)
         if isinstance(self._report, GrowingReport) and not last:
             self._growing = GrowingFile.just_written(self.file, text, self._report.end(results))

@@ -63,7 +63,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ranks": {*_ENGINE, "compare"},
     "examine": _TOP,
     "api": {*_TOP, "examine"},
-    "reports": {"wording", "records", "settings"},
+    "reports": {"wording", "records", "settings", "reports.html"},
+    # of `frameworks`, the door to packages that only some users have
+    "reports.html": {"wording", "records", "settings", "reports", "frameworks"},
     "reports.explain": {"wording", "records", "settings", "checks", "causes"},
     # a rule of a code scanner comes with its page
     "reports.sarif": {"", "wording", "records", "settings", "causes", "reports"},
@@ -74,6 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 WITHOUT_TORCH = {
     *("", "settings", "wording", "records", "histories", "analysis", "checks", "causes", "reports", "reports.explain"),
     "reports.sarif",
+    "reports.html",
 }
 #: pytest's side imports torch where a test is judged, by way of the engine; seeding fixtures is torch's own business.
 PLUGIN_WITH_TORCH = {"plugin.seeding", "plugin.revision_process", "plugin.rank_process", "plugin.benchmark"}

@@ -1,0 +1,37 @@
+"""What the tests of the page in a browser need beside Python packages: Debian's chromium, and axe-core.
+
+    python tests/report/set_up_browser.py FOLDER
+
+puts `axe.min.js` into the folder, where the tests look for it (`AXE_CORE`), and installs chromium if there is none.
+Needs npm; and root, if chromium is missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+AXE = "axe-core@4.14.0"
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    if shutil.which("chromium") is None:
+        subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "chromium", "npm"], check=True)
+    if (folder / "axe.min.js").exists():
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        subprocess.run(["npm", "pack", "--silent", AXE], cwd=temporary, check=True)
+        (archive,) = Path(temporary).glob("*.tgz")
+        with tarfile.open(archive) as packed:
+            script = packed.extractfile("package/axe.min.js")
+            assert script is not None
+            (folder / "axe.min.js").write_bytes(script.read())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
