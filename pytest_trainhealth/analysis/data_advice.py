@@ -118,7 +118,7 @@ def _samples(found: SurveyRecord) -> Iterator[str]:
     for copy in found.copies:
         if copy.noise:
             yield explained(
-                "target-leakage", f"feature {copy.column} of batch{copy.name} is the target: toy data may be like that"
+                "target-leakage", f"{copy.feature} says what the target is: toy data may be like that"
             )
 
 

@@ -89,13 +89,17 @@ def _twice(found: SurveyRecord) -> Symptom | None:
         )
     if copy is not None:
         return _symptom(
-            f"feature {copy.column} of batch{copy.name} is the target, batch{copy.target}, in all of "
+            f"{copy.feature} {_made_from(copy)}, batch{copy.target}, in all of "
             f"{wording.plural(copy.samples, 'sample')} (expected fewer)",
             copy.samples,
             0,
-            f"feature {copy.column} of batch{copy.name} is the target",
+            f"{copy.feature} {_made_from(copy)}",
         )
     return None
+
+
+def _made_from(copy: TargetCopy) -> str:
+    return "is the target" if copy.is_target else "is made from the target"
 
 
 def _same(found: SurveyRecord) -> Symptom | None:

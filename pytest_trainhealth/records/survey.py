@@ -124,10 +124,22 @@ class TargetCopy:
     column: int
     target: str
     samples: int
-    #: "equal", "scaled" (a straight line, for numbers) or "one to one" (for classes).
+    #: "equal", "scaled" (a straight line) or "in its order" for numbers, "one to one" or "only in one class" for classes.
     kind: str
     #: The inputs may be a smoke test's: each feature drawn for itself.
     noise: bool = False
+    #: Its place in a window, where the inputs are no table.
+    at: tuple[int, ...] = ()
+
+    @property
+    def feature(self) -> str:
+        what = f"value {list(self.at)}" if len(self.at) > 1 else f"feature {self.column}"
+        return f"{what} of batch{self.name}"
+
+    @property
+    def is_target(self) -> bool:
+        """It is the target, not only made from it."""
+        return self.kind not in ("in its order", "only in one class")
 
 
 @dataclass

@@ -25,7 +25,7 @@ from ...run.run import Run
 from ...run.signal import Cost
 from ...source.module_calls import Watching
 from .bounded_reading import Reading
-from .copied_targets import copies
+from .copied_targets import copied_target
 from .data_table import DataTable
 from .field_roles import FieldRoles, GivenTarget, given_target, roles_of
 from .hurt_steps import step_with
@@ -216,18 +216,12 @@ class Survey(CallSignal):
             record.same_inputs = inputs[0] if any(kinds[name] > 1 for name in targets) else ""
         for target in targets:
             given, field = self._roles.as_they_are[target], table.fields[target]
-            if field.values != 1:
-                continue
-            aims = field.kept().ravel()
             for name in inputs:
-                rows = table.fields[name].kept()
-                if len(rows) != len(aims):
-                    continue
-                plain = table.fields[name].is_float and len(table.fields[name].shape) == 1
-                if plain:
-                    record.copies += copies(name, rows, target, aims, given.about_classes)
-                if given.about_classes and record.noise is None and table.fields[name].is_float:
-                    record.noise = label_noise(target, rows, aims.astype(np.int64))
+                record.copies += copied_target(table.fields[name], field, given.about_classes)
+                if field.values == 1 and given.about_classes and record.noise is None and table.fields[name].is_float:
+                    rows, aims = table.fields[name].kept(), field.kept().ravel()
+                    many = min(len(rows), len(aims))
+                    record.noise = label_noise(target, rows[:many], aims[:many].astype(np.int64))
 
     def _inputs_of(self, table: DataTable) -> list[str]:
         return [name for name in table.fields if name in self._roles.inputs and name not in self._roles.targets]
