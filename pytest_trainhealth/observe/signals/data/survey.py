@@ -28,11 +28,14 @@ from .bounded_reading import Reading
 from .copied_targets import copied_target
 from .data_table import DataTable
 from .field_roles import FieldRoles, GivenTarget, given_target, roles_of
+from .held_out_labels import held_out_labels
 from .hurt_steps import step_with
+from .label_orders import other_order
 from .label_neighbours import label_noise
-from .loader_habits import is_augmented, is_shuffled, same_in_every_worker, shared_indices
-from .sample_prints import Prints, are_among, different
-from .shared_samples import enumerable, shared_samples
+from .loader_habits import is_augmented, is_shuffled, repeats_are_meant, same_in_every_worker, shared_indices
+from .near_copies import near_copies
+from .sample_prints import Prints, Rows, are_among, different
+from .shared_samples import counts, enumerable, measured, shared_samples
 
 #: Batches of a watched test that are looked at. By judgement: as many as of a loader, 32.
 _WATCHED = 32
@@ -164,7 +167,51 @@ class Survey(CallSignal):
             record.val_shuffled, record.val_augmented = is_shuffled(training.val_data), is_augmented(training.val_data)
             if not record.val_is_data:
                 record.shared = self._shared_by(table, val, training.data, training.val_data)
+                self._compare_samples(record, table, val)
+                self._compare_labels(record, table, val)
+        self._try_orders(record, table, training.data)
         return table
+
+    def _compare_samples(self, record: SurveyRecord, table: DataTable, val: DataTable) -> None:
+        names = [*self._inputs_of(table), *self._targets_of(table)]
+        if val.uneven or table.uneven or not all(name in val.fields for name in names):
+            return
+        if names and val.samples:
+            record.val_repeated = val.samples - different(val.sample_prints(names))
+        for name, target, classes in self._pairs(table):
+            fits = table.fields[name].is_float and val.fields[name].shape == table.fields[name].shape
+            if fits and record.near_copies is None:
+                own = _same_samples(table.fields[name].kept(), table.fields[target].kept())
+                theirs = _same_samples(val.fields[name].kept(), val.fields[target].kept())
+                found = record.near_copies = near_copies(name, *own, *theirs, classes)
+                if found is not None:
+                    found.compared_with = len(own[0]) / table.samples
+
+    def _compare_labels(self, record: SurveyRecord, table: DataTable, val: DataTable) -> None:
+        """Where samples are random, or in both sets, a difference between the two says nothing about labels."""
+        training = self._run.training
+        if training is None or table.uneven or val.uneven or (record.shared is not None and record.shared.shared):
+            return
+        if is_augmented(training.data) or record.val_augmented:
+            return
+        for name, target, classes in self._pairs(table):
+            if name in val.fields and target in val.fields and record.held_out_labels is None:
+                both = [_same_samples(each.fields[name].kept(), each.fields[target].kept()) for each in (table, val)]
+                if both[0][0].shape[1] == both[1][0].shape[1]:
+                    record.held_out_labels = held_out_labels(target, *both[0], *both[1], classes)
+
+    def _try_orders(self, record: SurveyRecord, table: DataTable, data: Any) -> None:
+        for name, target, classes in self._pairs(table):
+            tokens = not table.fields[name].is_float and len(table.fields[name].shape) == 1
+            found = other_order(data, name, target, classes, tokens, self._run.budget.over)
+            record.other_order = record.other_order or found
+
+    def _pairs(self, table: DataTable) -> list[tuple[str, str, bool]]:
+        """An input, a target of one value each, and whether that is a class."""
+        given, targets = self._roles.as_they_are, self._targets_of(table)
+        inputs = [] if table.uneven else self._inputs_of(table)
+        single = [target for target in targets if table.fields[target].values == 1]
+        return [(name, target, given[target].about_classes) for target in single for name in inputs]
 
     def _judge_watched(self, record: SurveyRecord) -> None:
         """The steps were taken already."""
@@ -205,7 +252,12 @@ class Survey(CallSignal):
         if table.uneven or not table.fields:
             return
         if inputs and targets:
-            record.repeated = _repeated(table.sample_prints([*inputs, *targets]), table)
+            whole = once(table.sample_prints([*inputs, *targets]), table)
+            times = counts(whole)
+            record.different_samples = len(times)
+            record.repeated, record.of_several = len(whole) - len(times), float(times[times > 1].sum()) / len(whole)
+            record.different_inputs = different(table.sample_prints(inputs))
+            record.measured = record.repeated > 0 and measured([table.fields[n].kept() for n in (*inputs, *targets)])
             self._compare_with_targets(record, table, inputs, targets)
 
     def _compare_with_targets(
@@ -219,9 +271,8 @@ class Survey(CallSignal):
             for name in inputs:
                 record.copies += copied_target(table.fields[name], field, given.about_classes)
                 if field.values == 1 and given.about_classes and record.noise is None and table.fields[name].is_float:
-                    rows, aims = table.fields[name].kept(), field.kept().ravel()
-                    many = min(len(rows), len(aims))
-                    record.noise = label_noise(target, rows[:many], aims[:many].astype(np.int64))
+                    rows, aims = _same_samples(table.fields[name].kept(), field.kept())
+                    record.noise = label_noise(target, rows, aims.astype(np.int64))
 
     def _inputs_of(self, table: DataTable) -> list[str]:
         return [name for name in table.fields if name in self._roles.inputs and name not in self._roles.targets]
@@ -231,6 +282,9 @@ class Survey(CallSignal):
 
     def _look_at_loader(self, record: SurveyRecord, table: DataTable, data: Any) -> None:
         record.worker_randomness = same_in_every_worker(data)
+        record.repeats_meant = repeats_are_meant(data)
+        if type(data) is list and len(data) >= _AGAIN and len(set(table.batch_prints)) == 1:
+            record.same_batches = len(data) if _are_copies(data) else 0
         if is_one_batch(data) or type(data) is list or not isinstance(data, DataLoader):
             return
         size = getattr(data.dataset, "__len__", None)
@@ -290,6 +344,12 @@ class Survey(CallSignal):
                 return
 
 
+def _same_samples(rows: Rows, aims: Rows) -> tuple[Rows, Rows]:
+    """Of wide fields fewer rows are kept, and those are the first ones."""
+    many = min(len(rows), len(aims))
+    return rows[:many], aims[:many].ravel()
+
+
 def _is_same(data: Any, val: Any) -> bool:
     """`val_data` is `data`, or a list of its very batches."""
     if data is val:
@@ -306,7 +366,7 @@ def _something_left(table: DataTable, kept: NDArray[np.bool_]) -> bool:
     return not kept.all() and all(bool(each.any()) for each in np.split(kept, ends[:-1]))
 
 
-def _repeated(prints: Prints, table: DataTable) -> int:
+def once(prints: Prints, table: DataTable) -> Prints:
     """Without batches that are there several times as a whole: that is how many a test repeats a batch."""
     known: set[int] = set()
     parts = []
@@ -314,8 +374,13 @@ def _repeated(prints: Prints, table: DataTable) -> int:
         if print_of not in known:
             known.add(print_of)
             parts.append(part)
-    once = np.concatenate(parts)
-    return len(once) - different(once)
+    return np.concatenate(parts)
+
+
+def _are_copies(data: list[Any]) -> bool:
+    """Each batch is a copy of its own. One that is there several times is repeated on purpose."""
+    pointers = [tensor.untyped_storage().data_ptr() for batch in data for _, tensor in tensors(batch)]
+    return bool(pointers) and len(set(pointers)) == len(pointers)
 
 
 def is_bad(tensor: Tensor) -> bool:
