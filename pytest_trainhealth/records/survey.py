@@ -76,6 +76,8 @@ class FieldSurvey:
     largest_feature: int = 0
     largest: float = 0.0
     usual: float = 0.0
+    #: That feature is large in nearly every sample, not in single ones.
+    raw_column: bool = False
     #: Features with the same value in all samples, the first of them, and how many were looked at.
     constant: int = 0
     first_constant: int | None = None
@@ -102,6 +104,12 @@ class ClassSurvey:
     in_a_batch: float = 0.0
     overall: float = 0.0
     batches: int = 0
+    #: The loss is one call of a loss function without weights, which counts every label alike.
+    counted_alike: bool = False
+
+    @property
+    def rarest(self) -> int:
+        return min(self.counts, key=lambda label: self.counts[label])
 
 
 @dataclass
