@@ -118,9 +118,7 @@ def _samples(found: SurveyRecord) -> Iterator[str]:
         )
     for copy in found.copies:
         if copy.noise:
-            yield explained(
-                "target-leakage", f"{copy.feature} says what the target is: toy data may be like that"
-            )
+            yield explained("target-leakage", f"{copy.feature} says what the target is: toy data may be like that")
 
 
 def _why_not_a_fault(shared: SharedSamples) -> str:

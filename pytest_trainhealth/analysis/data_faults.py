@@ -42,7 +42,7 @@ _MANY, _FEW_INPUTS, _FEATURES, _NEVER_CHANGE = 500, 0.01, 8, 0.9
 #: No better than a constant answer: within three deviations, or a tenth of the variance. As in observe's alignment, of
 #: random labels the first is 3.1 at most in 2,000 draws, of noise the second 0.08 in 300.
 _DEVIATIONS, _EXPLAINED = 3.0, 0.1
-#: Of what there is to tell beyond chance, in the other set. By judgement: the two have to be far apart; as in alignment.
+#: Of what there is to tell beyond chance, in the other set. By judgement: the two have to be far apart, as in alignment
 _PLAINLY_TOLD = 0.5
 #: Share of the labels, for sure (below it by two standard errors). By judgement: labels of the crowd and of rules that
 #: are meant to be used are wrong in 5 to 15 % of the cases.

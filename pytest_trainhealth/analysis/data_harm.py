@@ -107,11 +107,11 @@ def _suspects(
     if found.watched:
         return
     for field in found.fields:
-        if field.is_input and field.outlier is not None and field.outlier_ratio > FAR_BEYOND:
-            if field.features == 1 or field.largest <= ONE_FEATURE * field.usual or not field.raw_column:
-                yield "outliers", field, None, LEFT_OUT
-                continue
-        if field.is_input and field.features > 1 and field.largest > max(LARGE, ONE_FEATURE * field.usual):
+        one_feature = field.features > 1 and field.largest > max(LARGE, ONE_FEATURE * field.usual)
+        far_out = field.outlier is not None and field.outlier_ratio > FAR_BEYOND
+        if field.is_input and far_out and not (one_feature and field.raw_column):
+            yield "outliers", field, None, LEFT_OUT
+        elif field.is_input and one_feature:
             yield "scale", field, None, STANDARDISED
     for classes in found.classes:
         if found.complete and classes.counted_alike and not found.repeats_meant and is_starved(classes):

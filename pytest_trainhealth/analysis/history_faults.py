@@ -6,7 +6,7 @@ from .. import wording
 from ..records.history import History, Series
 from ..records.symptoms import EXPLOSION, INSTABILITY
 from ..records.verdict import Evidence
-from . import history_losses, history_overfitting, history_rates
+from . import history_losses, history_overfitting, history_rates, history_times
 from .history_curve import Curve
 from .history_fault import HistoryFault
 from .history_limits import ENOUGH_FOR_A_SHAPE, beyond_noise
@@ -23,6 +23,7 @@ def find_faults(history: History) -> list[HistoryFault]:
     roles = Roles(history)
     facts = (nonfinite, history_rates.no_rate)
     shapes = (
+        history_rates.tiny_rate,
         history_losses.still,
         history_losses.at_chance,
         history_losses.diverged,
@@ -30,7 +31,10 @@ def find_faults(history: History) -> list[HistoryFault]:
         history_losses.growing_swings,
         history_losses.swings_together,
         history_rates.rate_gone,
+        history_rates.rate_cut_early,
+        history_rates.endless_warm_up,
         history_overfitting.overfitting,
+        history_times.slower,
     )
     # what two players, or a policy and its critic, make of their losses is no measure of how well they learn
     looks = facts if roles.adversaries or roles.rewards is not None else (*facts, *shapes)

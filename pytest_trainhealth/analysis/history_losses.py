@@ -40,6 +40,8 @@ _SWINGS_GROW = 3.0
 _SWINGS_MATTER = 0.2
 #: Values, for thirds that say something about noise. By judgement: ten jumps each.
 _ENOUGH_FOR_THIRDS = 30
+#: Values, for windows that are longer than a swing. By judgement: thirds of a hundred, with windows of thirty.
+_ENOUGH_FOR_SLOW_SWINGS = 300
 #: Values that training and validation have in common, for their jumps to be compared. By judgement: with 15 jumps a
 #: correlation of 0.7 comes about once in 500 times by chance.
 _ENOUGH_TOGETHER = 16
@@ -181,6 +183,11 @@ def growing_swings(history: History, roles: Roles) -> HistoryFault | None:
     third = count // 3
     quiet = min(loss.noise_between(0, third), loss.noise_between(third, 2 * third))
     late = loss.noise_between(count - third, count)
+    if count >= _ENOUGH_FOR_SLOW_SWINGS:  # noise from one value to the next, or swings that take several
+        slow = [loss.swing_between(at, at + third) for at in (0, third)]
+        end = loss.swing_between(count - third // 2, count)
+        if min(slow) and end / min(slow) > late / (quiet or 1.0):
+            quiet, late = min(slow), end
     if not quiet or late < _SWINGS_GROW * quiet or late < _SWINGS_MATTER * loss.gain:
         return None
     if loss.level_at(2 * third) - loss.end > late or is_explained(roles, loss):

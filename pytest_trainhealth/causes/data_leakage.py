@@ -21,8 +21,8 @@ What not to do
 
 When this is wrong
     Where few samples are possible at all, two sets may both hold every one of them; that is only noted. So are single
-    near duplicates, as neighbouring windows of a series are near each other. `val_data` that are `data` themselves are not
-    judged.
+    near duplicates, as neighbouring windows of a series are near each other. `val_data` that are `data` themselves are
+    not judged.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def _nearly(near: NearCopies) -> Suspicion:
         evidence=(
             Evidence(
                 f"{wording.count(near.near)} of {wording.plural(near.samples, 'sample')} of val_data lie at a fifth or "
-                f"less of the usual distance from a sample of data with the same target, by batch{near.name}; of samples "
-                "drawn one by one, 1 in 10,000 would",
+                f"less of the usual distance from a sample of data with the same target, by batch{near.name}; of "
+                "samples drawn one by one, 1 in 10,000 would",
                 float(near.near),
             ),
         ),

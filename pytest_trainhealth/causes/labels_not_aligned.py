@@ -123,7 +123,9 @@ def _unlike_val_data(found: HeldOutLabels) -> Suspicion:
                 f"out in turn (by chance {wording.share(found.chance)})",
                 found.told,
             ),
-            Evidence(f"in val_data {wording.share(found.val_told_by_itself)}, in the same way", found.val_told_by_itself),
+            Evidence(
+                f"in val_data {wording.share(found.val_told_by_itself)}, in the same way", found.val_told_by_itself
+            ),
         ),
         why="the inputs of both are alike; those of data were shuffled, sorted or read apart from their targets",
         fix=Fix("index inputs and targets alike:", ("inputs, targets = inputs[order], targets[order]",)),

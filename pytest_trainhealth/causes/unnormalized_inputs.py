@@ -35,8 +35,8 @@ from ..records.symptoms import EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
-from ._harmful_data import harmful
 from ._groups import DATA, Stage
+from ._harmful_data import harmful
 
 GROUP = DATA
 #: A matter of size: odd sizes alone do not acquit the learning rate.

@@ -181,7 +181,7 @@ class TargetCopy:
     column: int
     target: str
     samples: int
-    #: "equal", "scaled" (a straight line) or "in its order" for numbers, "one to one" or "only in one class" for classes.
+    #: For numbers "equal", "scaled" (a straight line) or "in its order"; for classes "one to one", "only in one class".
     kind: str
     #: The inputs may be a smoke test's: each feature drawn for itself.
     noise: bool = False
@@ -274,7 +274,7 @@ class SurveyRecord:
     repeated: int = 0
     #: The same of `val_data`.
     val_repeated: int = 0
-    #: The share of the samples that are there more than once, and whether they are measured, which no two are by chance.
+    #: The share of samples that are there more than once, and whether they are measured: no two are equal by chance.
     of_several: float = 0.0
     measured: bool = False
     #: Something says that samples are to come more than once: a sampler, a data set that is joined to itself.

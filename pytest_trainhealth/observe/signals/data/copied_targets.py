@@ -10,7 +10,7 @@ in another; the same order without an exception), but honest features may come c
 far from telling the target, all of them together.
 
 In windows of a series the target may be the last value of the window itself; that has to be equal. Where each sample
-has several targets (the nodes of a graph, the elements of a sequence), features and targets of all of them are compared.
+has several targets (the nodes of a graph, the elements of a sequence), those of all of them are compared.
 """
 
 from __future__ import annotations

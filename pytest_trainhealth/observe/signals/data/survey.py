@@ -30,8 +30,8 @@ from .data_table import DataTable
 from .field_roles import FieldRoles, GivenTarget, given_target, roles_of
 from .held_out_labels import held_out_labels
 from .hurt_steps import step_with
-from .label_orders import other_order
 from .label_neighbours import label_noise
+from .label_orders import other_order
 from .loader_habits import is_augmented, is_shuffled, repeats_are_meant, same_in_every_worker, shared_indices
 from .near_copies import near_copies
 from .sample_prints import Prints, Rows, are_among, different
