@@ -17,8 +17,8 @@ from .history_fault import HistoryFault
 from .history_limits import ENOUGH_FOR_A_PASS, GIVEN_BACK, NEARLY_NOTHING, beyond_noise, has_gained
 from .history_roles import Roles
 
-#: Values of the validation, at least. By judgement: three that fall and three that rise.
-_ENOUGH = 6
+#: Values of the validation, at least. By judgement: two that fall and three that rise.
+_ENOUGH = 5
 #: Of its best. What was gained before the first entry is not in the log: one real run, logged after each epoch, goes
 #: 0.37 to 0.43 while training falls from 0.34 to 0.26, which is most of what its log shows, and no harm (0.15). Runs
 #: that have overfitted are at 0.86 and more.

@@ -58,6 +58,9 @@ _HARDLY_LEARNT = 0.95
 _FOOT, _MOST_OF_IT = 0.001, 2 / 3
 #: Of all that was gained: what the last entry at the full rate gained. By judgement: a quarter is no convergence.
 _STILL_FALLING = 0.25
+#: Entries that show two falls: 3. And a fall in terms of the one before, at most. By judgement: a loss that falls in a
+#: straight line promises more than anybody should believe.
+_THREE, _SLOWEST = 3, 0.8
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,8 @@ def rate_cut_early(history: History, roles: Roles) -> HistoryFault | None:
         return None
     fell, gained = curve.values[before] - curve.values[last], curve.values[0] - curve.best
     after = curve.level_at(curve.index_at(rate.steps[at])) - curve.end
-    still_falling = fell > max(_STILL_FALLING * gained, beyond_noise(curve))
+    to_come = max(fell, _to_come(curve, rate, top))
+    still_falling = to_come > max(_STILL_FALLING * gained, beyond_noise(curve))
     if not still_falling or after > max(_THEN * gained, curve.noise):
         return None
     when, place = rate.when(at), history.place(rate.lines[at])
@@ -262,6 +266,18 @@ def _steps_taken(rate: Series, first: int, last: int) -> float:
     """The sum of the rate over the steps between two entries."""
     pairs = pairwise(range(first, last + 1))
     return sum((rate.values[a] + rate.values[b]) / 2 * (rate.steps[b] - rate.steps[a]) for a, b in pairs)
+
+
+def _to_come(loss: Curve, rate: Series, top: int) -> float:
+    """What the last entries at the full rate promise: each fall a constant part of the one before, as they are."""
+    marks = [loss.index_at(rate.steps[index]) for index in range(max(top - 2, 0), top + 1)]
+    if len(set(marks)) < _THREE or rate.values[top - 2] < _HIGH_RATE * max(rate.values):
+        return 0.0
+    first, second = (loss.values[a] - loss.values[b] for a, b in pairwise(marks))
+    if min(first, second) <= 2 * loss.noise:
+        return 0.0
+    part = min(second / first, _SLOWEST)
+    return second * part / (1 - part)
 
 
 def _gone_from(rate: Series, share: float = _GONE, rest: float = _FOR_LONG) -> int | None:

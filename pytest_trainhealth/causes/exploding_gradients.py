@@ -130,12 +130,11 @@ def _out_of_the_blue(history: History, fault: HistoryFault) -> Suspicion | None:
     epoch = _epoch_of(history)
     if fault.kind != "nonfinite" or Roles(history).gradient_norm is not None or epoch is None or epoch < _SEEN_BEFORE:
         return None
-    first = "inf" if math.isinf(fault.measured) else "nan"
     seen = f"it comes in epoch {epoch:,.3g}: all samples were seen before, so a value in the data is not it"
-    how = "the loss is infinite first: it has overflowed" if first == "inf" else "and it is NaN for good: weights are"
+    overflow = (Evidence("it is infinite first: it has overflowed"),) if math.isinf(fault.measured) else ()
     return Suspicion(
-        statement=f"weights or gradients are no longer finite when {fault.headline}",
-        evidence=(*fault.evidence, Evidence(how), Evidence(seen, epoch)),
+        statement=f"{fault.headline}, and the data were the same before",
+        evidence=(Evidence(seen, epoch), *overflow, *fault.evidence),
         certainty="possible",
         why="a step was too large, or an operation left its domain; the norm of the gradient, if logged, would tell",
         places=places(fault),

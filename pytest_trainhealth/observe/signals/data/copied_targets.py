@@ -144,7 +144,7 @@ def _told_by_one(rows: Rows, target: NDArray[np.generic], classes: bool) -> list
     found = _only_in_one_class(rows, target) if classes else _in_its_order(rows, target)
     if not found:
         return []
-    rest = np.delete(rows, [column for column, _ in found], axis=1)[:_COMPARED]
+    rest = np.delete(rows, found[0][0], axis=1)[:_COMPARED]  # several of them tell each other: honest ones may
     aims = torch.from_numpy(target[:_COMPARED].astype(np.float64))[:, None]
     base = chance(aims, classes)
     if base is None or not rest.shape[1]:
