@@ -75,8 +75,8 @@ def _tried(
         place = [0] * size
         for at, number in enumerate(by_name):
             place[number - begin] = at
-        for order, at in (("inputs", [by_name[each] - begin for each in first]), ("targets", place)):
-            chosen = at[: len(first)]
+        for order, places in (("inputs", [by_name[each] - begin for each in first]), ("targets", place)):
+            chosen = places[: len(first)]
             if chosen != first:
                 whose = f"the same place, if {order} are sorted by name (10 before 2) and the others by number"
                 found = read(chosen)[1]

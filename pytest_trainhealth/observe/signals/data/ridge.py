@@ -81,7 +81,8 @@ def projected(rows: Tensor, columns: int) -> Tensor:
         return rows
     generator = torch.Generator("cpu").manual_seed(0)
     mixing = torch.randn(rows.shape[1], columns, generator=generator, device="cpu")
-    return rows @ (mixing.to(rows) / columns**0.5)
+    found: Tensor = rows @ (mixing.to(rows) / columns**0.5)
+    return found
 
 
 def _linear(rows: Tensor) -> Tensor:
@@ -159,4 +160,5 @@ def _told(inner: Tensor, outer: Tensor, answers: Tensor) -> Tensor:
     ridge = _RIDGE * float(centred.diagonal().mean()) + 1e-9
     weights = torch.linalg.solve(centred + ridge * unit, answers - answers.mean(0))
     apart = outer - inner.mean(0) - outer.mean(1, keepdim=True) + inner.mean()
-    return apart @ weights + answers.mean(0)
+    found: Tensor = apart @ weights + answers.mean(0)
+    return found
