@@ -37,13 +37,14 @@ def measure(rows: int) -> str:
     y = torch.where(torch.rand(rows) < 0.1, torch.randint(_CLASSES, (rows,)), y)  # and some labels are wrong
     val[: rows // 50], val_y[: rows // 50] = x[: rows // 50], y[: rows // 50]  # and a fifth of val_data is shared
     model = nn.Linear(_FEATURES, _CLASSES)
+    optimizer = torch.optim.Adam(model.parameters())
     training = Training(
-        model, torch.optim.Adam(model.parameters()), criterion=nn.CrossEntropyLoss(),
+        model, optimizer, criterion=nn.CrossEntropyLoss(),
         data=DataLoader(TensorDataset(x, y), 256, shuffle=True), val_data=DataLoader(TensorDataset(val, val_y), 256),
     )  # fmt: skip
     small = DataLoader(TensorDataset(x[:512], y[:512]), 256)
     diagnose(
-        Training(model, training.optimizer, criterion=nn.CrossEntropyLoss(), data=small), ["data_is_healthy"]
+        Training(model, optimizer, criterion=nn.CrossEntropyLoss(), data=small), ["data_is_healthy"]
     )  # what is imported once
     before, began = _peak(), time.process_time()
     (verdict,) = diagnose(training, ["data_is_healthy"], max_batches=rows).verdicts
