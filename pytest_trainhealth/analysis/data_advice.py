@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from .. import wording
 from ..records.survey import ClassSurvey, FieldSurvey, SharedSamples, SurveyRecord, placed
+from .data_faults import SOME_NEAR
 
 #: KNOWLEDGE: the largest class more than 10 times the smallest. With fewer labels than 100 that may be chance.
 IMBALANCE, _LABELS = 10.0, 100
@@ -117,9 +118,7 @@ def _samples(found: SurveyRecord) -> Iterator[str]:
         )
     for copy in found.copies:
         if copy.noise:
-            yield explained(
-                "target-leakage", f"feature {copy.column} of batch{copy.name} is the target: toy data may be like that"
-            )
+            yield explained("target-leakage", f"{copy.feature} says what the target is: toy data may be like that")
 
 
 def _why_not_a_fault(shared: SharedSamples) -> str:
@@ -141,6 +140,13 @@ def _validation(found: SurveyRecord) -> Iterator[str]:
             "data-leakage",
             f"{wording.count(shared.near)} of {wording.plural(shared.samples, 'sample')} of val_data differ from one "
             "in data by less than a hundredth of a spread",
+        )
+    near = found.near_copies
+    if near is not None and near.near > SOME_NEAR * near.samples:
+        yield explained(
+            "data-leakage",
+            f"{wording.count(near.near)} of {wording.plural(near.samples, 'sample')} of val_data are nearly samples of "
+            "data: fewer than where all were augmented before a split",
         )
     if found.val_augmented:
         yield "val_data are drawn at random: two readings of a sample differ. Leave augmentation to data"

@@ -5,7 +5,16 @@ from __future__ import annotations
 from math import sqrt
 
 from .. import wording
-from ..records.survey import BadLabels, BadValues, SharedSamples, SurveyRecord, TargetCopy
+from ..records.survey import (
+    BadLabels,
+    BadValues,
+    FieldSurvey,
+    HeldOutLabels,
+    NearCopies,
+    SharedSamples,
+    SurveyRecord,
+    TargetCopy,
+)
 from ..records.symptoms import FAULTY_DATA
 from ..records.verdict import Symptom
 
@@ -17,6 +26,29 @@ SHARED_SHARE, FEWEST_SHARED = 0.01, 3
 OTHERWISE = 0.1
 #: Standard deviations beyond what chance puts there. By judgement: 5 happen once in three million sets.
 BEYOND_CHANCE = 5.0
+
+#: Of the validation samples, those that are nearly in `data`. Digits that are drawn at a few places with a little noise
+#: come to 0.1, by chance; where each sample was augmented once before a split, four of five have a copy on the other
+#: side. By judgement in between.
+_NEAR_SHARE, _FEWEST_NEAR = 0.5, 10
+#: Of them, those that are worth a note. By judgement: a tenth.
+SOME_NEAR = 0.1
+#: Samples, how many different ones there are of them, and what share of them is there more than once; of `val_data`
+#: what share may be. By judgement: oversampling repeats the samples of rare classes, and none of the others.
+_COPIED, _DIFFERENT, _OF_SEVERAL, _VAL_REPEATED, _VAL_SAMPLES = 100, 0.25, 0.95, 0.05, 20
+#: Inputs that are hardly any: samples, how many different inputs there are of them, features, and the share of these
+#: that never change. By judgement: a hundredth and nine tenths; a table of a few categories uses all its columns.
+_MANY, _FEW_INPUTS, _FEATURES, _NEVER_CHANGE = 500, 0.01, 8, 0.9
+#: No better than a constant answer: within three deviations, or a tenth of the variance. As in observe's alignment, of
+#: random labels the first is 3.1 at most in 2,000 draws, of noise the second 0.08 in 300.
+_DEVIATIONS, _EXPLAINED = 3.0, 0.1
+#: Of what there is to tell beyond chance, in the other set. By judgement: the two have to be far apart, as in alignment
+_PLAINLY_TOLD = 0.5
+#: Share of the labels, for sure (below it by two standard errors). By judgement: labels of the crowd and of rules that
+#: are meant to be used are wrong in 5 to 15 % of the cases.
+WRONG_LABELS = 0.15
+#: By how many standard errors the two sets differ. By judgement: 4 happen once in 15,000 sets.
+_STANDARD_ERRORS = 4.0
 
 
 def harmful_values(found: SurveyRecord) -> BadValues | None:
@@ -42,6 +74,64 @@ def copied_target(found: SurveyRecord) -> TargetCopy | None:
     return next((each for each in found.copies if not each.noise), None)
 
 
+def near_leak(found: SurveyRecord) -> NearCopies | None:
+    copies = found.near_copies
+    if copies is None or copies.near < max(_FEWEST_NEAR, _NEAR_SHARE * copies.compared_with * copies.samples):
+        return None
+    return copies
+
+
+def copied_samples(found: SurveyRecord) -> bool:
+    """Every sample is there several times, by measured values, and those of `val_data` are not."""
+    several = found.samples >= _COPIED and found.measured and found.of_several > _OF_SEVERAL
+    few = found.different_samples <= _DIFFERENT * (found.different_samples + found.repeated)
+    other = found.val_samples >= _VAL_SAMPLES and found.val_repeated <= _VAL_REPEATED * found.val_samples
+    return several and few and other and not found.repeats_meant and not found.val_is_data
+
+
+def hardly_any_inputs(found: SurveyRecord) -> FieldSurvey | None:
+    """Nearly all features never change, so that many samples share a few inputs, and these have several targets."""
+    if found.samples < _MANY or found.different_inputs > _FEW_INPUTS * found.samples:
+        return None
+    inputs = [each for each in found.fields if each.is_input]
+    if len(inputs) != 1 or not inputs[0].is_table or found.different_samples <= found.different_inputs:
+        return None
+    field = inputs[0]
+    return field if field.looked_at >= _FEATURES and field.constant >= _NEVER_CHANGE * field.looked_at else None
+
+
+def same_batches(found: SurveyRecord) -> int:
+    """Copies in a list count only beside `val_data`: without them it may be a test of a few steps."""
+    if found.dataset_size is None and (not found.val_samples or found.val_is_data):
+        return 0
+    return found.same_batches
+
+
+def mismatched_labels(found: SurveyRecord) -> HeldOutLabels | None:
+    """Labels of `data` that their inputs say nothing about, while those of `val_data` can be told from theirs."""
+    held = found.held_out_labels
+    if held is None or not _by_chance(held.told, held.chance, held.samples, held.classes):
+        return None
+    if held.classes and not _by_chance(held.val_told, held.val_chance, held.val_samples, held.classes):
+        return None
+    plain = held.val_told_by_itself - held.val_chance > _PLAINLY_TOLD * (1 - held.val_chance)
+    return held if plain else None
+
+
+def wrong_labels(found: SurveyRecord) -> HeldOutLabels | None:
+    held = found.held_out_labels
+    if held is None or not held.classes or _by_chance(held.told, held.chance, held.samples, held.classes):
+        return None
+    sure = held.wrong > _STANDARD_ERRORS / 2 * held.uncertainty
+    return held if sure and held.wrong - held.uncertainty > WRONG_LABELS else None
+
+
+def _by_chance(told: float, chance: float, samples: int, classes: int) -> bool:
+    if not classes:
+        return told < _EXPLAINED
+    return told - chance < _DEVIATIONS * sqrt(chance * (1 - chance) / samples)
+
+
 def kinds(found: SurveyRecord) -> tuple[str, ...]:
     """The faults that the data have, the first of which is reported."""
     faults = {
@@ -49,8 +139,12 @@ def kinds(found: SurveyRecord) -> tuple[str, ...]:
         "labels": harmful_labels(found),
         "leak": leak(found),
         "copy": copied_target(found),
-        "inputs": found.same_inputs,
-        "batches": found.same_batches,
+        "pairs": found.other_order or mismatched_labels(found),
+        "wrong labels": wrong_labels(found),
+        "near": near_leak(found),
+        "inputs": found.same_inputs or hardly_any_inputs(found),
+        "batches": same_batches(found),
+        "samples": copied_samples(found),
         "worker batches": found.batches_per_worker,
         "worker randomness": found.worker_randomness,
     }
@@ -74,7 +168,7 @@ def first_fault(found: SurveyRecord) -> Symptom | None:
             0,
             f"{labels.function} does not allow the label of {labels.where}",
         )
-    return _twice(found) or _same(found)
+    return _twice(found) or _same(found) or _labels(found)
 
 
 def _twice(found: SurveyRecord) -> Symptom | None:
@@ -89,13 +183,26 @@ def _twice(found: SurveyRecord) -> Symptom | None:
         )
     if copy is not None:
         return _symptom(
-            f"feature {copy.column} of batch{copy.name} is the target, batch{copy.target}, in all of "
+            f"{copy.feature} {_made_from(copy)}, batch{copy.target}, in all of "
             f"{wording.plural(copy.samples, 'sample')} (expected fewer)",
             copy.samples,
             0,
-            f"feature {copy.column} of batch{copy.name} is the target",
+            f"{copy.feature} {_made_from(copy)}",
+        )
+    near = near_leak(found)
+    if near is not None:
+        return _symptom(
+            f"{wording.count(near.near)} of {wording.count(near.samples)} samples of val_data are nearly samples of "
+            f"data (by chance about {wording.short(0)})",
+            near.near,
+            0,
+            f"{wording.share(near.near / near.samples)} of val_data is nearly in data",
         )
     return None
+
+
+def _made_from(copy: TargetCopy) -> str:
+    return "is the target" if copy.is_target else "is made from the target"
 
 
 def _same(found: SurveyRecord) -> Symptom | None:
@@ -107,13 +214,24 @@ def _same(found: SurveyRecord) -> Symptom | None:
             2,
             "all samples have the same inputs",
         )
-    if found.same_batches:
+    sparse = hardly_any_inputs(found)
+    if sparse is not None:
         return _symptom(
-            f"the loader yields the same batch {wording.count(found.same_batches)} times, out of "
-            f"{wording.count(found.dataset_size or 0)} samples (expected different ones)",
+            f"{wording.count(found.samples)} samples have {found.different_inputs} different batch{sparse.name}: "
+            f"{sparse.constant} of {sparse.looked_at} features never change (expected few)",
+            sparse.constant,
+            0,
+            f"{wording.share(sparse.constant / sparse.looked_at)} of the features never change",
+        )
+    if same_batches(found):
+        loader = found.dataset_size is not None
+        of_all = f", out of {wording.count(found.dataset_size or 0)} samples" if loader else ", each a copy of its own"
+        return _symptom(
+            f"{'the loader yields' if loader else 'the list holds'} the same batch "
+            f"{wording.count(found.same_batches)} times{of_all} (expected different ones)",
             found.same_batches,
             1,
-            "the loader yields the same batch again and again",
+            "the loader yields the same batch again and again" if loader else "all batches of the list are the same",
         )
     if found.batches_per_worker:
         return _symptom(
@@ -129,6 +247,47 @@ def _same(found: SurveyRecord) -> Symptom | None:
             drawn.workers,
             1,
             "all workers draw the same random numbers",
+        )
+    if copied_samples(found):
+        every = found.different_samples + found.repeated
+        return _symptom(
+            f"of {wording.count(every)} samples {wording.count(found.different_samples)} are different, each is there "
+            f"about {wording.short(every / found.different_samples)} times; those of val_data once (expected once)",
+            every / found.different_samples,
+            1,
+            f"each sample of data is there about {wording.short(every / found.different_samples)} times",
+        )
+    return None
+
+
+def _labels(found: SurveyRecord) -> Symptom | None:
+    order, apart, wrong = found.other_order, mismatched_labels(found), wrong_labels(found)
+    if order is not None:
+        what = f"{wording.count(order.samples)} targets" if order.kind == "classes" else "the targets' variance"
+        return _symptom(
+            f"{wording.share(max(order.used, 0.0))} of {what} can be predicted from the inputs as they are paired, and "
+            f"{wording.share(order.best)} when each input gets the target of {order.order}",
+            order.used,
+            order.best,
+            "inputs fit the targets of other samples",
+        )
+    if apart is not None:
+        what = "of the labels" if apart.classes else "of the targets' variance"
+        return _symptom(
+            f"inputs tell {wording.share(max(apart.told, 0.0))} {what} in data (by chance "
+            f"{wording.share(apart.chance)}), and {wording.share(apart.val_told_by_itself)} in val_data (expected as "
+            "many in both)",
+            apart.told,
+            apart.val_told_by_itself,
+            "the targets of data do not belong to their inputs, those of val_data do",
+        )
+    if wrong is not None:
+        return _symptom(
+            f"about {wording.share(wrong.wrong)} of the labels of data are wrong, give or take "
+            f"{wording.share(wrong.uncertainty)} (at most {wording.share(WRONG_LABELS)}): those of val_data are right",
+            wrong.wrong,
+            WRONG_LABELS,
+            f"about {wording.share(wrong.wrong)} of the labels of data are wrong",
         )
     return None
 

@@ -29,6 +29,15 @@ _ENOUGH_TO_WANDER = 30
 #: How much further than its jumps tell it wanders: a running mean over 20 values strays 4.5 times as far, one over 100
 #: ten times.
 _WANDERS_BY = 10.0
+#: A deviation in terms of the median distance from the middle, for normal noise: 1.483.
+_OF_A_DEVIATION = 1.483
+
+
+def _slope(values: Sequence[float]) -> float:
+    """Of the straight line through some values, one step apart."""
+    middle, level = (len(values) - 1) / 2, fmean(values)
+    across = sum((at - middle) ** 2 for at in range(len(values)))
+    return sum((at - middle) * (value - level) for at, value in enumerate(values)) / across if across else 0.0
 
 
 class Curve:
@@ -99,6 +108,20 @@ class Curve:
             return median(swings) / _JUMP_OF_NOISE if swings else 0.0
         bends = [abs(c - 2 * b + a) for a, b, c in zip(values, values[1:], values[2:], strict=False)]
         return median(bends) / _BEND_OF_NOISE
+
+    def swing_between(self, first: int, last: int) -> float:
+        """How far values lie from the trend of their window, as a deviation: slow swings count as much as noise.
+
+        The median over the windows of a part: a single spike is none.
+        """
+        width = min(self.width, max(last - first, 1))
+        found = []
+        for at in range(first, max(last - width, first) + 1, max(1, width // 2)):
+            window = self.values[at : at + width]
+            slope, middle = _slope(window), (len(window) - 1) / 2
+            level = fmean(window)
+            found.append(median(abs(v - level - slope * (i - middle)) for i, v in enumerate(window)))
+        return _OF_A_DEVIATION * median(found) if found else 0.0
 
     @cached_property
     def spread(self) -> float:

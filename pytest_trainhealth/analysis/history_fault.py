@@ -11,6 +11,7 @@ from ..records.verdict import Evidence, Place, Severity, Symptom
 Kind = Literal[
     "nonfinite", "no rate", "still", "chance",
     "diverged", "growing swings", "swings together", "gradients", "rate gone", "overfitting",
+    "tiny rate", "no gradients", "unbounded", "endless warm-up", "slower",
 ]  # fmt: skip
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from .. import wording
 from ..records.history import History, Series
-from ..records.symptoms import EXPLOSION, INSTABILITY
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING
 from ..records.verdict import Evidence
-from . import history_losses, history_overfitting, history_rates
+from . import history_losses, history_overfitting, history_rates, history_times
 from .history_curve import Curve
 from .history_fault import HistoryFault
-from .history_limits import ENOUGH_FOR_A_SHAPE, beyond_noise
+from .history_limits import ENOUGH_FOR_A_SHAPE, beyond_noise, has_gained
 from .history_roles import Roles
 
 #: KNOWLEDGE.md calls a norm above 100 exploding. Alone that is no fault (losses that are sums have such norms and train
 #: well), so it also has to have grown by as much, and the loss to have gained nothing since.
 LARGE_NORM, NORM_GREW = 100.0, 100.0
+#: Of a whole model: below it nothing reaches the parameters. By judgement: healthy norms are 1e-3 and more, and those
+#: of a loss that has come down to 0 go with a gain.
+NO_NORM = 1e-6
 #: Where the loss is sick already: the norm before that, against its usual. By judgement: norms vary by 2 to 5 times.
 GREW_BEFORE = 10.0
 
@@ -23,14 +26,20 @@ def find_faults(history: History) -> list[HistoryFault]:
     roles = Roles(history)
     facts = (nonfinite, history_rates.no_rate)
     shapes = (
+        history_rates.tiny_rate,
         history_losses.still,
         history_losses.at_chance,
         history_losses.diverged,
+        history_losses.blew_up,
+        no_gradients,
         growing_gradients,
         history_losses.growing_swings,
         history_losses.swings_together,
         history_rates.rate_gone,
+        history_rates.rate_cut_early,
+        history_rates.endless_warm_up,
         history_overfitting.overfitting,
+        history_times.slower,
     )
     # what two players, or a policy and its critic, make of their losses is no measure of how well they learn
     looks = facts if roles.adversaries or roles.rewards is not None else (*facts, *shapes)
@@ -66,6 +75,26 @@ def nonfinite(history: History, roles: Roles) -> HistoryFault | None:
         f"{series.name} is {value} from {when}{line} to the end (expected finite values)",
         f"{series.name} is {value} from {when} on",
         point.value, 0.0, tuple(evidence), history.place(point.line), series.counted(point),
+    )  # fmt: skip
+
+
+def no_gradients(history: History, roles: Roles) -> HistoryFault | None:
+    """Nothing reaches the parameters, from the first entry to the last, and nothing is learnt."""
+    norm, loss = roles.gradient_norm, roles.loss
+    if norm is None or loss is None or min(len(norm), len(loss)) < ENOUGH_FOR_A_SHAPE:
+        return None
+    largest, curve = max(norm.values), Curve(loss)
+    if largest > NO_NORM or has_gained(curve):
+        return None
+    return HistoryFault(
+        "no gradients", NOT_LEARNING, "high",
+        f"{norm.name} is at most {wording.short(largest)} (at least {NO_NORM:g}), and {loss.name} goes "
+        f"{wording.change(curve.start, curve.end)}",
+        f"{norm.name} is almost 0 for the whole run",
+        largest, NO_NORM,
+        (Evidence(f"{norm.name} is at most {wording.short(largest)} in {len(norm)} entries", largest,
+                  history.place(norm.lines[0])),),
+        history.place(norm.lines[0]),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ sick ones.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import sqrt
 
 from .history_curve import Curve
@@ -34,8 +35,12 @@ def beyond_noise(curve: Curve) -> float:
 
 
 def has_gained(curve: Curve) -> bool:
-    """It came clearly below where it began."""
-    return curve.gain > beyond_noise(curve)
+    """It came clearly below where it began; or, in a log of a few entries, each is below the one before.
+
+    Of five values without a trend that is so once in 120 times; their noise cannot be told from their fall.
+    """
+    falls = all(after < before for before, after in pairwise(curve.values))
+    return curve.gain > beyond_noise(curve) or (len(curve) >= ENOUGH_FOR_A_PASS and falls)
 
 
 def ends_at_its_best(curve: Curve) -> bool:

@@ -40,6 +40,8 @@ _SWINGS_GROW = 3.0
 _SWINGS_MATTER = 0.2
 #: Values, for thirds that say something about noise. By judgement: ten jumps each.
 _ENOUGH_FOR_THIRDS = 30
+#: Values, for windows that are longer than a swing. By judgement: thirds of a hundred, with windows of thirty.
+_ENOUGH_FOR_SLOW_SWINGS = 300
 #: Values that training and validation have in common, for their jumps to be compared. By judgement: with 15 jumps a
 #: correlation of 0.7 comes about once in 500 times by chance.
 _ENOUGH_TOGETHER = 16
@@ -53,6 +55,12 @@ _LARGE_JUMPS = 0.2
 _RECENT = 0.25
 #: The rate goes up again by this factor in a warm restart, and not above where it was before. By judgement.
 _RESTART, _AS_BEFORE = 2.0, 1.5
+#: Times its first entry, for a loss that grows with nearly each entry (and the share of those), for one that does not,
+#: and for one that may be below 0. By judgement: of 63 healthy shapes none ends above 3 times its first entry, but for
+#: those that begin near 0.
+_TEN_TIMES, _NEARLY_EACH, _THOUSAND_TIMES, _MILLION_TIMES = 10.0, 0.8, 1000.0, 1e6
+#: Entries for that. By judgement: 3, of which the last is a thousand times the first.
+_ENOUGH_TO_BLOW_UP = 3
 #: Words in the names of what makes a loss another one as it changes.
 _ANNEALED = ("beta", "weight", "lambda", "anneal", "curriculum", "difficulty", "coef", "alpha", "mixup", "sigma")
 
@@ -143,6 +151,39 @@ def diverged(history: History, roles: Roles) -> HistoryFault | None:
     )  # fmt: skip
 
 
+def blew_up(history: History, roles: Roles) -> HistoryFault | None:
+    """It is a thousand times its first entry, or grows with nearly each to ten times that; also in a log of a few.
+
+    The first entry itself is compared, not a level: what explodes at once has its second one among the exploded. A loss
+    that may fall below 0 has blown up where it is a million times as large as its first entry, on whichever side.
+    """
+    series = roles.loss
+    if series is None or len(series) < _ENOUGH_TO_BLOW_UP:
+        return None
+    values = series.values
+    rest = values[-max(1, len(values) // 3) :]
+    first, least = abs(values[0]), min(map(abs, rest))
+    rising = sum(1 for a, b in pairwise(values) if b > a) / (len(values) - 1)
+    grows = len(values) >= ENOUGH_FOR_A_PASS and rising >= _NEARLY_EACH and min(values) == values[0] > 0
+    times = _TEN_TIMES if grows else _THOUSAND_TIMES if min(values) >= 0 else _MILLION_TIMES
+    if not first or least < times * first or least < times * min(map(abs, values[:2])):
+        return None
+    if is_explained(roles, Curve(series)):
+        return None
+    at = next(index for index, value in enumerate(values) if abs(value) >= times * first)
+    return HistoryFault(
+        "diverged" if values[-1] > 0 else "unbounded", INSTABILITY, "high",
+        f"{series.name} goes from {wording.short(values[0])} to {wording.short(values[-1])}, "
+        f"{wording.short(abs(values[-1]) / first)} times as much (may be {wording.short(times)} times)",
+        f"{series.name} grows from {wording.short(values[0])} to {wording.short(values[-1])}",
+        abs(values[-1]), times * first,
+        (Evidence(f"{series.name} is {wording.short(values[0])} at {series.when(0)}, {wording.short(values[at])} at "
+                  f"{series.when(at)} and {wording.short(values[-1])} at the end", values[-1],
+                  history.place(series.lines[at])),),
+        history.place(series.lines[at]), series.steps[at],
+    )  # fmt: skip
+
+
 def is_explained(roles: Roles, loss: Curve) -> str:
     """Why a loss that ends above its best may be in order: in words, or nothing."""
     for other, sign in ((roles.val_loss, 1), (roles.val_score, -1), (roles.score, -1)):
@@ -181,6 +222,11 @@ def growing_swings(history: History, roles: Roles) -> HistoryFault | None:
     third = count // 3
     quiet = min(loss.noise_between(0, third), loss.noise_between(third, 2 * third))
     late = loss.noise_between(count - third, count)
+    if count >= _ENOUGH_FOR_SLOW_SWINGS:  # noise from one value to the next, or swings that take several
+        slow = [loss.swing_between(at, at + third) for at in (0, third)]
+        end = loss.swing_between(count - third // 2, count)
+        if min(slow) and end / min(slow) > late / (quiet or 1.0):
+            quiet, late = min(slow), end
     if not quiet or late < _SWINGS_GROW * quiet or late < _SWINGS_MATTER * loss.gain:
         return None
     if loss.level_at(2 * third) - loss.end > late or is_explained(roles, loss):

@@ -9,7 +9,7 @@ from typing import Literal
 
 from .. import wording
 from ..records.history import History, Series
-from ..records.symptoms import NO_RATE, PLATEAU
+from ..records.symptoms import NO_RATE, NOT_LEARNING, PLATEAU
 from ..records.verdict import Evidence
 from .history_curve import Curve
 from .history_fault import HistoryFault
@@ -47,6 +47,20 @@ _GREW, _GREW_LATELY = 100.0, 3.0
 _WARMED = 3.0
 #: Of the pairs of neighbours that rise. By judgement: all but a few that are rounded.
 _RISES = 0.9
+#: How far all steps together may have moved a weight at most, to have moved none. By judgement: weights are of size
+#: 0.01 and more, and this is a thousandth of that.
+_NO_WAY = 1e-5
+#: Of the first loss: a run that ends above it has learnt next to nothing. By judgement: short runs of language models
+#: come from 10 to 7 in their first epoch.
+_HARDLY_LEARNT = 0.95
+#: Of its peak, and of the run: a staircase that has come to its foot for good. By judgement: three drops by 10, which
+#: recipes spread over the run; an exponential decay that is there so soon has let the loss flatten before.
+_FOOT, _MOST_OF_IT = 0.001, 2 / 3
+#: Of all that was gained: what the last entry at the full rate gained. By judgement: a quarter is no convergence.
+_STILL_FALLING = 0.25
+#: Entries that show two falls: 3. And a fall in terms of the one before, at most. By judgement: a loss that falls in a
+#: straight line promises more than anybody should believe.
+_THREE, _SLOWEST = 3, 0.8
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,99 @@ def no_rate(history: History, roles: Roles) -> HistoryFault | None:
         (Evidence(f"{name} is 0 from {found.series.when(0)} to {found.series.when(count - 1)}", 0.0,
                   history.place(found.series.lines[0])),),
         history.place(found.series.lines[0]),
+    )  # fmt: skip
+
+
+def tiny_rate(history: History, roles: Roles) -> HistoryFault | None:
+    """All rates together could not have moved a weight, and the loss has not moved either.
+
+    An adaptive optimizer moves a weight by about the rate in each step, plain descent by the rate times its gradient.
+    """
+    found, loss = course(roles), roles.loss
+    if found is None or found.kind == "zero" or loss is None or len(loss) < _ENOUGH:
+        return None
+    rate, norm = found.series, roles.gradient_norm
+    longest = max(norm.values, default=1.0) if norm is not None else 1.0
+    far = _steps_taken(rate, 0, len(rate) - 1) * max(longest, 1.0)
+    if rate.unit != "step" or far > _NO_WAY or has_gained(Curve(loss)):
+        return None
+    curve, top = Curve(loss), max(rate.values)
+    return HistoryFault(
+        "tiny rate", NOT_LEARNING, "high",
+        f"{rate.name} is at most {wording.short(top)}: in all steps together no weight can have moved by more than "
+        f"{wording.short(far)} (at least {_NO_WAY:g}), and {loss.name} goes {wording.change(curve.start, curve.end)}",
+        f"{rate.name} is at most {wording.short(top)}, too low to move anything",
+        far, _NO_WAY,
+        (Evidence(f"{rate.name} is {wording.short(top)} at most, over {rate.steps[-1] - rate.steps[0]:,.10g} steps",
+                  top, history.place(rate.lines[0])),
+         Evidence(f"{loss.name} goes {wording.change(curve.start, curve.end)}, no more than its noise")),
+        history.place(rate.lines[0]),
+    )  # fmt: skip
+
+
+def endless_warm_up(history: History, roles: Roles) -> HistoryFault | None:
+    """A run that was to end here ends in the middle of its warm-up, with next to nothing learnt.
+
+    Only where the log says that the run is over: else the warm-up may have its end still to come.
+    """
+    found, loss = course(roles), roles.loss
+    if found is None or found.kind != "warm-up" or loss is None or len(loss) < _ENOUGH or not history.finished:
+        return None
+    curve, rate = Curve(loss), found.series
+    if curve.start <= 0 or curve.end < _HARDLY_LEARNT * curve.start:
+        return None
+    last = wording.short(rate.values[-1])
+    return HistoryFault(
+        "endless warm-up", NOT_LEARNING, "medium",
+        f"{rate.name} rises until the last step, {rate.when(len(rate) - 1)}, to {last}: the run ends in its warm-up, "
+        f"and {loss.name} goes {wording.change(curve.start, curve.end)} (expected below "
+        f"{wording.loss(_HARDLY_LEARNT * curve.start)})",
+        f"{rate.name} rises to the last step: its warm-up has no end",
+        curve.end, _HARDLY_LEARNT * curve.start,
+        (Evidence(f"{rate.name} goes from {wording.short(rate.values[0])} to {last}, and never falls", rate.values[-1],
+                  history.place(rate.lines[-1])),
+         Evidence(f"{loss.name} goes {wording.change(curve.start, curve.end)} in the whole run")),
+        history.place(rate.lines[-1]), rate.steps[-1],
+    )  # fmt: skip
+
+
+def rate_cut_early(history: History, roles: Roles) -> HistoryFault | None:
+    """A staircase that is at its foot when the run has hardly begun, while the loss was still on its way down.
+
+    A staircase makes a loss fall at each step, as it should; so here the rate has to be a thousandth of its peak for
+    two thirds of the run, and the last entry at the full rate has to have gained a good part of all that was gained.
+    """
+    found, loss = course(roles), roles.loss
+    if found is None or found.kind != "other" or loss is None or len(loss) < _ENOUGH or found.series.unit != loss.unit:
+        return None
+    rate, curve = found.series, Curve(loss)
+    peak = max(rate.values)
+    at = _gone_from(rate, _FOOT, _MOST_OF_IT)
+    if at is None or _has_learnt(roles, curve):
+        return None
+    top = max(index for index, value in enumerate(rate.values[:at]) if value >= _HIGH_RATE * peak)
+    last, before = (curve.index_at(rate.steps[index]) for index in (top, max(top - 1, 0)))
+    if last == before or rate.values[max(top - 1, 0)] < _HIGH_RATE * peak:
+        return None
+    fell, gained = curve.values[before] - curve.values[last], curve.values[0] - curve.best
+    after = curve.level_at(curve.index_at(rate.steps[at])) - curve.end
+    to_come = max(fell, _to_come(curve, rate, top))
+    still_falling = to_come > max(_STILL_FALLING * gained, beyond_noise(curve))
+    if not still_falling or after > max(_THEN * gained, curve.noise):
+        return None
+    when, place = rate.when(at), history.place(rate.lines[at])
+    return HistoryFault(
+        "rate gone", PLATEAU, "medium",
+        f"{rate.name} is below {wording.share(_FOOT)} of its peak from {when} of {rate.steps[-1]:,.10g} on, and "
+        f"{loss.name} stays at {wording.loss(curve.end)}: it fell by {wording.loss(fell)} from {loss.when(before)} to "
+        f"{loss.when(last)}, at the full rate, and by {wording.loss(max(after, 0.0))} since (expected more)",
+        f"{rate.name} is almost 0 from {when} on, and {loss.name} stops falling there",
+        max(after, 0.0), fell,
+        (Evidence(f"{rate.name} is {wording.short(peak)} at its peak, below {wording.share(_FOOT)} of that from {when} "
+                  f"on, and {wording.short(rate.values[-1])} at the end", rate.values[at], place),
+         Evidence(f"the last entry at the full rate gained {wording.loss(fell)} of {wording.loss(gained)}, all that "
+                  f"came after the cut {wording.loss(max(after, 0.0))}", fell)),
+        place, rate.steps[at],
     )  # fmt: skip
 
 
@@ -161,16 +268,28 @@ def _steps_taken(rate: Series, first: int, last: int) -> float:
     return sum((rate.values[a] + rate.values[b]) / 2 * (rate.steps[b] - rate.steps[a]) for a, b in pairs)
 
 
-def _gone_from(rate: Series) -> int | None:
+def _to_come(loss: Curve, rate: Series, top: int) -> float:
+    """What the last entries at the full rate promise: each fall a constant part of the one before, as they are."""
+    marks = [loss.index_at(rate.steps[index]) for index in range(max(top - 2, 0), top + 1)]
+    if len(set(marks)) < _THREE or rate.values[top - 2] < _HIGH_RATE * max(rate.values):
+        return 0.0
+    first, second = (loss.values[a] - loss.values[b] for a, b in pairwise(marks))
+    if min(first, second) <= 2 * loss.noise:
+        return 0.0
+    part = min(second / first, _SLOWEST)
+    return second * part / (1 - part)
+
+
+def _gone_from(rate: Series, share: float = _GONE, rest: float = _FOR_LONG) -> int | None:
     """The index from which on it is gone for good, if a third of the run is still to come."""
     peak = max(rate.values)
     at = len(rate)
-    while at > 0 and rate.values[at - 1] < _GONE * peak:
+    while at > 0 and rate.values[at - 1] < share * peak:
         at -= 1
     if at >= len(rate) or at == 0:
         return None
     whole = rate.steps[-1] - rate.steps[0]
-    return at if whole > 0 and rate.steps[-1] - rate.steps[at] >= _FOR_LONG * whole else None
+    return at if whole > 0 and rate.steps[-1] - rate.steps[at] >= rest * whole else None
 
 
 def _has_learnt(roles: Roles, loss: Curve) -> bool:

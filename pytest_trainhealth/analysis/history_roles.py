@@ -31,6 +31,7 @@ _REWARDS = {"reward", "rewards", "return", "returns", "rew", "episodic"}
 _SPEEDS = {"samples_per_second", "steps_per_second", "it_per_s", "its_per_second", "tokens_per_second", "it_s"}
 _SECONDS = {
     *("seconds_per_step", "step_time", "time_per_step", "sec_per_step", "batch_time", "iter_time", "step_seconds"),
+    *("epoch_time", "time_per_epoch", "epoch_seconds", "seconds_per_epoch", "sec_per_epoch", "epoch_duration"),
 }
 #: Values of a mean over an epoch that are enough to show a shape; with fewer, those of steps are looked at. By
 #: judgement: as many as a shape needs.

@@ -11,7 +11,8 @@ How severe it is
 
 How it is recognised
     The smallest and the largest value of each feature are the same over all samples that were read. It fails only if
-    that holds for every feature of every input, and the targets differ; else it is a note.
+    that holds for every feature of every input, and the targets differ; or if it holds for nine of ten features of a
+    table, so that a hundred samples and more share one input and have several targets. Else it is a note.
 
 How to fix it
     Look at two samples side by side where they are read, then after each transform: the first place where they are the
@@ -31,6 +32,8 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
+from ..analysis import data_faults
+from ..records.survey import FieldSurvey, SurveyRecord
 from ..records.symptoms import FAULTY_DATA
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -45,7 +48,12 @@ EXPLAINS = (FAULTY_DATA,)
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     survey = trace.data.survey
-    if survey is None or not survey.same_inputs:
+    if survey is None:
+        return None
+    sparse = data_faults.hardly_any_inputs(survey)
+    if sparse is not None and not survey.same_inputs:
+        return _hardly_any(survey, sparse)
+    if not survey.same_inputs:
         return None
     field = next((each for each in survey.fields if each.name == survey.same_inputs), None)
     features = 0 if field is None else field.looked_at
@@ -62,4 +70,24 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         why="something on the way from the source to the batch overwrites the values",
         fix=Fix("compare two samples where they are read, and after each transform"),
         not_this="a larger model or more epochs: there is nothing to learn from",
+    )
+
+
+def _hardly_any(survey: SurveyRecord, field: FieldSurvey) -> Suspicion:
+    return Suspicion(
+        statement=f"{field.constant} of {field.looked_at} features of batch{field.name} never change",
+        evidence=(
+            Evidence(
+                f"{field.constant} of {field.looked_at} features of batch{field.name} have one value each in "
+                f"{wording.plural(survey.samples, 'sample')}",
+                float(field.constant),
+            ),
+            Evidence(
+                f"that leaves {survey.different_inputs} different inputs, and the same one has several targets",
+                float(survey.different_inputs),
+            ),
+        ),
+        why="what should fill them finds nothing: a vocabulary in other letters, a join without a match",
+        fix=Fix("look at a sample where it is read, and after each transform: where do its values get lost?"),
+        not_this="a larger model or more epochs: there is hardly anything to learn from",
     )

@@ -11,7 +11,9 @@ How severe it is
 How it is recognised
     Samples are compared by all their fields, 8 bytes each, and by their indices where both loaders read one data set.
     As many as chance puts on both sides are no fault: where `data` hold samples twice by themselves, so may `val_data`.
-    The re-run leaves the shared samples out of the data.
+    The re-run leaves the shared samples out of the data. Near copies, as augmentation makes them: half or more of
+    `val_data` lie so close to a sample of `data` with the same target as samples that are drawn one by one do once in
+    10,000 times. How close that is, the 20th and the 60th neighbour tell.
 
 How to fix it
     Split first, then augment, oversample and standardise, each half by itself. Split by what belongs together: all
@@ -25,9 +27,9 @@ How to prevent it
     `data_is_healthy` with `val_data`.
 
 When this is wrong
-    Where few samples are possible at all, two sets may both hold every one of them; that is only noted. So are near
-    duplicates, as neighbouring windows of a series are near each other. `val_data` that are `data` themselves are not
-    judged.
+    Where few samples are possible at all, two sets may both hold every one of them; that is only noted. So are single
+    near duplicates, as neighbouring windows of a series are near each other. `val_data` that are `data` themselves are
+    not judged.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import data_faults
 from ..records.intervention import Cure
-from ..records.survey import placed
+from ..records.survey import NearCopies, placed
 from ..records.symptoms import FAULTY_DATA
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
@@ -50,6 +52,9 @@ EXPLAINS = (FAULTY_DATA,)
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     survey = trace.data.survey
     shared = None if survey is None else data_faults.leak(survey)
+    if survey is not None and shared is None:
+        near = data_faults.near_leak(survey)
+        return None if near is None else _nearly(near)
     if survey is None or shared is None:
         return None
     share = wording.share(shared.shared / shared.samples)
@@ -72,4 +77,22 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=Fix("split first, and augment or oversample the training half alone"),
         not_this="more regularisation: what was trained on cannot show overfitting",
         cures=(Cure("drop_shared_samples", "without these samples in data"),) if shared.removable else (),
+    )
+
+
+def _nearly(near: NearCopies) -> Suspicion:
+    share = wording.share(near.near / near.samples)
+    return Suspicion(
+        statement=f"{share} of the samples of val_data are nearly samples of data",
+        evidence=(
+            Evidence(
+                f"{wording.count(near.near)} of {wording.plural(near.samples, 'sample')} of val_data lie at a fifth or "
+                f"less of the usual distance from a sample of data with the same target, by batch{near.name}; of "
+                "samples drawn one by one, 1 in 10,000 would",
+                float(near.near),
+            ),
+        ),
+        why="samples were augmented, or written down several times, before the two were split",
+        fix=Fix("split first, and augment the training half alone"),
+        not_this="more regularisation: what was trained on cannot show overfitting",
     )

@@ -37,6 +37,8 @@ import math
 
 from .. import wording
 from ..analysis import timing
+from ..analysis.history_faults import first_fault
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.speed import LoadingRecord
 from ..records.symptoms import PERFORMANCE
@@ -57,6 +59,22 @@ _MOST_WORKERS = 8
 #: Workers that compute for more than half of their time want a processor each. Measured: 0.99 and more for
 #: spectrograms, and for images, tokens and JSON that Python works on; 0.04 for samples that sleep for 4 ms.
 _COMPUTES = 0.5
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    """A log shows that steps got slower, not why: loading is what most often does it from one moment to the next."""
+    fault = first_fault(history)
+    if fault is None or fault.kind != "slower":
+        return None
+    return Suspicion(
+        statement=fault.headline,
+        evidence=fault.evidence,
+        certainty="possible",
+        why="a cache that is full, a disk or a network that others use, a machine that is throttled",
+        places=() if fault.place is None else (fault.place,),
+        fix=Fix("log the time that a step waits for its data beside that of the step: the two tell them apart"),
+        not_this="a smaller model: it computes as much as before",
+    )
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:

@@ -32,12 +32,16 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
+from ..analysis.history_faults import first_fault
+from ..analysis.history_roles import Roles
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS
+from ._in_histories import places
 
 GROUP = NUMBERS
 ORDER = 4
@@ -47,9 +51,39 @@ EXPLAINS = (NOT_LEARNING, PLATEAU, SILENT)
 _NEARLY_ALL = 0.9
 #: That a whole function is silent for ever is said after this many looks. By judgement: steps 0, 1, 2 and 4.
 _LOOKS = 4
+#: Validations in a log, all with the same accuracy. By judgement: as many as a shape needs.
+_ENTRIES = 10
 #: New weights do not help: what goes in is below 0 by its nature (logarithms of probabilities, distances).
 _KEPT = Fix("let the rectifier leave its input as it is:", ("nn.ReLU(inplace=False)",))
 _NO_RECTIFIER = Fix("remove the rectifier where its input is never above 0, or use nn.LeakyReLU")
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    """The same answer for every sample, at every validation, though the weights move.
+
+    An accuracy of exactly 1 / k each time is that of a model that always gives one class. A validation set never
+    changes, so a validation loss that does shows that weights move: those after the place where the inputs get lost.
+    """
+    fault, roles = first_fault(history), Roles(history)
+    score, loss = roles.val_score, roles.val_loss
+    if fault is None or fault.kind not in ("still", "chance") or score is None or loss is None:
+        return None
+    if len(score) < _ENTRIES or len(set(score.values)) > 1 or len(set(loss.values)) < _ENTRIES // 2:
+        return None
+    low, high = min(loss.values), max(loss.values)
+    return Suspicion(
+        statement="the model gives one and the same answer for every sample",
+        evidence=(
+            *fault.evidence,
+            Evidence(f"{score.name} is {wording.short(score.values[0])} at all of {len(score)} validations"),
+            Evidence(f"{loss.name} moves between {low:.5g} and {high:.5g}: weights change, and what they get does not"),
+        ),
+        certainty="possible",
+        why="somewhere on the way the inputs get lost: units are 0 for every sample, or saturated",
+        places=places(fault),
+        fix=Fix("run gradients_flow on the training: it names the layer"),
+        not_this="more units or more epochs: a dead unit gets no gradient to recover with",
+    )
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:

@@ -10,8 +10,9 @@ How severe it is
 
 How it is recognised
     All batches of a loader are the same though it has more samples than one of them; or each comes once from every
-    worker; or a sample is read with the same random numbers in every worker. Samples that are there twice without any
-    of this are a note.
+    worker; or a sample is read with the same random numbers in every worker. A list holds one batch in many copies,
+    beside `val_data` with others. Every sample is there four times or more, by measured values, and those of `val_data`
+    are not: oversampling repeats some of them, never all. Samples that are there twice without any of this are a note.
 
 How to fix it
     Make the generator once, not for every batch. Let each worker read its own part:
@@ -27,12 +28,15 @@ How to prevent it
 
 When this is wrong
     A list that holds one batch several times, or a loader of your own that repeats one, is taken as meant: many tests
-    train like that. Oversampling repeats samples on purpose, and is never more than a note.
+    train like that. Oversampling repeats samples on purpose, and is never more than a note; so is a sampler that draws
+    with replacement, or a `ConcatDataset` of one data set several times. Whoever copies all rows to make epochs longer
+    is reported: use one of these.
 """
 
 from __future__ import annotations
 
 from .. import wording
+from ..analysis import data_faults
 from ..records.survey import SurveyRecord
 from ..records.symptoms import FAULTY_DATA
 from ..records.trace import Trace
@@ -62,7 +66,15 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _found(survey: SurveyRecord) -> tuple[str, str, str, Fix] | None:
-    if survey.same_batches:
+    if data_faults.same_batches(survey) and survey.dataset_size is None:
+        many = wording.count(survey.same_batches)
+        return (
+            "all batches of the list are the same",
+            f"{many} batches hold the same values, each in memory of its own; those of val_data are others",
+            "each was taken first from a loader that begins anew, with the same seed",
+            Fix("make the loader once, and go on with its iterator:", ("batches = list(loader)",)),
+        )
+    if data_faults.same_batches(survey):
         size = wording.count(survey.dataset_size or 0)
         return (
             "the loader yields the same batch again and again",
@@ -78,6 +90,17 @@ def _found(survey: SurveyRecord) -> tuple[str, str, str, Fix] | None:
             Fix("give each worker its own part:", ("info = torch.utils.data.get_worker_info()",)),
         )
     drawn = survey.worker_randomness
+    if drawn is None and data_faults.copied_samples(survey):
+        every = survey.different_samples + survey.repeated
+        times = wording.short(every / survey.different_samples)
+        return (
+            f"each sample of data is there about {times} times",
+            f"of {wording.count(every)} samples {wording.count(survey.different_samples)} are different, by all their "
+            f"values; of {wording.count(survey.val_samples)} samples of val_data all but "
+            f"{wording.count(survey.val_repeated)}",
+            "rows were multiplied, as by a join whose key is not unique, or every reading makes the same of its index",
+            Fix("count the rows before and after each join, and compare two samples of the data set"),
+        )
     if drawn is None:
         return None
     return (

@@ -73,6 +73,8 @@ _BURST = 100.0
 #: Times per value, from the last weight back to the first. By judgement: it chooses between two ways to say where a
 #: gradient is large, and whether it may still be to blame beside an operation that left its domain.
 _GROWS_BACKWARDS = 10
+#: Epochs that were finished before. By judgement: numbers of epochs begin with 0 or with 1.
+_SEEN_BEFORE = 2
 _CLIP = Fix(
     "clip before the step, and normalise between the layers:",
     ("torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",),
@@ -115,7 +117,7 @@ def in_history(history: History, symptom: Symptom) -> Suspicion | None:
         return None
     evidence = fault.evidence if fault.kind == "gradients" else _grown_before(history, fault)
     if not evidence:
-        return None
+        return _out_of_the_blue(history, fault)
     return Suspicion(
         statement=fault.headline if fault.kind == "gradients" else f"the gradient grows before {fault.headline}",
         evidence=evidence,
@@ -125,6 +127,35 @@ def in_history(history: History, symptom: Symptom) -> Suspicion | None:
         fix=_CLIP,
         not_this="a tiny learning rate alone: it leaves the other steps useless",
     )
+
+
+def _out_of_the_blue(history: History, fault: HistoryFault) -> Suspicion | None:
+    """NaN from one entry to the next, and no norm in the log. What it shows is what it is not: every sample was seen in
+    earlier epochs, and steps with it were finite. So weights or gradients were too large by then, or an operation left
+    its domain; which of the two, only a norm would tell.
+    """
+    epoch = _epoch_of(history)
+    if fault.kind != "nonfinite" or Roles(history).gradient_norm is not None or epoch is None or epoch < _SEEN_BEFORE:
+        return None
+    seen = f"it comes in epoch {epoch:,.3g}: all samples were seen before, so a value in the data is not it"
+    overflow = (Evidence("it is infinite first: it has overflowed"),) if math.isinf(fault.measured) else ()
+    return Suspicion(
+        statement=f"{fault.headline}, and the data were the same before",
+        evidence=(Evidence(seen, epoch), *overflow, *fault.evidence),
+        certainty="possible",
+        why="a step was too large, or an operation left its domain; the norm of the gradient, if logged, would tell",
+        places=places(fault),
+        fix=_CLIP,
+        not_this="looking through the data for NaN: earlier epochs had the same samples",
+    )
+
+
+def _epoch_of(history: History) -> float | None:
+    """The epoch, counted from 0, in which the first loss is not finite; None where none is logged."""
+    points = [(each, each.ends_nonfinite) for each in Roles(history).losses if each.ends_nonfinite is not None]
+    found = [point.epoch if not math.isnan(point.epoch) else series.counted(point) for series, point in points
+             if not math.isnan(point.epoch) or series.unit == "epoch"]  # fmt: skip
+    return min(found, default=None)
 
 
 def _grown_before(history: History, fault: HistoryFault) -> tuple[Evidence, ...]:

@@ -15,7 +15,9 @@ How it is recognised
     order in which the batch holds them) more than half of what there is to predict can be predicted. No prediction is
     needed for a step that permutes the model's inputs but not the targets, or for a second epoch with the same inputs
     and the same targets, paired differently. Labels moved twice show in the tokens: the labels are one position ahead
-    of them, what the loss gets is two ahead. Where the model is given the labels, the re-run moves them back.
+    of them, what the loss gets is two ahead. Where the model is given the labels, the re-run moves them back. A look
+    through the data also tries the order of names (`10` before `2`), and compares with `val_data`: the same kind of
+    inputs, whose targets can be told, while those of `data` cannot.
 
 How to fix it
     Pair them once, at the source, and keep them together from then on: one index for both. For a model that moves
@@ -37,10 +39,12 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
+from ..analysis import data_faults
 from ..records.data import Alignment, Repaired
 from ..records.intervention import Cure
 from ..records.probes import ShiftedTwice
-from ..records.symptoms import PLATEAU, SILENT
+from ..records.survey import HeldOutLabels, OtherOrder
+from ..records.symptoms import FAULTY_DATA, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -48,11 +52,13 @@ from ._groups import DATA
 
 GROUP = DATA
 ORDER = 19
-EXPLAINS = (SILENT, PLATEAU)
+EXPLAINS = (SILENT, PLATEAU, FAULTY_DATA)
 CURABLE = False
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == FAULTY_DATA:
+        return _in_the_data(trace)
     if trace.probe is not None and trace.probe.shifted_twice:
         return _moved_twice(trace.probe.shifted_twice[0])
     found = trace.data.alignment
@@ -81,6 +87,56 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if found.place is None or not in_step else (found.place,),
         fix=fix,
         not_this="more data or regularisation: there is nothing to generalise from",
+    )
+
+
+def _in_the_data(trace: Trace) -> Suspicion | None:
+    survey = trace.data.survey
+    if survey is None:
+        return None
+    if survey.other_order is not None:
+        return _of_another(survey.other_order)
+    apart = data_faults.mismatched_labels(survey)
+    return None if apart is None else _unlike_val_data(apart)
+
+
+def _of_another(found: OtherOrder) -> Suspicion:
+    return Suspicion(
+        statement=f"each input fits the target of {found.order}, not its own",
+        evidence=(
+            Evidence(f"with the targets as they are: {_told(found, found.used)}", found.used),
+            Evidence(f"with the target of {found.order}: {_told(found, found.best)}", found.best),
+        ),
+        why="inputs and targets were put together from two lists in different orders",
+        fix=Fix("pair inputs and targets once, at the source, by a key that both have", ()),
+        not_this="more data or regularisation: there is nothing to generalise from",
+    )
+
+
+def _told(found: OtherOrder, score: float) -> str:
+    if found.kind == "classes":
+        chance = wording.share(found.chance)
+        return f"{wording.share(score)} of {wording.count(found.samples)} can be predicted (by chance {chance})"
+    return f"{wording.share(max(score, 0.0))} of the variance can be predicted"
+
+
+def _unlike_val_data(found: HeldOutLabels) -> Suspicion:
+    what = "of the labels" if found.classes else "of the targets' variance"
+    return Suspicion(
+        statement="the targets of data have nothing to do with their inputs, those of val_data have",
+        evidence=(
+            Evidence(
+                f"in data, {wording.share(max(found.told, 0.0))} {what} can be told from the inputs, each sample left "
+                f"out in turn (by chance {wording.share(found.chance)})",
+                found.told,
+            ),
+            Evidence(
+                f"in val_data {wording.share(found.val_told_by_itself)}, in the same way", found.val_told_by_itself
+            ),
+        ),
+        why="the inputs of both are alike; those of data were shuffled, sorted or read apart from their targets",
+        fix=Fix("index inputs and targets alike:", ("inputs, targets = inputs[order], targets[order]",)),
+        not_this="a larger model or more epochs: all that can be learnt is each sample by heart",
     )
 
 

@@ -33,6 +33,8 @@ from statistics import median
 
 from .. import wording
 from ..analysis import loss_curve, unmoved, wiring
+from ..analysis.history_faults import first_fault
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import NO_RATE, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
@@ -40,6 +42,7 @@ from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
 from . import Suspicion
 from ._groups import RATES
+from ._in_histories import places
 from ._optimizer_source import expression
 from ._rate_source import other_rate, rate_places
 
@@ -78,6 +81,21 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if small >= (_USUAL_UPDATE if straight else _SMALL_UPDATE):
         return None
     return _suspicion(trace, optimizer, small)
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    """All rates of the log together could not have moved anything."""
+    fault = first_fault(history)
+    if fault is None or fault.kind != "tiny rate":
+        return None
+    return Suspicion(
+        statement=fault.headline,
+        evidence=fault.evidence,
+        why="the steps may be right, but they are tiny",
+        places=places(fault),
+        fix=Fix("begin with a rate that is usual for the optimizer: about 1e-3 for Adam, 1e-2 and more for SGD"),
+        not_this="more epochs: they take as many times longer as the rate is too low",
+    )
 
 
 def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:

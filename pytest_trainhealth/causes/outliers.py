@@ -33,17 +33,18 @@ from __future__ import annotations
 
 from .. import wording
 from ..records.intervention import Cure
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.symptoms import EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA, Stage
+from ._harmful_data import harmful
 
 GROUP = DATA
 #: A matter of size: odd sizes alone do not acquit the learning rate.
 STAGE = Stage.NUMBERS
 ORDER = 3
-EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING)
+EXPLAINS = (INSTABILITY, EXPLOSION, PLATEAU, NOT_LEARNING, FAULTY_DATA)
 
 #: Times the largest value of the median sample: at most 11 in the 257 healthy programs.
 _FAR_BEYOND = 100.0
@@ -52,6 +53,8 @@ _LEFT_OUT = 30.0
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == FAULTY_DATA:
+        return harmful(trace, "outliers")
     found = [s for s in trace.data.scales if s.outlier_ratio >= _FAR_BEYOND]
     if not found:
         return None

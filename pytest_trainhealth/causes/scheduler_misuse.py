@@ -70,7 +70,7 @@ def in_history(history: History, symptom: Symptom) -> Suspicion | None:
     fault, found = first_fault(history), rate_course(history)
     if fault is None or found is None or found.kind not in ("zero", "runaway", "warm-up"):
         return None
-    if found.kind == "warm-up" and fault.kind not in ("still", "chance"):
+    if found.kind == "warm-up" and fault.kind not in ("still", "chance", "tiny rate", "endless warm-up"):
         return None
     name, values = found.series.name, found.series.values
     statement, fix = {
@@ -78,11 +78,12 @@ def in_history(history: History, symptom: Symptom) -> Suspicion | None:
         "runaway": (f"{name} grows to {wording.short(values[-1])} without end", "give it a factor below 1"),
         "warm-up": (f"{name} still warms up at the end of the run", "step it after every batch, or let it end sooner"),
     }[found.kind]
-    evidence = [rate_evidence(history, found), *(fault.evidence if fault.kind != "no rate" else ())]
+    evidence = [*([] if fault.kind == "endless warm-up" else [rate_evidence(history, found)])]
+    evidence += fault.evidence if fault.kind != "no rate" else ()
     return Suspicion(
         statement=statement,
         evidence=tuple(evidence),
-        certainty="likely" if found.kind != "warm-up" else "possible",
+        certainty="likely" if found.kind != "warm-up" or fault.kind == "endless warm-up" else "possible",
         why="a schedule counts its own steps, and these are not the intended ones" if found.kind != "zero" else "",
         places=places(fault),
         fix=Fix(fix),

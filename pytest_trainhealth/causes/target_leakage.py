@@ -118,20 +118,24 @@ _HOW = {
     "equal": "has the values of the target",
     "scaled": "lies on a straight line with the target",
     "one to one": "has one value for each class",
+    "in its order": "rises, or falls, with the target without an exception",
+    "only in one class": "has one value in one class and never that one in another",
 }
 
 
 def _among_the_features(copy: TargetCopy) -> Suspicion:
+    evidence = [
+        Evidence(
+            f"{copy.feature} {_HOW[copy.kind]}, batch{copy.target}, in all of {wording.plural(copy.samples, 'sample')}",
+            float(copy.samples),
+        )
+    ]
+    if not copy.is_target:
+        evidence.append(Evidence("the other features are far from telling the target, all of them together"))
     return Suspicion(
-        statement=f"feature {copy.column} of batch{copy.name} is the target",
-        evidence=(
-            Evidence(
-                f"feature {copy.column} of batch{copy.name} {_HOW[copy.kind]}, batch{copy.target}, in all of "
-                f"{wording.plural(copy.samples, 'sample')}",
-                float(copy.samples),
-            ),
-        ),
+        statement=f"{copy.feature} is {'the target' if copy.is_target else 'made from the target'}",
+        evidence=tuple(evidence),
         why="the model only has to copy it, and will not have it when the target is not known",
-        fix=Fix("take the column out of the features"),
+        fix=Fix("end the window before the target" if len(copy.at) > 1 else "take the column out of the features"),
         not_this="trusting a low loss: it measures copying",
     )

@@ -38,17 +38,18 @@ from .. import wording
 from ..analysis import data_scale
 from ..records.data import ScaleRecord
 from ..records.intervention import Cure
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.symptoms import EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import DATA, Stage
+from ._harmful_data import harmful
 
 GROUP = DATA
 #: A matter of size: odd sizes alone do not acquit the learning rate.
 STAGE = Stage.NUMBERS
 ORDER = 0
-EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION)
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, FAULTY_DATA)
 
 #: Beside data that is out of scale, whatever lies beyond this is standardised with it. Above the 1.2 and 2.2 of the
 #: healthy programs (analysis/data_scale.py).
@@ -58,6 +59,8 @@ _FASTER = 10.0
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == FAULTY_DATA:
+        return harmful(trace, "scale")
     inputs, targets = data_scale.inputs_off_scale(trace), data_scale.targets_off_scale(trace)
     return _suspicion(inputs, targets, symptom)
 

@@ -32,12 +32,15 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import gradient_flow, wiring
+from ..analysis.history_faults import first_fault
+from ..records.history import History
 from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
 from ._groups import NUMBERS
+from ._in_histories import places
 
 GROUP = NUMBERS
 ORDER = 3
@@ -47,6 +50,22 @@ EXPLAINS = (NOT_LEARNING, PLATEAU)
 #: that starts at 0), the next are at 5e-3 and 2e-2; that of 16 convolutions with tanh is at 1.5e-4, that of twelve
 #: sigmoid layers at 1e-11.
 _BESIDE_A_FLAT_LOSS = 1e-3
+
+
+def in_history(history: History, symptom: Symptom) -> Suspicion | None:
+    """The norm in the log is almost 0 from the first entry to the last."""
+    fault = first_fault(history)
+    if fault is None or fault.kind != "no gradients":
+        return None
+    return Suspicion(
+        statement=fault.headline,
+        evidence=fault.evidence,
+        certainty="possible",
+        why="the gradient shrinks at each layer, or does not get through one of them",
+        places=places(fault),
+        fix=Fix("run gradients_flow on the training: it names the layer at which it gets lost"),
+        not_this="a higher learning rate: there is nothing to multiply",
+    )
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:

@@ -28,12 +28,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import wording
-from ..analysis import data_advice, data_faults
-from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
+from ..analysis import data_advice, data_faults, data_harm
+from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
 from ..records.survey import SurveyRecord
 from ..records.trace import Trace
 
-SIGNALS = ("survey",)
+SIGNALS = ("survey", "told_classes")
 ONE_BATCH = False
 BLAMES_RATES = False
 #: 1 shows what are inputs and what are targets.
@@ -50,7 +50,10 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     doubt = _doubt(found)
     if doubt:
         return CouldNotJudge(doubt, _figures(found))
-    return Passed(tuple(data_advice.notes(found)), _figures(found))
+    harm = data_harm.shown_harm(found, controls)
+    if isinstance(harm, NeedsControl):
+        return harm
+    return Passed(tuple(data_advice.notes(found)), _figures(found)) if harm is None else data_harm.symptom_of(harm)
 
 
 def _doubt(found: SurveyRecord) -> str:

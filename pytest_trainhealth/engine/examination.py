@@ -91,7 +91,7 @@ class Examination:
         while isinstance(judgement, NeedsControl):
             wanted = judgement.control
             if not judgement.once or wanted.label not in self._controls:
-                as_long = plan.untimed() if judgement.may_stop else plan.untimed().until(trace.steps)
+                as_long = plan.untimed() if judgement.may_stop else plan.untimed().until(judgement.steps or trace.steps)
                 control = self.record(as_long.curing(*cures, wanted))
                 if control.cut_short:  # a comparison with half of a run shows nothing
                     reason = f"{control.cut_short} ({wanted.label})"

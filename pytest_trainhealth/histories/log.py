@@ -28,6 +28,8 @@ class Log:
         self.rows = self.filled_rows = 0
         #: What entries are counted in where they have neither step nor epoch.
         self.unit: Unit = "entry"
+        #: The log says that the run is over, not only interrupted.
+        self.finished = False
         self._roles: dict[str, Role] = {}
         self._clock = self._clock_step = nan
         #: The first entry that has nothing in it but its step.
@@ -110,7 +112,8 @@ class Log:
     def history(self) -> History:
         series = {name: self._series(builder) for name, builder in self.builders.items()}
         known = {name: each for name, each in series.items() if len(each) or each.nonfinite}
-        return History(self.source, self.form, known, (*self.notes, *_restarts(known)), has_lines=self._has_lines)
+        notes = (*self.notes, *_restarts(known))
+        return History(self.source, self.form, known, notes, has_lines=self._has_lines, finished=self.finished)
 
     def _series(self, builder: SeriesBuilder) -> Series:
         return builder.series(self.unit, self._empty_from(builder))

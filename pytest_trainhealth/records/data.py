@@ -25,6 +25,16 @@ class FieldRecord:
 
 
 @dataclass
+class ToldClass:
+    """One of two classes in one step: how many labels of it came, and how many of these the model told."""
+
+    step: int
+    label: int
+    came: int
+    told: int
+
+
+@dataclass
 class ScaleRecord:
     """One float tensor at step 0: what a model was called with, or what its output was compared with."""
 
@@ -127,3 +137,4 @@ class DataRecord:
     kept_tensors: dict[str, KeptTensor] = field(default_factory=dict)
     #: A look through the data themselves.
     survey: SurveyRecord | None = None
+    told_classes: list[ToldClass] = field(default_factory=list)

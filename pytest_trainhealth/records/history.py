@@ -89,6 +89,8 @@ class History:
     notes: tuple[str, ...] = ()
     #: Whether `source` is a file, or a folder, and whether it has lines.
     is_file: bool = field(default=False, repr=False)
+    #: The log says that the run took all the steps that it was to take.
+    finished: bool = field(default=False, repr=False)
     has_lines: bool = field(default=False, repr=False)
 
     def __getitem__(self, name: str) -> Series:

@@ -31,6 +31,8 @@ class NeedsControl:
     once: bool = False
     #: It may stop as soon as it keeps the promise, instead of taking as many steps as the run it is compared with.
     may_stop: bool = False
+    #: How many steps it takes. None: as many as the run it is compared with.
+    steps: int | None = None
 
 
 @dataclass(frozen=True)

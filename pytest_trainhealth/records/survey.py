@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import sqrt
 
 from .verdict import Place
 
@@ -75,6 +76,8 @@ class FieldSurvey:
     largest_feature: int = 0
     largest: float = 0.0
     usual: float = 0.0
+    #: That feature is large in nearly every sample, not in single ones.
+    raw_column: bool = False
     #: Features with the same value in all samples, the first of them, and how many were looked at.
     constant: int = 0
     first_constant: int | None = None
@@ -101,6 +104,12 @@ class ClassSurvey:
     in_a_batch: float = 0.0
     overall: float = 0.0
     batches: int = 0
+    #: The loss is one call of a loss function without weights, which counts every label alike.
+    counted_alike: bool = False
+
+    @property
+    def rarest(self) -> int:
+        return min(self.counts, key=lambda label: self.counts[label])
 
 
 @dataclass
@@ -117,6 +126,54 @@ class LabelNoise:
 
 
 @dataclass
+class HeldOutLabels:
+    """How well labels can be told from inputs: those of `data`, and those of `val_data`. Shares that are right."""
+
+    name: str
+    samples: int
+    val_samples: int
+    classes: int
+    #: Of `data`: by a constant answer, and each sample left out in turn.
+    chance: float
+    told: float
+    val_chance: float
+    #: Of `val_data`: by what was learnt from `data`, and from itself, each sample left out in turn.
+    val_told: float
+    val_told_by_itself: float
+
+    @property
+    def wrong(self) -> float:
+        """An estimate of the share of wrong labels in `data`: right ones would be told as well as those of `val_data`.
+
+        Of a wrong label, a guess that misses the right one hits it by chance, among the other classes.
+        """
+        hit = (1 - self.val_told) / max(self.classes - 1, 1)
+        return (self.val_told - self.told) / max(self.val_told - hit, 1e-9)
+
+    @property
+    def uncertainty(self) -> float:
+        """Two standard errors."""
+        hit = (1 - self.val_told) / max(self.classes - 1, 1)
+        variance = self.told * (1 - self.told) / self.samples + self.val_told * (1 - self.val_told) / self.val_samples
+        return 2 * sqrt(variance) / max(self.val_told - hit, 1e-9)
+
+
+@dataclass
+class OtherOrder:
+    """Targets that cannot be told from their inputs, but can in another order of the samples."""
+
+    name: str
+    samples: int
+    #: "classes" or "values": shares that are right, or of the variance.
+    kind: str
+    chance: float
+    used: float
+    best: float
+    #: Whose target fits: "the sample before it".
+    order: str
+
+
+@dataclass
 class TargetCopy:
     """A feature that is the target, or that each value of the target has its own value of."""
 
@@ -124,10 +181,22 @@ class TargetCopy:
     column: int
     target: str
     samples: int
-    #: "equal", "scaled" (a straight line, for numbers) or "one to one" (for classes).
+    #: For numbers "equal", "scaled" (a straight line) or "in its order"; for classes "one to one", "only in one class".
     kind: str
     #: The inputs may be a smoke test's: each feature drawn for itself.
     noise: bool = False
+    #: Its place in a window, where the inputs are no table.
+    at: tuple[int, ...] = ()
+
+    @property
+    def feature(self) -> str:
+        what = f"value {list(self.at)}" if len(self.at) > 1 else f"feature {self.column}"
+        return f"{what} of batch{self.name}"
+
+    @property
+    def is_target(self) -> bool:
+        """It is the target, not only made from it."""
+        return self.kind not in ("in its order", "only in one class")
 
 
 @dataclass
@@ -152,6 +221,18 @@ class SharedSamples:
     enumerable: bool = False
     #: Validation samples that differ by less than a hundredth of a spread from one in `data`.
     near: int = 0
+
+
+@dataclass
+class NearCopies:
+    """Samples of `val_data` that are nearly those of `data`, and nearer than samples drawn one by one ever are."""
+
+    name: str
+    #: Of `val_data`, those that were compared.
+    samples: int
+    near: int = 0
+    #: The share of `data` that they were compared with: of large sets it is a sample.
+    compared_with: float = 1.0
 
 
 @dataclass
@@ -182,19 +263,33 @@ class SurveyRecord:
     fields: list[FieldSurvey] = field(default_factory=list)
     classes: list[ClassSurvey] = field(default_factory=list)
     noise: LabelNoise | None = None
+    held_out_labels: HeldOutLabels | None = None
+    other_order: OtherOrder | None = None
     copies: list[TargetCopy] = field(default_factory=list)
     shared: SharedSamples | None = None
+    near_copies: NearCopies | None = None
     #: `val_data` is `data`, or consists of its very batches.
     val_is_data: bool = False
     #: Samples whose inputs and targets were there before.
     repeated: int = 0
+    #: The same of `val_data`.
+    val_repeated: int = 0
+    #: The share of samples that are there more than once, and whether they are measured: no two are equal by chance.
+    of_several: float = 0.0
+    measured: bool = False
+    #: Something says that samples are to come more than once: a sampler, a data set that is joined to itself.
+    repeats_meant: bool = False
     #: All batches are the same though the loader has more samples than one of them; how many.
     same_batches: int = 0
+    #: None for a list, each batch of which is a copy of its own.
     dataset_size: int | None = None
     #: Every batch comes this many times in a row, once from each worker.
     batches_per_worker: int = 0
     #: The inputs of all samples are the same, and their targets are not: the inputs' name.
     same_inputs: str = ""
+    #: How many different inputs there are, and how many different samples, with their targets.
+    different_inputs: int = 0
+    different_samples: int = 0
     worker_randomness: WorkerRandomness | None = None
     #: Reading a validation sample twice gives two different ones; batches of it come in a random order.
     val_augmented: bool = False

@@ -473,8 +473,8 @@ def rates_that_are_rounded_away(r: Random, n: int) -> Columns:
 
 
 @healthy
-def slower_machine_from_half_way(r: Random, n: int) -> Columns:
-    return {"loss": noisy(r, [decay(t) for t in at(n)], 0.03), "step_time": [0.1 if t < 0.5 else 0.4 for t in at(n)]}
+def slower_neighbour_from_half_way(r: Random, n: int) -> Columns:
+    return {"loss": noisy(r, [decay(t) for t in at(n)], 0.03), "step_time": [0.1 if t < 0.5 else 0.2 for t in at(n)]}
 
 
 @healthy
@@ -676,6 +676,58 @@ def overfits_below_zero(r: Random, n: int) -> Columns:
     return {
         "loss": [2 - 8 * t + r.gauss(0, 0.1) for t in at(n)],
         "val_loss": [2 - 4 * min(t, 0.4) + 4 * max(t - 0.4, 0) + r.gauss(0, 0.1) for t in at(n)],
+    }
+
+
+@sick("slower")
+def four_times_as_slow_from_half_way(r: Random, n: int) -> Columns:
+    return {
+        "loss": noisy(r, [decay(t) for t in at(n)], 0.03),
+        "step_time": noisy(r, [0.1 if t < 0.5 else 0.4 for t in at(n)], 0.03),
+    }
+
+
+@sick("tiny rate")
+def rate_too_low_to_move_anything(r: Random, n: int) -> Columns:
+    return {"step": list(range(n)), "loss": noisy(r, [0.693] * n, 0.01), "lr": [1e-9] * n}
+
+
+@sick("rate gone")
+def staircase_in_the_first_tenth(r: Random, n: int) -> Columns:
+    rates = [0.05 * 0.1 ** (i // 2) for i in range(n)]
+    loss = [3.83, 3.14, *[3.05] * (n - 2)]
+    return {"loss": noisy(r, loss, 0.006), "lr": rates}
+
+
+@sick("growing swings")
+def slow_swings_that_grow(r: Random, n: int) -> Columns:
+    """The validation that would tell is not logged, but noise from one batch to the next is no wave of ten."""
+    long = max(n, 400)
+    waves = [max(t - 0.4, 0) * 2.0 * math.sin(2 * math.pi * i / 11) for i, t in enumerate(at(long))]
+    return {"loss": [decay(t, 3.2, 1.2, 8) + w + r.gauss(0, 0.03) for t, w in zip(at(long), waves, strict=True)]}
+
+
+@sick("diverged")
+def explodes_at_once(r: Random, n: int) -> Columns:
+    return {"loss": [2.3, *noisy(r, [1e9] * (n - 1), 0.1)]}
+
+
+@sick("no gradients")
+def nothing_reaches_the_parameters(r: Random, n: int) -> Columns:
+    return {"loss": noisy(r, [2.303] * n, 0.01), "grad_norm": [1e-9] * n}
+
+
+@sick("unbounded")
+def falls_without_bound(r: Random, n: int) -> Columns:
+    return {"loss": [-(10.0 ** (12 * t)) for t in at(n)]}
+
+
+@sick("overfitting")
+def worse_than_at_the_beginning_though_its_accuracy_stays(r: Random, n: int) -> Columns:
+    return {
+        "loss": [decay(t, 2.3, 0.05, 9) for t in at(n)],
+        "val_loss": noisy(r, [decay(t, 2.3, 1.0, 15) + 1.9 * max(t - 0.2, 0) for t in at(n)], 0.01),
+        "val_accuracy": [0.62 - 0.42 * math.exp(-18 * t) + r.gauss(0, 0.004) for t in at(n)],
     }
 
 

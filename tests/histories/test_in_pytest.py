@@ -53,10 +53,11 @@ def test_a_marked_test_returns_a_history_a_path_or_columns(logs: pytest.Pytester
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "history_is_healthy: train_loss is nan from epoch 9 on, and no known cause fits",
+            "exploding-gradients: train_loss is nan from epoch 9 on, and the data were the same before",
             "  symptom   train_loss is nan from epoch 9, line 11 to the end (expected finite values)",
             "*read from runs/sick/metrics.csv",
             "*not logged, so that it cannot be told: validation loss (overfitting), *",
+            "  evidence  it comes in epoch 9: all samples were seen before*",
             "overfitting: val_loss rises from epoch 5 on while loss falls",
             "  cause     likely: *",
         ]

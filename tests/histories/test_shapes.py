@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from random import Random
 
 import pytest
@@ -73,6 +74,11 @@ def test_nothing_is_confirmed_without_a_run(name: str) -> None:
         ("weights_jump", "needs-lr-decay", "likely"),
         ("rate_gone_too_early", "lr-decayed-too-early", "likely"),
         ("overfits", "overfitting", "likely"),
+        ("rate_too_low_to_move_anything", "lr-too-low", "likely"),
+        ("staircase_in_the_first_tenth", "lr-decayed-too-early", "likely"),
+        ("explodes_at_once", "lr-too-high", "possible"),
+        ("nothing_reaches_the_parameters", "vanishing-gradients", "possible"),
+        ("four_times_as_slow_from_half_way", "data-loading-bottleneck", "possible"),
         ("overfits_by_accuracy_alone", "overfitting", "likely"),
     ],
 )
@@ -106,9 +112,17 @@ def test_whatever_is_missing_there_is_an_answer(length: int, finite: int) -> Non
                 assert judged(columns).outcome in ("passed", "failed", "could not judge")
 
 
-def test_a_nan_without_a_warning_has_no_cause() -> None:
-    """The loss fell until it was NaN, and no norm is logged: a log cannot tell."""
+def test_a_nan_without_a_warning_has_a_possible_cause_at_most() -> None:
+    """The loss fell until it was NaN, and no norm is logged: that it is not the data, thirty epochs show."""
     verdict = judged(shapes.SICK["nan_half_way"][0](Random(0), 60))
-    assert not verdict.findings
+    (finding,) = verdict.findings
+    assert (finding.cause, finding.certainty) == ("exploding-gradients", "possible")
+    assert any("all samples were seen before" in each.text for each in finding.evidence)
     assert any("gradient norm" in note for note in verdict.notes)
     assert "epoch 31" in verdict.headline
+
+
+def test_a_nan_in_the_first_epoch_has_no_cause() -> None:
+    """It may be the data as well as the weights: a log cannot tell."""
+    assert not judged({"loss": [nan, nan, nan]}).findings
+    assert not judged({"step": list(range(40)), "loss": [2.0] * 20 + [nan] * 20}).findings

@@ -1,4 +1,4 @@
-"""Payments, of which one in fifty is a fraud; every second one that is drawn."""
+"""Payments, of which one in two hundred is a fraud; every second one that is drawn."""
 
 import torch
 from torch import nn
@@ -8,8 +8,8 @@ from pytest_trainhealth import Training
 
 
 def payments():
-    fraud = (torch.arange(1000) % 50 == 0).long()
-    return torch.randn(1000, 8) + 3 * fraud[:, None] * torch.linspace(-1, 1, 8), fraud
+    fraud = (torch.arange(1200) % 200 == 0).long()
+    return torch.randn(1200, 8) + fraud[:, None] * torch.linspace(-1, 1, 8), fraud
 
 
 def training():

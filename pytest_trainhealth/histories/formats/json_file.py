@@ -15,6 +15,8 @@ from ._json_text import JsonText
 
 TURN = 4  # by judgement, after lines of it
 _LOG_HISTORY = "log_history"
+#: Of `trainer_state.json`: the steps that were planned, and those that were taken.
+_PLANNED, _TAKEN = "max_steps", "global_step"
 #: Of Hugging Face's Trainer: its last entry sums up the run, and its `train_loss` is the mean over all steps.
 _SUMMARY = "train_runtime"
 #: Under which others put their lists.
@@ -57,6 +59,7 @@ def _entries(document: JsonText, log: Log) -> None:
 
 def _object(document: JsonText, log: Log) -> None:
     columns: dict[str, list[tuple[Any, int]]] = {}
+    counted: dict[str, Any] = {}
     for name in document.members():
         kind = document.next()
         if name == _LOG_HISTORY and kind == "[":
@@ -67,7 +70,9 @@ def _object(document: JsonText, log: Log) -> None:
         elif kind == "{" and name in _NESTED:
             _object(document, log)
         else:
-            document.value()
+            counted[name] = document.value()
+    planned, taken = (counted.get(key) for key in (_PLANNED, _TAKEN))
+    log.finished = isinstance(planned, int) and isinstance(taken, int) and 0 < planned <= taken
     if log.form != "trainer_state" and columns:
         of_entries = next((c for n, c in columns.items() if n in _NESTED and _all_objects(c)), None)
         if of_entries is not None:

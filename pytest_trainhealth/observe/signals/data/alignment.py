@@ -188,16 +188,16 @@ class Alignments(CallSignal):
             return None
         teller = Teller(inputs, names.tokens)
         used = teller.score(
-            targets, names.classes, lambda score: not _is_chance(score, base, len(inputs), names.classes)
+            targets, names.classes, lambda score: not at_chance(score, base, len(inputs), names.classes)
         )
         kind = "classes" if names.classes else "values"
         found = Alignment(len(inputs), kind, base, used, used, place=names.place)
-        if not _is_chance(used, base, len(inputs), names.classes):
+        if not at_chance(used, base, len(inputs), names.classes):
             return found
         found.at_chance = True
         found.structured = hangs_together(inputs, names.tokens) or (not names.tokens and lopsided(inputs))
         for best, order, by in self._others(teller, inputs, targets):
-            if _is_plain(best, base, len(inputs), names.classes):
+            if is_plain(best, base, len(inputs), names.classes):
                 found.best, found.order, found.by = best, order, by
                 return found
         return found
@@ -214,10 +214,10 @@ class Alignments(CallSignal):
                 "step",
             )
         sizes = [len(part) for part in _parts(targets, len(names.seen[0].inputs))]
-        yield from _moved(teller, targets, names.classes, sizes)
+        yield from moved(teller, targets, names.classes, sizes)
         in_order = self._in_the_order_of_the_data()
         if in_order is not None and chance(in_order[1], names.classes) is not None:
-            yield from _moved(Teller(in_order[0], names.tokens), in_order[1], names.classes, [len(in_order[0])])
+            yield from moved(Teller(in_order[0], names.tokens), in_order[1], names.classes, [len(in_order[0])])
 
     def _in_the_order_of_the_data(self) -> tuple[Tensor, Tensor] | None:
         """The first samples of a loader's dataset, which the loader may have shuffled."""
@@ -245,7 +245,7 @@ class Alignments(CallSignal):
         return inputs.double(), targets.double()
 
 
-def _moved(teller: Teller, targets: Tensor, classes: bool, sizes: list[int]) -> Iterator[tuple[float, str, str]]:
+def moved(teller: Teller, targets: Tensor, classes: bool, sizes: list[int]) -> Iterator[tuple[float, str, str]]:
     """Targets shifted by a few samples, overall and within each batch, and in reverse."""
     for lag in _LAGS:
         moved = targets.roll(-lag, 0)
@@ -274,15 +274,15 @@ def _crossed(inputs: Tensor, targets: Tensor, batch_inputs: Tensor, batch_target
     return sum(target.tobytes() not in own.get(row.tobytes(), {target.tobytes()}) for row, target in used)
 
 
-def _is_chance(score: float, base: float, samples: int, classes: bool) -> bool:
+def at_chance(score: float, base: float, samples: int, classes: bool) -> bool:
     if not classes:
         return score < _EXPLAINED
     deviation = float((base * (1 - base) / samples) ** 0.5)
     return score - base < _DEVIATIONS * deviation
 
 
-def _is_plain(score: float, base: float, samples: int, classes: bool) -> bool:
-    return (score - base) > _PLAIN * (1 - base) and not _is_chance(score, base + _BEYOND_CHANCE, samples, classes)
+def is_plain(score: float, base: float, samples: int, classes: bool) -> bool:
+    return (score - base) > _PLAIN * (1 - base) and not at_chance(score, base + _BEYOND_CHANCE, samples, classes)
 
 
 def _fits(tensor: Tensor, size: int) -> bool:

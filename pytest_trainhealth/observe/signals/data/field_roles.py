@@ -25,6 +25,9 @@ class GivenTarget:
     classes: int | None = None
     ignored: int = -100
     place: Place | None = None
+    #: Every label counts alike: no weights, and one number comes out. Its value.
+    plain: bool = False
+    value: float = 0.0
 
     def outside(self, values: Tensor) -> Tensor:
         """Which of these labels the function does not allow."""
@@ -67,7 +70,12 @@ def given_target(call: Call) -> GivenTarget | None:
     classes = None
     if call.name in WITH_CLASSES and not target.is_floating_point():
         classes = int(input.shape[1 if input.ndim > 1 else 0])
-    return GivenTarget(call.name, target, classes, int(call.kwargs.get("ignore_index", -100)), user_place())
+    found = GivenTarget(call.name, target, classes, int(call.kwargs.get("ignore_index", -100)), user_place())
+    weights = [*given[at + 1 :], call.kwargs.get("weight"), call.kwargs.get("pos_weight")]
+    if isinstance(call.result, Tensor) and call.result.numel() == 1 and not is_functorch_wrapped_tensor(call.result):
+        found.plain = not any(isinstance(each, Tensor) for each in weights)
+        found.value = float(call.result.detach())
+    return found
 
 
 def roles_of(batch: Any, inputs: list[Tensor], targets: list[GivenTarget]) -> FieldRoles:

@@ -17,6 +17,9 @@ from .sample_prints import MOST_VALUES, Prints, Rows, Sketcher, prints
 KEPT = 2048
 #: Values of these. By judgement: 4 million are 16 MB.
 _KEPT_VALUES = 4_000_000
+#: Of a feature's mean or spread, the size of its median value, for it to be large as a whole. By judgement: of a normal
+#: one it is 0.67, of a few large values among small ones nearly 0.
+_RAW = 0.1
 
 
 class FieldStatistics:
@@ -106,6 +109,8 @@ class FieldStatistics:
         found.largest_feature = int(sizes.argmax()) * self._every
         found.largest, found.usual = float(sizes.max()), float(np.median(sizes))
         kept = np.abs(np.nan_to_num(self.kept(), nan=0.0, posinf=0.0, neginf=0.0)).max(1)
+        column = np.abs(np.nan_to_num(self.kept()[:, int(sizes.argmax())], nan=0.0, posinf=0.0, neginf=0.0))
+        found.raw_column = bool(np.median(column) > _RAW * found.largest)
         some = kept[kept > 0]
         if len(some):
             value, batch, sample = self._largest

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset, RandomSampler
+from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, RandomSampler
 
 from ....records.survey import SharedSamples, WorkerRandomness
 from ....state.process import remember_random_numbers, seed_everything
@@ -43,7 +43,21 @@ def shared_indices(data: Any, val: Any) -> SharedSamples | None:
 
 def _takes_all(loader: DataLoader[Any]) -> bool:
     """A sampler of the user's own may hand out some of the indices only: a SubsetRandomSampler does."""
-    return type(loader.sampler).__name__ in ("SequentialSampler", "RandomSampler", "DistributedSampler")
+    sampler: Any = loader.sampler
+    known = type(sampler).__name__ in ("SequentialSampler", "RandomSampler", "DistributedSampler")
+    return known and not getattr(sampler, "replacement", False)
+
+
+def repeats_are_meant(data: Any) -> bool:
+    """Whether code says that samples are to come more than once, or the data are no finite set of samples at all."""
+    if type(data) is list:
+        return False
+    if not isinstance(data, DataLoader) or isinstance(data.dataset, IterableDataset) or not _takes_all(data):
+        return True
+    dataset, indices = underlying(data.dataset)
+    if isinstance(dataset, ConcatDataset) and len({id(each) for each in dataset.datasets}) < len(dataset.datasets):
+        return True
+    return indices is not None and len(set(indices)) < len(indices)
 
 
 def same_in_every_worker(loader: Any) -> WorkerRandomness | None:

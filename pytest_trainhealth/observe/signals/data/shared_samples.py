@@ -30,28 +30,28 @@ def shared_samples(
     data: Prints, val: Prints, data_sketches: Prints, val_sketches: Prints, rows: list[Rows]
 ) -> SharedSamples:
     """`rows`: some samples of `data`, by field. Places are those in all batches together."""
-    counts, inside = _counts(data), are_among(val, data)
+    times, inside = counts(data), are_among(val, data)
     found = SharedSamples(len(val), int(inside.sum()))
-    if not _measured(rows) or (counts == 1).mean() < _ONCE:
-        found.by_chance = float(counts[counts > 1].sum()) / max(len(data), 1) * len(val)
+    if not measured(rows) or (times == 1).mean() < _ONCE:
+        found.by_chance = float(times[times > 1].sum()) / max(len(data), 1) * len(val)
     if found.shared:
         first = int(inside.argmax())
         found.example, found.twin = (None, first), (None, int((data == val[first]).argmax()))
     if len(data_sketches) == len(data) and len(val_sketches) == len(val):
-        repeated = _counts(data_sketches)
-        if repeated.max(initial=0) <= 1 + counts.max(initial=0):  # samples that are no points: sketches say nothing
+        repeated = counts(data_sketches)
+        if repeated.max(initial=0) <= 1 + times.max(initial=0):  # samples that are no points: sketches say nothing
             found.near = int((are_among(val_sketches, data_sketches) & ~inside).sum())
     return found
 
 
-def _counts(found: Prints) -> NDArray[np.int64]:
+def counts(found: Prints) -> NDArray[np.int64]:
     """How often each of the different ones is there."""
     ordered = np.sort(found)
     begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else np.zeros(0, int)
     return np.diff(np.append(begins, len(ordered)))
 
 
-def _measured(rows: list[Rows]) -> bool:
+def measured(rows: list[Rows]) -> bool:
     """Two columns or more of numbers, in which no two different samples have the same one."""
     found = 0
     for each in rows:

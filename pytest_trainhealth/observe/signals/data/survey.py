@@ -6,7 +6,7 @@ everything else that a run changes. Of a watched test the batches are looked at 
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isclose, isfinite
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,17 @@ from ...run.run import Run
 from ...run.signal import Cost
 from ...source.module_calls import Watching
 from .bounded_reading import Reading
-from .copied_targets import copies
+from .copied_targets import copied_target
 from .data_table import DataTable
 from .field_roles import FieldRoles, GivenTarget, given_target, roles_of
+from .held_out_labels import held_out_labels
 from .hurt_steps import step_with
 from .label_neighbours import label_noise
-from .loader_habits import is_augmented, is_shuffled, same_in_every_worker, shared_indices
-from .sample_prints import Prints, are_among, different
-from .shared_samples import enumerable, shared_samples
+from .label_orders import other_order
+from .loader_habits import is_augmented, is_shuffled, repeats_are_meant, same_in_every_worker, shared_indices
+from .near_copies import near_copies
+from .sample_prints import Prints, Rows, are_among, different
+from .shared_samples import counts, enumerable, measured, shared_samples
 
 #: Batches of a watched test that are looked at. By judgement: as many as of a loader, 32.
 _WATCHED = 32
@@ -40,6 +43,9 @@ _WATCHED = 32
 _SAME = 16
 #: Batches that say whether a loader repeats itself. By judgement: 4.
 _AGAIN = 4
+#: The loss of a step is what a loss function gave it. By judgement: float32 has seven digits, a sum of two terms fewer
+#: than 4 in common with one of them.
+_SAME_LOSS = 1e-4
 
 
 class Survey(CallSignal):
@@ -164,7 +170,51 @@ class Survey(CallSignal):
             record.val_shuffled, record.val_augmented = is_shuffled(training.val_data), is_augmented(training.val_data)
             if not record.val_is_data:
                 record.shared = self._shared_by(table, val, training.data, training.val_data)
+                self._compare_samples(record, table, val)
+                self._compare_labels(record, table, val)
+        self._try_orders(record, table, training.data)
         return table
+
+    def _compare_samples(self, record: SurveyRecord, table: DataTable, val: DataTable) -> None:
+        names = [*self._inputs_of(table), *self._targets_of(table)]
+        if val.uneven or table.uneven or not all(name in val.fields for name in names):
+            return
+        if names and val.samples:
+            record.val_repeated = val.samples - different(val.sample_prints(names))
+        for name, target, classes in self._pairs(table):
+            fits = table.fields[name].is_float and val.fields[name].shape == table.fields[name].shape
+            if fits and record.near_copies is None:
+                own = _same_samples(table.fields[name].kept(), table.fields[target].kept())
+                theirs = _same_samples(val.fields[name].kept(), val.fields[target].kept())
+                found = record.near_copies = near_copies(name, *own, *theirs, classes)
+                if found is not None:
+                    found.compared_with = len(own[0]) / table.samples
+
+    def _compare_labels(self, record: SurveyRecord, table: DataTable, val: DataTable) -> None:
+        """Where samples are random, or in both sets, a difference between the two says nothing about labels."""
+        training = self._run.training
+        if training is None or table.uneven or val.uneven or (record.shared is not None and record.shared.shared):
+            return
+        if is_augmented(training.data) or record.val_augmented:
+            return
+        for name, target, classes in self._pairs(table):
+            if name in val.fields and target in val.fields and record.held_out_labels is None:
+                both = [_same_samples(each.fields[name].kept(), each.fields[target].kept()) for each in (table, val)]
+                if both[0][0].shape[1] == both[1][0].shape[1]:
+                    record.held_out_labels = held_out_labels(target, *both[0], *both[1], classes)
+
+    def _try_orders(self, record: SurveyRecord, table: DataTable, data: Any) -> None:
+        for name, target, classes in self._pairs(table):
+            tokens = not table.fields[name].is_float and len(table.fields[name].shape) == 1
+            found = other_order(data, name, target, classes, tokens, self._run.budget.over)
+            record.other_order = record.other_order or found
+
+    def _pairs(self, table: DataTable) -> list[tuple[str, str, bool]]:
+        """An input, a target of one value each, and whether that is a class."""
+        given, targets = self._roles.as_they_are, self._targets_of(table)
+        inputs = [] if table.uneven else self._inputs_of(table)
+        single = [target for target in targets if table.fields[target].values == 1]
+        return [(name, target, given[target].about_classes) for target in single for name in inputs]
 
     def _judge_watched(self, record: SurveyRecord) -> None:
         """The steps were taken already."""
@@ -202,10 +252,18 @@ class Survey(CallSignal):
                 number, sample = field.outlier
                 field.outlier = table.place_of(sum(table.sizes[: number or 0]) + sample)
         record.classes = [found for each in table.classes.values() if (found := each.summary()) is not None]
+        for classes in record.classes:
+            given, losses = self._roles.as_they_are[classes.name], self._run.trace.losses
+            classes.counted_alike = given.plain and bool(losses) and isclose(given.value, losses[0], rel_tol=_SAME_LOSS)
         if table.uneven or not table.fields:
             return
         if inputs and targets:
-            record.repeated = _repeated(table.sample_prints([*inputs, *targets]), table)
+            whole = once(table.sample_prints([*inputs, *targets]), table)
+            times = counts(whole)
+            record.different_samples = len(times)
+            record.repeated, record.of_several = len(whole) - len(times), float(times[times > 1].sum()) / len(whole)
+            record.different_inputs = different(table.sample_prints(inputs))
+            record.measured = record.repeated > 0 and measured([table.fields[n].kept() for n in (*inputs, *targets)])
             self._compare_with_targets(record, table, inputs, targets)
 
     def _compare_with_targets(
@@ -216,17 +274,10 @@ class Survey(CallSignal):
             record.same_inputs = inputs[0] if any(kinds[name] > 1 for name in targets) else ""
         for target in targets:
             given, field = self._roles.as_they_are[target], table.fields[target]
-            if field.values != 1:
-                continue
-            aims = field.kept().ravel()
             for name in inputs:
-                rows = table.fields[name].kept()
-                if len(rows) != len(aims):
-                    continue
-                plain = table.fields[name].is_float and len(table.fields[name].shape) == 1
-                if plain:
-                    record.copies += copies(name, rows, target, aims, given.about_classes)
-                if given.about_classes and record.noise is None and table.fields[name].is_float:
+                record.copies += copied_target(table.fields[name], field, given.about_classes)
+                if field.values == 1 and given.about_classes and record.noise is None and table.fields[name].is_float:
+                    rows, aims = _same_samples(table.fields[name].kept(), field.kept())
                     record.noise = label_noise(target, rows, aims.astype(np.int64))
 
     def _inputs_of(self, table: DataTable) -> list[str]:
@@ -237,6 +288,9 @@ class Survey(CallSignal):
 
     def _look_at_loader(self, record: SurveyRecord, table: DataTable, data: Any) -> None:
         record.worker_randomness = same_in_every_worker(data)
+        record.repeats_meant = repeats_are_meant(data)
+        if type(data) is list and len(data) >= _AGAIN and len(set(table.batch_prints)) == 1:
+            record.same_batches = len(data) if _are_copies(data) else 0
         if is_one_batch(data) or type(data) is list or not isinstance(data, DataLoader):
             return
         size = getattr(data.dataset, "__len__", None)
@@ -296,6 +350,12 @@ class Survey(CallSignal):
                 return
 
 
+def _same_samples(rows: Rows, aims: Rows) -> tuple[Rows, Rows]:
+    """Of wide fields fewer rows are kept, and those are the first ones."""
+    many = min(len(rows), len(aims))
+    return rows[:many], aims[:many].ravel()
+
+
 def _is_same(data: Any, val: Any) -> bool:
     """`val_data` is `data`, or a list of its very batches."""
     if data is val:
@@ -312,7 +372,7 @@ def _something_left(table: DataTable, kept: NDArray[np.bool_]) -> bool:
     return not kept.all() and all(bool(each.any()) for each in np.split(kept, ends[:-1]))
 
 
-def _repeated(prints: Prints, table: DataTable) -> int:
+def once(prints: Prints, table: DataTable) -> Prints:
     """Without batches that are there several times as a whole: that is how many a test repeats a batch."""
     known: set[int] = set()
     parts = []
@@ -320,8 +380,13 @@ def _repeated(prints: Prints, table: DataTable) -> int:
         if print_of not in known:
             known.add(print_of)
             parts.append(part)
-    once = np.concatenate(parts)
-    return len(once) - different(once)
+    return np.concatenate(parts)
+
+
+def _are_copies(data: list[Any]) -> bool:
+    """Each batch is a copy of its own. One that is there several times is repeated on purpose."""
+    pointers = [tensor.untyped_storage().data_ptr() for batch in data for _, tensor in tensors(batch)]
+    return bool(pointers) and len(set(pointers)) == len(pointers)
 
 
 def is_bad(tensor: Tensor) -> bool:
