@@ -59,6 +59,12 @@ def _stress(examination: Examination, passed: Passed, trace: Trace) -> FollowedU
     return follow_up(examination, passed, trace)
 
 
+def _memorising(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
+    from .baselines.memorising import follow_up
+
+    return follow_up(examination, passed, trace)
+
+
 def _one_thread(verdict: Verdict, examination: Examination) -> Verdict:
     from .engine.one_thread import with_one_thread
 
@@ -66,7 +72,7 @@ def _one_thread(verdict: Verdict, examination: Examination) -> Verdict:
 
 
 #: What runs after a check that passed, and what may replace a verdict. Each check names its own.
-FOLLOW_UPS: dict[str | None, FollowUp] = {"stress": _stress}
+FOLLOW_UPS: dict[str | None, FollowUp] = {"stress": _stress, "memorising": _memorising}
 SECOND_OPINIONS: dict[str, Callable[[Verdict, Examination], Verdict]] = {"one_thread": _one_thread}
 
 
@@ -76,6 +82,10 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     `shared`: what earlier checks of the same training have found; this check adds what it finds.
     """
     began, check = time.perf_counter(), find_check(request.check)
+    if check.keeps_baseline:
+        from .baselines.kept import with_baseline
+
+        request = with_baseline(request)
     interrupted: list[str] = []
     noted = generators_noted() if check.compares_runs else nullcontext()
     with none_left(), process_settings_kept() as around, undisturbed(_threads(check, request)) as left, noted:
@@ -121,6 +131,9 @@ class _Job:
 def _all_trainings(subject: Subject, program: Program, job: _Job) -> Verdict:
     """A test that trains one model after the other passes if each of them does; the first that fails decides."""
     programs = (program, *program.siblings)
+    if job.check.keeps_baseline and program.siblings:
+        reason = f"this test trains {len(programs)} models one after the other, and a baseline is of one"
+        return Verdict(job.check.name, job.request.name, "could not judge", reason)
     verdict, doubt = _verdict(subject, program, job), None
     for number, each in enumerate(programs[1:], 2):
         doubt = doubt if verdict.passed else doubt or verdict
@@ -138,6 +151,10 @@ def _all_trainings(subject: Subject, program: Program, job: _Job) -> Verdict:
 def _verdict(subject: Subject, program: Program, job: _Job) -> Verdict:
     check, request, plan, shared = job.check, job.request, job.plan, job.shared
     examination = Examination(program, check, request.values, plan)
+    if check.keeps_baseline and request.values.get("update_baseline"):
+        from .baselines.kept import updated
+
+        return updated(examination, request)
     made = program.first_run or shared.reusable_run(check, request.values)
     try:
         conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,

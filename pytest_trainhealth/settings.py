@@ -155,6 +155,7 @@ KEEPS_PRECISION, ACCUMULATES_EXACTLY = "keeps_precision", "accumulates_exactly"
 EVALUATES_CLEANLY, RANKS_AGREE = "evaluates_cleanly", "ranks_agree"
 HISTORY_IS_HEALTHY = "history_is_healthy"
 DATA_IS_HEALTHY = "data_is_healthy"
+MATCHES_BASELINE = "matches_baseline"
 
 
 class CheckRow(NamedTuple):
@@ -166,6 +167,8 @@ class CheckRow(NamedTuple):
     in_battery: bool = True
     #: It reads the log of a run that is over, where the others run a training.
     reads_history: bool = False
+    #: The setting without which it has nothing to judge: outside of pytest, "all" checks are those that have theirs.
+    needs: str = ""
 
 
 #: The checks of this release, in the order in which they are listed.
@@ -210,6 +213,9 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
         "the log of a finished run shows a training that learnt, and nothing that went wrong",
         in_battery=False,
         reads_history=True,
+    ),
+    CheckRow(
+        MATCHES_BASELINE, "the first steps follow a healthy run that was recorded", in_battery=False, needs="baseline"
     ),
 )
 CHECKS: dict[str, str] = {row.name: row.promise for row in CHECK_ROWS}
@@ -478,6 +484,23 @@ SETTINGS: tuple[Setting, ...] = (
         ini=False,
         least=0.0,
         checks=(KEEPS_THROUGHPUT,),
+    ),
+    Setting(
+        "baseline",
+        str,
+        None,
+        "the file of the recorded run; by default in trainhealth_baselines/ beside the test",
+        option=False,
+        ini=False,
+        checks=(MATCHES_BASELINE,),
+    ),
+    Setting(
+        "update_baseline",
+        bool,
+        False,
+        "write the files that matches_baseline compares with, and tell what changed",
+        ini=False,
+        checks=(MATCHES_BASELINE,),
     ),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .baseline import FirstSteps
 from .verdict import Place
 
 
@@ -166,3 +167,5 @@ class StateRecord:
     lost: list[LostRecord] = field(default_factory=list)
     #: What `save` or `load` raised.
     failure: str = ""
+    #: What a baseline keeps of a run.
+    first_steps: FirstSteps | None = None
