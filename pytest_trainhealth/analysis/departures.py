@@ -171,7 +171,7 @@ class _Comparison:
             return None
         # where the start itself differs, there is nothing before it that would have to be the same
         exact = self._exact and what != "start"
-        if not exact and may_be_chance(figure, value, seeds, largest):
+        if not exact and may_be_chance(figure, value, seeds, largest, computed=what != "start"):
             return None
         by_seeds = by_chance(figure, seeds)
         beside = f"{apart(value, figure.value)}"

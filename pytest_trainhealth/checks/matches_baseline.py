@@ -28,6 +28,7 @@ from .. import wording
 from ..analysis.changed_recipe import Scale, changed_optimizers, optimizers_in_words, scale
 from ..analysis.departures import Departure, Followed, followed
 from ..analysis.run_failures import broke_down
+from ..analysis.seed_spread import may_be_chance
 from ..records.baseline import Baseline, FirstSteps, KeptBaseline
 from ..records.intervention import Cure
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
@@ -47,6 +48,9 @@ STEPS = 10
 FOLLOW_UP = "memorising"
 
 AGAIN = Cure("once_more", "once more")
+#: Of the distance from what was recorded: how far two runs may be apart. By judgement: a tenth, so that nine parts of
+#: the difference are not the training's own noise.
+_AGAIN = 0.1
 #: What no machine, version or type of number explains.
 _WHATEVER_IT_RUNS_ON = ("architecture", "rate")
 
@@ -71,7 +75,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     again = controls.get(AGAIN.label)
     if again is None:
         return NeedsControl(AGAIN)
-    if not _is_the_same_run(trace, again):
+    if not _shown_again(found, kept.baseline, again):
         return CouldNotJudge(
             "two runs with the same seeds differ, so that none can follow a third: see is_reproducible"
         )
@@ -99,14 +103,15 @@ def _doubt(found: Departure, kept: KeptBaseline, now: FirstSteps) -> CouldNotJud
     return None
 
 
-def _is_the_same_run(trace: Trace, again: Trace) -> bool:
-    """But for rounding: kernels of a graphics card may add in another order each time."""
-    first, second = trace.state.first_steps, again.state.first_steps
-    if first is None or second is None or again.cut_short or again.crash is not None:
+def _shown_again(found: Departure, baseline: Baseline, again: Trace) -> bool:
+    """The same departure, once more; not bit by bit, as kernels of a graphics card may add in another order."""
+    now = again.state.first_steps
+    if now is None or again.cut_short or again.crash is not None or broke_down(again) is not None:
         return False
-    return [batch.print for batch in first.batches] == [batch.print for batch in second.batches] and all(
-        a.start == b.start for a, b in zip(first.layers, second.layers, strict=False)
-    )
+    other = followed(baseline, now, _losses(again, baseline)).departure
+    if other is None or (other.what, other.step, other.layer) != (found.what, found.step, found.layer):
+        return False
+    return abs(other.measured - found.measured) <= _AGAIN * abs(found.measured - found.recorded)
 
 
 def _symptom(found: Departure, trace: Trace, baseline: Baseline, compared: Followed) -> Symptom:
@@ -191,13 +196,11 @@ def remarks(trace: Trace, settings: Mapping[str, Any]) -> tuple[str, ...]:
 def _others_that_start_elsewhere(found: Departure, compared: Followed, baseline: Baseline) -> list[str]:
     if found.what != "start":
         return []
-    from ..analysis.seed_spread import may_be_chance
-
     others = [
         new.name
         for old, new in compared.pairing.pairs
         if old.start is not None and new.start is not None and new.name != found.layer
-        and not may_be_chance(old.start, new.start, baseline.seeds)
+        and not may_be_chance(old.start, new.start, baseline.seeds, computed=False)
     ]  # fmt: skip
     return [f"so {'do' if len(others) > 1 else 'does'} {wording.names(others, 4)}"] if others else []
 
