@@ -19,7 +19,7 @@ The rooms, from the ground up. No room imports from one further down this list, 
 `interventions/`                          cures and conditions: hooks on a run
 `programs/`                               what can be run again from its start
 `engine/`                                 judges, confirms, diagnoses, tries cures
-`stress/`, `reproducers/`, `compare/`     build on the engine; none knows the others
+`stress/`, `reproducers/`, `revisions/`   build on the engine; none knows the others
 `baselines/`                              so does this: runs that were recorded in files
 `examine.py`, `api.py`                    the pipeline, and what users call outside pytest
 `reports/`                                lay out what the other rooms have found and stated

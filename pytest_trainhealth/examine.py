@@ -1,4 +1,4 @@
-"""The pipeline: a subject and a request in, a verdict out. The one module that knows all the rooms up to `compare/`.
+"""The pipeline: a subject and a request in, a verdict out. The one module that knows all the rooms up to `revisions/`.
 
 What only some requests need (another revision, other circumstances, a reproducer) is imported only for them.
 """
@@ -185,7 +185,7 @@ def _capture(request: Request) -> StepCapture | None:
 def _comparison(subject: Subject, request: Request, plan: RunPlan) -> Comparison | None:
     if request.values.get("against") is None or request.replaying is not None:
         return None
-    from .compare.compare import with_revision
+    from .revisions.compare import with_revision
 
     return with_revision(subject, request, plan)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_trainhealth.compare.import_paths import Folders
+from pytest_trainhealth.revisions.import_paths import Folders
 
 #: As every import path has it, after the scripts' own folders and before what is installed.
 STANDARD = [sysconfig.get_path("stdlib"), str(Path(sysconfig.get_path("stdlib"), "lib-dynload"))]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_trainhealth.compare import worktree as module
-from pytest_trainhealth.compare.git import CannotCompare
-from pytest_trainhealth.compare.worktree import Worktree, worktree
+from pytest_trainhealth.revisions import worktree as module
+from pytest_trainhealth.revisions.git import CannotCompare
+from pytest_trainhealth.revisions.worktree import Worktree, worktree
 
 from .repository import Repository
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from pytest_trainhealth.compare.decision import Interval, decide, interval, settled
+from pytest_trainhealth.revisions.decision import Interval, decide, interval, settled
 
 NOISE = {
     "quiet": lambda r: math.exp(r.gauss(0, 0.03)),

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from pytest_trainhealth.compare.revision import PROCESS
+from pytest_trainhealth.revisions.revision import PROCESS
 
 from .conftest import processes, running
 from .repository import TEST, Repository

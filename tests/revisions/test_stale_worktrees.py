@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_trainhealth.compare import stale_worktrees
-from pytest_trainhealth.compare.worktree import worktree
+from pytest_trainhealth.revisions import stale_worktrees
+from pytest_trainhealth.revisions.worktree import worktree
 
 from .repository import Repository
 

@@ -10,7 +10,7 @@ from multiprocessing.process import BaseProcess
 
 import pytest
 
-from pytest_trainhealth.compare import loader_workers
+from pytest_trainhealth.revisions import loader_workers
 
 from .conftest import processes
 

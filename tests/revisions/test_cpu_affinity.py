@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_trainhealth.compare.cpu_affinity import Cores
+from pytest_trainhealth.revisions.cpu_affinity import Cores
 
 
 @pytest.fixture

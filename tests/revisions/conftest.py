@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_trainhealth.compare import child_process
+from pytest_trainhealth.revisions import child_process
 
 from .repository import Repository
 

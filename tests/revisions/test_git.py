@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_trainhealth.compare.git import CannotCompare, commit_of, dependencies_differ, git, top_of, uncommitted
+from pytest_trainhealth.revisions.git import CannotCompare, commit_of, dependencies_differ, git, top_of, uncommitted
 from pytest_trainhealth.settings import WrongSetting
 
 from .repository import Repository

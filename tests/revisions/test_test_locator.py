@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_trainhealth.compare import child_process, revision
-from pytest_trainhealth.compare.import_paths import Folders
-from pytest_trainhealth.compare.test_locator import of_test
+from pytest_trainhealth.revisions import child_process, revision
+from pytest_trainhealth.revisions.import_paths import Folders
+from pytest_trainhealth.revisions.test_locator import of_test
 
 OPTIONS = '-m "not slow" --junitxml=report.xml --basetemp=files --import-mode=importlib -k nothing'
 INI = f"[pytest]\naddopts = {OPTIONS}\nmarkers = slow\nlog_file = log.txt\ntrainhealth_json = verdicts.json\n"

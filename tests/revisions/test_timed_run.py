@@ -14,11 +14,11 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 from pytest_trainhealth import Training
-from pytest_trainhealth.compare import compare as comparison
-from pytest_trainhealth.compare import timed_run
-from pytest_trainhealth.compare.session import Served
-from pytest_trainhealth.compare.timed_run import WARM_UP, LongRun
 from pytest_trainhealth.programs.start import Start
+from pytest_trainhealth.revisions import compare as comparison
+from pytest_trainhealth.revisions import timed_run
+from pytest_trainhealth.revisions.session import Served
+from pytest_trainhealth.revisions.timed_run import WARM_UP, LongRun
 
 
 @pytest.fixture(autouse=True)

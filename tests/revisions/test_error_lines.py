@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_trainhealth.compare.error_lines import first_line, last_line, of_error, with_hint
+from pytest_trainhealth.revisions.error_lines import first_line, last_line, of_error, with_hint
 
 
 def test_where_a_syntax_error_is() -> None:

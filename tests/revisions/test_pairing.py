@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_trainhealth.compare.decision import decide
-from pytest_trainhealth.compare.git import CannotCompare, OutOfTime
-from pytest_trainhealth.compare.pairing import FEWEST, FIRST_LOOK, MOST, WARM_UP, Pairs, TooFewPairs, paired
-from pytest_trainhealth.compare.step_sync import Pace, Taken
+from pytest_trainhealth.revisions.decision import decide
+from pytest_trainhealth.revisions.git import CannotCompare, OutOfTime
+from pytest_trainhealth.revisions.pairing import FEWEST, FIRST_LOOK, MOST, WARM_UP, Pairs, TooFewPairs, paired
+from pytest_trainhealth.revisions.step_sync import Pace, Taken
 
 from .test_decision import NOISE
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_trainhealth.compare import compare, thread_counts
+from pytest_trainhealth.revisions import compare, thread_counts
 
 
 class Made:

@@ -8,12 +8,12 @@ import pytest
 
 from pytest_trainhealth.analysis.comparison import judge_comparison
 from pytest_trainhealth.causes import cause
-from pytest_trainhealth.compare.differences import grown_operators, of_files, of_losses, of_memorising
 from pytest_trainhealth.records.comparison import Comparison, OperatorTime
 from pytest_trainhealth.records.judgement import CouldNotJudge, Passed
 from pytest_trainhealth.records.symptoms import PERFORMANCE
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
+from pytest_trainhealth.revisions.differences import grown_operators, of_files, of_losses, of_memorising
 
 SLOWER = Comparison(
     "origin/main", "slower", 0.1, "", 1.21, 1.17, 1.25, 40, 7, 0.0121, 0.01,

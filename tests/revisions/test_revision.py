@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_trainhealth.compare import compare as comparison
-from pytest_trainhealth.compare.compare import Terms, compare
-from pytest_trainhealth.compare.git import CannotCompare
-from pytest_trainhealth.compare.import_paths import Folders
-from pytest_trainhealth.compare.revision import Revision
-from pytest_trainhealth.compare.step_sync import Pace
-from pytest_trainhealth.compare.test_locator import TestLocator, of_function
-from pytest_trainhealth.compare.timed_run import LONGEST
-from pytest_trainhealth.compare.worktree import Worktree
 from pytest_trainhealth.records.comparison import Comparison
+from pytest_trainhealth.revisions import compare as comparison
+from pytest_trainhealth.revisions.compare import Terms, compare
+from pytest_trainhealth.revisions.git import CannotCompare
+from pytest_trainhealth.revisions.import_paths import Folders
+from pytest_trainhealth.revisions.revision import Revision
+from pytest_trainhealth.revisions.step_sync import Pace
+from pytest_trainhealth.revisions.test_locator import TestLocator, of_function
+from pytest_trainhealth.revisions.timed_run import LONGEST
+from pytest_trainhealth.revisions.worktree import Worktree
 from pytest_trainhealth.settings import WrongSetting
 
 from .repository import Repository, training_file

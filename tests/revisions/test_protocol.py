@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from pytest_trainhealth.compare import compare
-from pytest_trainhealth.compare.git import CannotCompare, OutOfTime
-from pytest_trainhealth.compare.protocol import Client, Ended, Message, Server, Silence
-from pytest_trainhealth.compare.revision import Revision
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.plugin import revision_process
 from pytest_trainhealth.plugin.revision_process import Service
 from pytest_trainhealth.plugin.serve_plugin import ServePlugin as InPytest
 from pytest_trainhealth.programs.plan import RunPlan
+from pytest_trainhealth.revisions import compare
+from pytest_trainhealth.revisions.git import CannotCompare, OutOfTime
+from pytest_trainhealth.revisions.protocol import Client, Ended, Message, Server, Silence
+from pytest_trainhealth.revisions.revision import Revision
 from pytest_trainhealth.settings import WrongSetting
 
 

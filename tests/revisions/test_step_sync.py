@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_trainhealth.compare import compare
-from pytest_trainhealth.compare.decision import decide
-from pytest_trainhealth.compare.pairing import FEWEST, paired
-from pytest_trainhealth.compare.step_sync import Pace, Taken, Untimed, together
+from pytest_trainhealth.revisions import compare
+from pytest_trainhealth.revisions.decision import decide
+from pytest_trainhealth.revisions.pairing import FEWEST, paired
+from pytest_trainhealth.revisions.step_sync import Pace, Taken, Untimed, together
 
 #: As of a training that waits for its last batch; and fast ones, of which a round has many.
 LONG, SHORT = 0.06, 0.004

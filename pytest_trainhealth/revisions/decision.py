@@ -5,7 +5,7 @@ The rule, with a tolerance of 10 %: *slower* when the whole 99 % confidence inte
 more than twice the tolerance, or when the median is above 1.10, and *not slower* otherwise.
 
 How often the rule says *slower*, in 400 simulated comparisons of 30 to 200 pairs, every early look included. The noise
-is that of `tests/compare/test_decision.py`: a quiet machine, one where every fifth round is interrupted, and tails so
+is that of `tests/revisions/test_decision.py`: a quiet machine, one where every fifth round is interrupted, and tails so
 heavy that they have no variance.
 
     truly slower by   0 %   3 %   9 %   10 %   15 %   20 %
