@@ -44,6 +44,7 @@ from .tensors.function_modes import none_left
 from .training import Training
 
 if TYPE_CHECKING:
+    from .records.improvement import Improvement, SeedRun
     from .reproducers.reproducer import StepCapture
 
 Subject = Training | Callable[[], object]
@@ -86,6 +87,8 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
         from .baselines.kept import with_baseline
 
         request = with_baseline(request)
+    if check.beside_another:
+        return _beside_another(subject, request)
     interrupted: list[str] = []
     noted = generators_noted() if check.compares_runs else nullcontext()
     with none_left(), process_settings_kept() as around, undisturbed(_threads(check, request)) as left, noted:
@@ -102,6 +105,43 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     remarks += [*(f"left changed: {name}" for name in (*left, *around)), *interrupted]
     seed = request.seed if request.replaying is None else request.replaying.seed
     return replace(verdict, notes=(*verdict.notes, *remarks), seed=seed, seconds=time.perf_counter() - began)
+
+
+def compare_trainings(
+    before: Subject, after: Subject, request: Request, *, seeds: int, measure: Callable[[Any], float] | None = None
+) -> Improvement:
+    """Both with the same seeds, one after the other; each has half of the time."""
+    from .analysis.improvement import compared
+
+    sides = [_side(subject, request, seeds, measure) for subject in (before, after)]
+    return compared(*sides, steps=find_check(request.check).max_steps(request.values))
+
+
+def _side(
+    subject: Subject, request: Request, seeds: int, measure: Callable[[Any], float] | None
+) -> tuple[SeedRun, ...]:
+    from .improvements.side import runs_of, stopped
+
+    check, left = find_check(request.check), list[str]()
+    with none_left(), process_settings_kept(), undisturbed(_threads(check, request)):
+        plan = _plan(check, request, None)
+        plan = replace(plan, budget=Budget(plan.budget.seconds / 2))
+        try:
+            with interrupting(plan.budget), _program(subject, request, plan, request.seed, left) as program:
+                return runs_of(program, plan, seeds=seeds, measure=measure)
+        except (DidNotComeBack, CannotStartAgain) as error:
+            return stopped(str(error))
+
+
+def _beside_another(subject: Subject, request: Request) -> Verdict:
+    from .checks.improves_on import SEEDS
+    from .improvements.verdict import verdict_of
+
+    began, before = time.perf_counter(), request.values.get("before")
+    found = None
+    if before is not None:
+        found = compare_trainings(before, subject, request, seeds=SEEDS)
+    return replace(verdict_of(found, request), seed=request.seed, seconds=time.perf_counter() - began)
 
 
 def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:

@@ -26,6 +26,10 @@ class Paths(tuple[str, ...]):
     """The kind of a setting that takes several files or folders, one argument each."""
 
 
+class Builder(str):
+    """The kind of a setting that takes a training, or a function that builds one; it is never given as text."""
+
+
 class Setting(NamedTuple):
     """A tuple rather than a dataclass, which takes three times as long to make, in every pytest run."""
 
@@ -122,6 +126,12 @@ def _text(value: Any) -> str:
     return value
 
 
+def _builder(value: Any) -> Any:
+    if not callable(value) and not hasattr(value, "state_roots"):
+        raise TypeError(value)
+    return value
+
+
 _PARSERS: dict[type, Callable[[Any], Any]] = {
     int: _whole_number,
     float: _number,
@@ -130,6 +140,7 @@ _PARSERS: dict[type, Callable[[Any], Any]] = {
     Numbers: lambda value: _several(value, _number),
     WholeNumbers: lambda value: _several(value, _whole_number),
     Paths: _paths,
+    Builder: _builder,
     str: _text,
 }
 _WANTED = {
@@ -140,6 +151,7 @@ _WANTED = {
     Numbers: "a list of numbers",
     WholeNumbers: "a list of whole numbers",
     Paths: "a list of paths",
+    Builder: "a Training, or a function that builds one",
     str: "a text",
 }
 
@@ -155,7 +167,7 @@ KEEPS_PRECISION, ACCUMULATES_EXACTLY = "keeps_precision", "accumulates_exactly"
 EVALUATES_CLEANLY, RANKS_AGREE = "evaluates_cleanly", "ranks_agree"
 HISTORY_IS_HEALTHY = "history_is_healthy"
 DATA_IS_HEALTHY = "data_is_healthy"
-MATCHES_BASELINE = "matches_baseline"
+MATCHES_BASELINE, IMPROVES_ON = "matches_baseline", "improves_on"
 
 
 class CheckRow(NamedTuple):
@@ -216,6 +228,12 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
     ),
     CheckRow(
         MATCHES_BASELINE, "the first steps follow a healthy run that was recorded", in_battery=False, needs="baseline"
+    ),
+    CheckRow(
+        IMPROVES_ON,
+        "the training is better than another one, beyond what seeds explain",
+        in_battery=False,
+        needs="before",
     ),
 )
 CHECKS: dict[str, str] = {row.name: row.promise for row in CHECK_ROWS}
@@ -501,6 +519,15 @@ SETTINGS: tuple[Setting, ...] = (
         "write the files that matches_baseline compares with, and tell what changed",
         ini=False,
         checks=(MATCHES_BASELINE,),
+    ),
+    Setting(
+        "before",
+        Builder,
+        None,
+        "what improves_on compares with: a Training, or a function that builds one",
+        option=False,
+        ini=False,
+        checks=(IMPROVES_ON,),
     ),
 )
 

@@ -10,8 +10,9 @@ A check's module defines
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
-``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``KEEPS_BASELINE``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``;
-or a function of that name: ``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``, ``remarks``, and
+``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``KEEPS_BASELINE``, ``BESIDE_ANOTHER``, ``RUNS``, ``FOLLOW_UP``,
+``SECOND_OPINION``; or a function of that name: ``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``,
+``remarks``, and
 
 ``max_steps``     ``(settings) -> int``: the most steps that a run may take; else those asked for, or ``STEPS``
 ``stop_when``     ``(trace, settings) -> bool``, called after every step: is the promise kept, or clearly not? Else
@@ -60,6 +61,8 @@ class Check:
     reads_history: bool = False
     #: It compares a run with one that was recorded in a file.
     keeps_baseline: bool = False
+    #: It runs another training, too, and says which is better.
+    beside_another: bool = False
     #: How many runs one judgement takes: the run and its controls.
     runs: int = 1
     #: The most steps of a run with a cure, where that is more than `max_steps`.
@@ -110,6 +113,7 @@ def check(name: str) -> Check:
         in_ranks=own.get("IN_RANKS", False),
         reads_history=own.get("READS_HISTORY", False),
         keeps_baseline=own.get("KEEPS_BASELINE", False),
+        beside_another=own.get("BESIDE_ANOTHER", False),
         runs=own.get("RUNS", 1),
         cured_steps=own.get("cured_steps"),
         follow_up=own.get("FOLLOW_UP"),

@@ -15,6 +15,7 @@ from ..settings import (
     EVALUATES_CLEANLY,
     GRADIENTS_FLOW,
     HISTORY_IS_HEALTHY,
+    IMPROVES_ON,
     IS_REPRODUCIBLE,
     KEEPS_PRECISION,
     KEEPS_THROUGHPUT,
@@ -210,6 +211,18 @@ class TrainHealth:
         return self._check(
             MATCHES_BASELINE, training, baseline=baseline, update_baseline=update_baseline, steps=steps, budget=budget
         )
+
+    def improves_on(
+        self,
+        training: Subject,
+        *,
+        before: Subject | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """The training is better than the one of `before=`, beyond what seeds explain."""
+        __tracebackhide__ = True
+        return self._check(IMPROVES_ON, training, before=before, steps=steps, budget=budget)
 
     def history(self, source: Any, *, name: str | None = None) -> History:
         """Reads the log of a finished run, for `history_is_healthy` and for assertions of your own."""

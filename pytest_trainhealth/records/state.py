@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .baseline import FirstSteps
+from .improvement import Validation
 from .verdict import Place
 
 
@@ -169,3 +170,5 @@ class StateRecord:
     failure: str = ""
     #: What a baseline keeps of a run.
     first_steps: FirstSteps | None = None
+    #: What the run was measured by while it trained, beside another one.
+    validation: Validation | None = None

@@ -50,6 +50,7 @@ UNEQUAL = "not-the-same"
 OUT_OF_STEP = "ranks-apart"
 FAULTY_DATA = "faulty-data"
 OFF_RECORD = "other-than-recorded"
+WORSE = "worse-than-before"
 
 SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
     SymptomRow(
@@ -180,6 +181,15 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "when it was recorded",
         "What differs first: the values at the start, the batch, the loss, a gradient, the rate, an update? Of which "
         "layer? Was the change meant?",
+        needs_second_run=False,
+        explains_itself=True,
+    ),
+    SymptomRow(
+        WORSE,
+        "the training is worse than the one it is compared with, with every seed or nearly so",
+        "medium",
+        "what was changed between the two",
+        "Is it the training loss or only the gap to it? From which step on do the curves part?",
         needs_second_run=False,
         explains_itself=True,
     ),

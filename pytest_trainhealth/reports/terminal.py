@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..records.verdict import Verdict
-from ..settings import CHECKS, MATCHES_BASELINE
+from ..settings import CHECKS, IMPROVES_ON, MATCHES_BASELINE
 from ..wording import plural
 from .overview import check_rows, main_cause, seconds, stated_once, totals
 from .speed_bar import speed_lines
@@ -28,7 +28,7 @@ def write_summary(reporter: pytest.TerminalReporter, results: SessionResults) ->
     lines = [
         *_table(tests, talkative),
         *_speeds(tests, talkative),
-        *_baselines(tests),
+        *_told(tests),
         *_closing_lines(tests, results.unenforced),
     ]
     if not lines:
@@ -74,11 +74,11 @@ def _speeds(tests: dict[str, list[CheckedItem]], talkative: bool) -> Iterator[_L
         yield [(line, None)]
 
 
-def _baselines(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
-    """What was written, or what a run that matches does otherwise: a passing test shows its notes nowhere else."""
+def _told(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
+    """What was written, what a run that matches does otherwise, what was gained: a pass shows its notes nowhere else."""
     for test, found in tests.items():
         for e in found:
-            told = e.verdict["check"] == MATCHES_BASELINE and e.verdict["outcome"] == "passed"
+            told = e.verdict["check"] in (MATCHES_BASELINE, IMPROVES_ON) and e.verdict["outcome"] == "passed"
             for note in e.verdict["notes"] if told else ():
                 yield [(f"{test.rpartition('::')[2]}: {note}", None)]
 
