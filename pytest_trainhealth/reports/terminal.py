@@ -75,7 +75,7 @@ def _speeds(tests: dict[str, list[CheckedItem]], talkative: bool) -> Iterator[_L
 
 
 def _told(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
-    """What was written, what a run that matches does otherwise, what was gained: a pass shows its notes nowhere else."""
+    """What was written, does otherwise though it matches, or was gained: a pass shows its notes nowhere else."""
     for test, found in tests.items():
         for e in found:
             told = e.verdict["check"] in (MATCHES_BASELINE, IMPROVES_ON) and e.verdict["outcome"] == "passed"
