@@ -54,6 +54,7 @@ FIELDS = {
         "passed": "the outcome is `passed`",
         "failed": "the outcome is `failed`",
         "headline": "one line, with the name to search for first",
+        "explains_itself": "the symptom says what is different, and no cause was looked for",
     },
     "Symptom": {
         "summary": "measured value and limit in one sentence",
@@ -343,9 +344,8 @@ def _symptom_rows() -> list[tuple[str, ...]]:
 
 def _symptom(row) -> str:
     causes = [(f"[`{c.name}`](../causes/{c.name}.md)", c.title) for c in all_causes() if row.name in c.explains]
-    looked_for = (
-        [_table(("cause", "what is wrong"), causes)] if causes else ["None yet: no check of this release reports it."]
-    )
+    none = "None: it says itself what is different." if row.explains_itself else "None yet: no check reports it."
+    looked_for = [_table(("cause", "what is wrong"), causes)] if causes else [none]
     return _joined(
         f"# `{row.name}`",
         f"**{_sentence(row.seen)}**",
@@ -364,7 +364,7 @@ def _symptom_link(name: str) -> str:
 
 
 def _api() -> str:
-    from pytest_trainhealth import History, TrainHealth, Training, diagnose, history
+    from pytest_trainhealth import History, Improvement, TrainHealth, Training, compare, diagnose, history
 
     methods = [(n, m) for n, m in vars(TrainHealth).items() if inspect.isfunction(m) and not n.startswith("_")]
     parts = [
@@ -377,6 +377,13 @@ def _api() -> str:
         _signature("diagnose", diagnose),
         _doc(diagnose),
         "`settings` are the keywords of the checks' markers, such as `steps=`; see [Settings](settings.md).",
+        "## `compare`",
+        _signature("compare", compare),
+        _doc(compare),
+        _doc(Improvement)
+        + " `outcome` is one of `better`, `worse`, `no difference beyond noise`, `less than 10 % apart` "
+        "and `could not compare`; `fixed` is better without NaN and without more overfitting; `change`, `low` and `high` "
+        "are the share that was gained, and its interval of 95 %.",
         "## `history`",
         _signature("history", history),
         _doc(history),

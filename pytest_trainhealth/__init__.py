@@ -19,7 +19,8 @@ The rooms, from the ground up. No room imports from one further down this list, 
 `interventions/`                          cures and conditions: hooks on a run
 `programs/`                               what can be run again from its start
 `engine/`                                 judges, confirms, diagnoses, tries cures
-`stress/`, `reproducers/`, `compare/`     build on the engine; none knows the others
+`stress/`, `reproducers/`, `revisions/`   build on the engine; none knows the others
+`baselines/`, `improvements/`             so do these: runs that were recorded in files, and two trainings compared
 `examine.py`, `api.py`                    the pipeline, and what users call outside pytest
 `reports/`                                lay out what the other rooms have found and stated
 `plugin/`                                 everything pytest calls; pytest loads `plugin/hooks.py`
@@ -33,11 +34,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .api import compare as compare
     from .api import diagnose as diagnose
     from .api import replay as replay
     from .histories.read import history as history
     from .plugin.fixture import TrainHealth as TrainHealth
     from .records.history import History as History
+    from .records.improvement import Improvement as Improvement
     from .records.trace import Trace as Trace
     from .records.verdict import Evidence as Evidence
     from .records.verdict import Finding as Finding
@@ -52,6 +55,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Training": "training",
     "diagnose": "api",
+    "compare": "api",
+    "Improvement": "records.improvement",
     "replay": "api",
     "history": "histories.read",
     "History": "records.history",

@@ -1,4 +1,4 @@
-"""What users call outside pytest: the whole battery on a training, and the replay of a reproducer."""
+"""What users call outside pytest: the whole battery on a training, two trainings compared, and a failure replayed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from .checks import check as find_check
+from .checks.improves_on import SEEDS, STEPS
 from .engine.battery import in_turn, keywords_of
 from .engine.finished_run import examine_log
 from .engine.request import Reproducers, Request
 from .engine.shared_results import SharedResults
-from .examine import NotATraining, examine
+from .examine import NotATraining, compare_trainings, examine
 from .histories.unreadable import shown_path
 from .observe.source.user_frames import hide_our_frames
 from .records.history import History
+from .records.improvement import Improvement
 from .records.verdict import Report, Verdict
 from .reproducers.reproducer import read
-from .settings import HISTORY_IS_HEALTHY
+from .settings import HISTORY_IS_HEALTHY, IMPROVES_ON, WrongSetting
 from .training import Training
 
 
@@ -54,6 +56,32 @@ def diagnose(
 
     try:
         return in_turn(training, values, judge)
+    except Exception as error:
+        raise hide_our_frames(error)  # noqa: B904 - it is the same error
+
+
+def compare(  # noqa: PLR0913 - two trainings, and how they are compared
+    before: Training | Callable[[], object],
+    after: Training | Callable[[], object],
+    *,
+    seeds: int = SEEDS,
+    steps: int = STEPS,
+    measure: Callable[[Any], float] | None = None,
+    seed: int = 0,
+    budget: float = 300.0,
+) -> Improvement:
+    """Which of two trainings is better, over seeds that both are run with, and how sure that is. Prints as curves.
+
+    Functions that build them are started anew for each seed; a `Training` starts with its own values each time.
+
+    `measure`: how good a training is, smaller is better, as a function of the `Training`; by default the loss on its
+    `val_data`. `budget`: seconds for both together.
+    """
+    if seeds < 1 or steps < 1:
+        raise WrongSetting(f"compare(): at least 1 seed and 1 step are needed, not {seeds} and {steps}")
+    request = Request(IMPROVES_ON, "compare", seed, {"steps": steps, "budget": budget})
+    try:
+        return compare_trainings(before, after, request, seeds=seeds, measure=measure)
     except Exception as error:
         raise hide_our_frames(error)  # noqa: B904 - it is the same error
 

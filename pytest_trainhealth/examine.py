@@ -1,4 +1,4 @@
-"""The pipeline: a subject and a request in, a verdict out. The one module that knows all the rooms up to `compare/`.
+"""The pipeline: a subject and a request in, a verdict out. The one module that knows all the rooms up to `revisions/`.
 
 What only some requests need (another revision, other circumstances, a reproducer) is imported only for them.
 """
@@ -44,6 +44,7 @@ from .tensors.function_modes import none_left
 from .training import Training
 
 if TYPE_CHECKING:
+    from .records.improvement import Improvement, SeedRun
     from .reproducers.reproducer import StepCapture
 
 Subject = Training | Callable[[], object]
@@ -59,6 +60,12 @@ def _stress(examination: Examination, passed: Passed, trace: Trace) -> FollowedU
     return follow_up(examination, passed, trace)
 
 
+def _memorising(examination: Examination, passed: Passed, trace: Trace) -> FollowedUp:
+    from .baselines.memorising import follow_up
+
+    return follow_up(examination, passed, trace)
+
+
 def _one_thread(verdict: Verdict, examination: Examination) -> Verdict:
     from .engine.one_thread import with_one_thread
 
@@ -66,7 +73,7 @@ def _one_thread(verdict: Verdict, examination: Examination) -> Verdict:
 
 
 #: What runs after a check that passed, and what may replace a verdict. Each check names its own.
-FOLLOW_UPS: dict[str | None, FollowUp] = {"stress": _stress}
+FOLLOW_UPS: dict[str | None, FollowUp] = {"stress": _stress, "memorising": _memorising}
 SECOND_OPINIONS: dict[str, Callable[[Verdict, Examination], Verdict]] = {"one_thread": _one_thread}
 
 
@@ -76,6 +83,12 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     `shared`: what earlier checks of the same training have found; this check adds what it finds.
     """
     began, check = time.perf_counter(), find_check(request.check)
+    if check.keeps_baseline:
+        from .baselines.kept import with_baseline
+
+        request = with_baseline(request)
+    if check.beside_another:
+        return _beside_another(subject, request)
     interrupted: list[str] = []
     noted = generators_noted() if check.compares_runs else nullcontext()
     with none_left(), process_settings_kept() as around, undisturbed(_threads(check, request)) as left, noted:
@@ -92,6 +105,43 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     remarks += [*(f"left changed: {name}" for name in (*left, *around)), *interrupted]
     seed = request.seed if request.replaying is None else request.replaying.seed
     return replace(verdict, notes=(*verdict.notes, *remarks), seed=seed, seconds=time.perf_counter() - began)
+
+
+def compare_trainings(
+    before: Subject, after: Subject, request: Request, *, seeds: int, measure: Callable[[Any], float] | None = None
+) -> Improvement:
+    """Both with the same seeds, one after the other; each has half of the time."""
+    from .analysis.improvement import compared
+
+    sides = [_side(subject, request, seeds, measure) for subject in (before, after)]
+    return compared(*sides, steps=find_check(request.check).max_steps(request.values))
+
+
+def _side(
+    subject: Subject, request: Request, seeds: int, measure: Callable[[Any], float] | None
+) -> tuple[SeedRun, ...]:
+    from .improvements.side import runs_of, stopped
+
+    check, left = find_check(request.check), list[str]()
+    with none_left(), process_settings_kept(), undisturbed(_threads(check, request)):
+        plan = _plan(check, request, None)
+        plan = replace(plan, budget=Budget(plan.budget.seconds / 2))
+        try:
+            with interrupting(plan.budget), _program(subject, request, plan, request.seed, left) as program:
+                return runs_of(program, plan, seeds=seeds, measure=measure)
+        except (DidNotComeBack, CannotStartAgain) as error:
+            return stopped(str(error))
+
+
+def _beside_another(subject: Subject, request: Request) -> Verdict:
+    from .checks.improves_on import SEEDS
+    from .improvements.verdict import verdict_of
+
+    began, before = time.perf_counter(), request.values.get("before")
+    found = None
+    if before is not None:
+        found = compare_trainings(before, subject, request, seeds=SEEDS)
+    return replace(verdict_of(found, request), seed=request.seed, seconds=time.perf_counter() - began)
 
 
 def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:
@@ -121,6 +171,9 @@ class _Job:
 def _all_trainings(subject: Subject, program: Program, job: _Job) -> Verdict:
     """A test that trains one model after the other passes if each of them does; the first that fails decides."""
     programs = (program, *program.siblings)
+    if job.check.keeps_baseline and program.siblings:
+        reason = f"this test trains {len(programs)} models one after the other, and a baseline is of one"
+        return Verdict(job.check.name, job.request.name, "could not judge", reason)
     verdict, doubt = _verdict(subject, program, job), None
     for number, each in enumerate(programs[1:], 2):
         doubt = doubt if verdict.passed else doubt or verdict
@@ -138,6 +191,10 @@ def _all_trainings(subject: Subject, program: Program, job: _Job) -> Verdict:
 def _verdict(subject: Subject, program: Program, job: _Job) -> Verdict:
     check, request, plan, shared = job.check, job.request, job.plan, job.shared
     examination = Examination(program, check, request.values, plan)
+    if check.keeps_baseline and request.values.get("update_baseline"):
+        from .baselines.kept import updated
+
+        return updated(examination, request)
     made = program.first_run or shared.reusable_run(check, request.values)
     try:
         conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,
@@ -168,7 +225,7 @@ def _capture(request: Request) -> StepCapture | None:
 def _comparison(subject: Subject, request: Request, plan: RunPlan) -> Comparison | None:
     if request.values.get("against") is None or request.replaying is not None:
         return None
-    from .compare.compare import with_revision
+    from .revisions.compare import with_revision
 
     return with_revision(subject, request, plan)
 

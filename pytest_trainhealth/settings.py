@@ -26,6 +26,10 @@ class Paths(tuple[str, ...]):
     """The kind of a setting that takes several files or folders, one argument each."""
 
 
+class Builder(str):
+    """The kind of a setting that takes a training, or a function that builds one; it is never given as text."""
+
+
 class Setting(NamedTuple):
     """A tuple rather than a dataclass, which takes three times as long to make, in every pytest run."""
 
@@ -122,6 +126,12 @@ def _text(value: Any) -> str:
     return value
 
 
+def _builder(value: Any) -> Any:
+    if not callable(value) and not hasattr(value, "state_roots"):
+        raise TypeError(value)
+    return value
+
+
 _PARSERS: dict[type, Callable[[Any], Any]] = {
     int: _whole_number,
     float: _number,
@@ -130,6 +140,7 @@ _PARSERS: dict[type, Callable[[Any], Any]] = {
     Numbers: lambda value: _several(value, _number),
     WholeNumbers: lambda value: _several(value, _whole_number),
     Paths: _paths,
+    Builder: _builder,
     str: _text,
 }
 _WANTED = {
@@ -140,6 +151,7 @@ _WANTED = {
     Numbers: "a list of numbers",
     WholeNumbers: "a list of whole numbers",
     Paths: "a list of paths",
+    Builder: "a Training, or a function that builds one",
     str: "a text",
 }
 
@@ -155,6 +167,7 @@ KEEPS_PRECISION, ACCUMULATES_EXACTLY = "keeps_precision", "accumulates_exactly"
 EVALUATES_CLEANLY, RANKS_AGREE = "evaluates_cleanly", "ranks_agree"
 HISTORY_IS_HEALTHY = "history_is_healthy"
 DATA_IS_HEALTHY = "data_is_healthy"
+MATCHES_BASELINE, IMPROVES_ON = "matches_baseline", "improves_on"
 
 
 class CheckRow(NamedTuple):
@@ -166,6 +179,8 @@ class CheckRow(NamedTuple):
     in_battery: bool = True
     #: It reads the log of a run that is over, where the others run a training.
     reads_history: bool = False
+    #: The setting without which it has nothing to judge: outside of pytest, "all" checks are those that have theirs.
+    needs: str = ""
 
 
 #: The checks of this release, in the order in which they are listed.
@@ -210,6 +225,15 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
         "the log of a finished run shows a training that learnt, and nothing that went wrong",
         in_battery=False,
         reads_history=True,
+    ),
+    CheckRow(
+        MATCHES_BASELINE, "the first steps follow a healthy run that was recorded", in_battery=False, needs="baseline"
+    ),
+    CheckRow(
+        IMPROVES_ON,
+        "the training is better than another one, beyond what seeds explain",
+        in_battery=False,
+        needs="before",
     ),
 )
 CHECKS: dict[str, str] = {row.name: row.promise for row in CHECK_ROWS}
@@ -509,6 +533,32 @@ SETTINGS: tuple[Setting, ...] = (
         ini=False,
         least=0.0,
         checks=(KEEPS_THROUGHPUT,),
+    ),
+    Setting(
+        "baseline",
+        str,
+        None,
+        "the file of the recorded run; by default in trainhealth_baselines/ beside the test",
+        option=False,
+        ini=False,
+        checks=(MATCHES_BASELINE,),
+    ),
+    Setting(
+        "update_baseline",
+        bool,
+        False,
+        "write the files that matches_baseline compares with, and tell what changed",
+        ini=False,
+        checks=(MATCHES_BASELINE,),
+    ),
+    Setting(
+        "before",
+        Builder,
+        None,
+        "what improves_on compares with: a Training, or a function that builds one",
+        option=False,
+        ini=False,
+        checks=(IMPROVES_ON,),
     ),
 )
 

@@ -10,8 +10,9 @@ A check's module defines
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
-``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``RUNS``, ``FOLLOW_UP``, ``SECOND_OPINION``; or a function of
-that name: ``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``, and
+``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``KEEPS_BASELINE``, ``BESIDE_ANOTHER``, ``RUNS``, ``FOLLOW_UP``,
+``SECOND_OPINION``; or a function of that name: ``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``,
+``remarks``, and
 
 ``max_steps``     ``(settings) -> int``: the most steps that a run may take; else those asked for, or ``STEPS``
 ``stop_when``     ``(trace, settings) -> bool``, called after every step: is the promise kept, or clearly not? Else
@@ -58,6 +59,10 @@ class Check:
     in_ranks: bool = False
     #: It runs nothing: it reads the log of a run that is over.
     reads_history: bool = False
+    #: It compares a run with one that was recorded in a file.
+    keeps_baseline: bool = False
+    #: It runs another training, too, and says which is better.
+    beside_another: bool = False
     #: How many runs one judgement takes: the run and its controls.
     runs: int = 1
     #: The most steps of a run with a cure, where that is more than `max_steps`.
@@ -72,6 +77,8 @@ class Check:
     is_faster: Callable[[Trace, FailedRun], bool] | None = None
     #: Figures worth knowing even when it failed.
     figures: Callable[[Trace], Figures] | None = None
+    #: What a failure says besides its symptom.
+    remarks: Callable[[Trace, Settings], tuple[str, ...]] | None = None
 
 
 #: The turn of a check that does not set one: after all that do. By judgement, 99 leaves room.
@@ -105,6 +112,8 @@ def check(name: str) -> Check:
         compares_runs=own.get("COMPARES_RUNS", False),
         in_ranks=own.get("IN_RANKS", False),
         reads_history=own.get("READS_HISTORY", False),
+        keeps_baseline=own.get("KEEPS_BASELINE", False),
+        beside_another=own.get("BESIDE_ANOTHER", False),
         runs=own.get("RUNS", 1),
         cured_steps=own.get("cured_steps"),
         follow_up=own.get("FOLLOW_UP"),
@@ -112,6 +121,7 @@ def check(name: str) -> Check:
         clearly_better=own.get("clearly_better"),
         is_faster=own.get("is_faster"),
         figures=own.get("figures"),
+        remarks=own.get("remarks"),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..checks import check as find_check
 from ..records.verdict import Report, Verdict
-from ..settings import BATTERY, TRAINING_CHECKS, WrongSetting, check_names, keywords, near, read_keywords
+from ..settings import BATTERY, CHECK_ROWS, TRAINING_CHECKS, WrongSetting, check_names, keywords, near, read_keywords
 from .shared_results import SharedResults
 
 
@@ -18,7 +18,7 @@ def keywords_of(
     checks: Iterable[str] | str | None, settings: Mapping[str, Any], given: str
 ) -> dict[str, dict[str, Any]]:
     """Each requested check with the settings it takes. `given` names the caller in error messages."""
-    wanted = BATTERY if checks is None else TRAINING_CHECKS if checks == "all" else checks
+    wanted = BATTERY if checks is None else _all(settings) if checks == "all" else checks
     wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, f"{given}(checks=)")
     takes = {check: {setting.name for setting in keywords(check)} for check in wanted}
     for name in settings:
@@ -28,6 +28,12 @@ def keywords_of(
         check: read_keywords(check, {name: settings[name] for name in settings if name in takes[check]}, f"{given}()")
         for check in wanted
     }
+
+
+def _all(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Without those that need something to compare with, and were given nothing."""
+    missing = {row.name for row in CHECK_ROWS if row.needs and row.needs not in settings}
+    return tuple(check for check in TRAINING_CHECKS if check not in missing)
 
 
 def in_turn(name: str, wanted: Iterable[str], judge: Callable[[str, SharedResults], Verdict]) -> Report:

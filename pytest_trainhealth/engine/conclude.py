@@ -83,7 +83,9 @@ def conclude(  # noqa: PLR0913 - what may stand in for each of its steps
     if symptom is None and isinstance(judgement, Passed) and comparison is not None:
         judgement, trace = judge_comparison(comparison, judgement), replace(trace, comparison=comparison)
     if symptom is None and isinstance(judgement, Symptom):
-        symptom, found = judgement, find_causes(examination, judgement, trace, known)
+        symptom = judgement
+        explained = row_of(symptom).explains_itself
+        found = Diagnosis() if explained else find_causes(examination, symptom, trace, known)
         no_longer = _no_longer_slow(examination, judgement) if trace.comparison is None else None
         if no_longer is not None:
             symptom, judgement = None, no_longer
@@ -180,6 +182,9 @@ def _failed(
         notes = (*notes, found.unfinished)
     if not found.findings and found.operators:
         notes = (*notes, f"slowest operators, by their own time: {describe_operators(found.operators)}")
+    remarks = examination.check.remarks
+    if remarks is not None:
+        notes = (*notes, *remarks(trace, examination.values))
     figures = examination.check.figures
     return Verdict(
         examination.check.name,

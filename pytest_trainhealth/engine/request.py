@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..compare.test_locator import TestLocator
     from ..programs.plan import Timer
     from ..reproducers.reproducer import Reproducer
+    from ..revisions.test_locator import TestLocator
 
 
 @dataclass(frozen=True)

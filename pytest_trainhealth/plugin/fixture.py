@@ -15,10 +15,12 @@ from ..settings import (
     EVALUATES_CLEANLY,
     GRADIENTS_FLOW,
     HISTORY_IS_HEALTHY,
+    IMPROVES_ON,
     IS_REPRODUCIBLE,
     KEEPS_PRECISION,
     KEEPS_THROUGHPUT,
     LEARNS_FROM_DATA,
+    MATCHES_BASELINE,
     OVERFITS_ONE_BATCH,
     RANKS_AGREE,
     RESUMES_EXACTLY,
@@ -194,6 +196,33 @@ class TrainHealth:
         """The processes of a distributed training stay in step. Pass a function: each process calls it by itself."""
         __tracebackhide__ = True
         return self._check(RANKS_AGREE, training, ranks=ranks, timeout=timeout, steps=steps, budget=budget)
+
+    def matches_baseline(
+        self,
+        training: Subject,
+        *,
+        baseline: str | None = None,
+        update_baseline: bool | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """The first steps follow a healthy run that was recorded in a file."""
+        __tracebackhide__ = True
+        return self._check(
+            MATCHES_BASELINE, training, baseline=baseline, update_baseline=update_baseline, steps=steps, budget=budget
+        )
+
+    def improves_on(
+        self,
+        training: Subject,
+        *,
+        before: Subject | None = None,
+        steps: int | None = None,
+        budget: float | None = None,
+    ) -> Verdict:
+        """The training is better than the one of `before=`, beyond what seeds explain."""
+        __tracebackhide__ = True
+        return self._check(IMPROVES_ON, training, before=before, steps=steps, budget=budget)
 
     def history(self, source: Any, *, name: str | None = None) -> History:
         """Reads the log of a finished run, for `history_is_healthy` and for assertions of your own."""

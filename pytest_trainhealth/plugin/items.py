@@ -64,11 +64,16 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
     options = item.config.stash[OPTIONS]
     calls = item.stash.setdefault(CALLS, Counter())
     calls[check] += 1
+    values = options.for_check(check, keywords)
+    if find_check(check).keeps_baseline:
+        from .baseline_paths import baseline_of
+
+        values["baseline"] = str(baseline_of(item, test, calls[check], values["baseline"]))
     return Request(
         check,
         name,
         seed_of(test, options["seed"]),
-        options.for_check(check, keywords),
+        values,
         test=test,
         item=node_id(item),
         call=calls[check] - 1,

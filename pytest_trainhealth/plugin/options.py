@@ -52,7 +52,7 @@ def read(config: pytest.Config) -> Options:
             values[setting.name] = setting.parse(value, where)
             given[setting.name] = where.removesuffix(f": {setting.key}")
     check_names(values["checks"], given.get("checks", "checks"))
-    if values["training"] is not None or values["history"] is not None:
+    if values["training"] is not None or values["history"] is not None or values["update_baseline"]:
         values["enabled"] = True
     for outlet in OUTLETS:
         file, where = values[outlet.name], given.get(outlet.name, "")

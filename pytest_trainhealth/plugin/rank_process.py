@@ -11,9 +11,9 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..compare.error_lines import of_error
-from ..compare.protocol import Message
 from ..ranks.link import Link
+from ..revisions.error_lines import of_error
+from ..revisions.protocol import Message
 
 if TYPE_CHECKING:
     from ..ranks.process_group import ProcessGroup

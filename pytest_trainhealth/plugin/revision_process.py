@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..compare.error_lines import of_error
-from ..compare.import_paths import Folders
-from ..compare.protocol import Message, Server
-from ..compare.worktree import Worktree
+from ..revisions.error_lines import of_error
+from ..revisions.import_paths import Folders
+from ..revisions.protocol import Message, Server
+from ..revisions.worktree import Worktree
 
 if TYPE_CHECKING:
-    from ..compare.session import Served
+    from ..revisions.session import Served
     from .serve_plugin import Service as Serves
 
 
@@ -29,7 +29,7 @@ class Service:
         self.given = False
 
     def give(self, subject: Any) -> None:
-        from ..compare.session import NoTraining, served
+        from ..revisions.session import NoTraining, served
 
         order, self.given = self.order, True
         try:

@@ -116,7 +116,7 @@ def run_check(
         timed_steps = request.values.get("steps") or check.steps
         request = replace(request, timer=BenchmarkTimer(fixture, timed_steps))
     if (request.values.get("against") or check.in_ranks) and "::" in request.test:
-        from ..compare.test_locator import of_test
+        from ..revisions.test_locator import of_test
 
         request = replace(request, locator=of_test(config, request.test))
     from ..examine import NotATraining, examine  # imports torch: only for runs that have such tests

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import pytest
 
-from ..compare.error_lines import first_line, last_line
-from ..compare.protocol import Message
 from ..engine.request import Request
 from ..records.verdict import Verdict
+from ..revisions.error_lines import first_line, last_line
+from ..revisions.protocol import Message
 from .items import check_of, test_of
 
 #: The name by which `run_check` finds this plugin, and so serves instead of judging.

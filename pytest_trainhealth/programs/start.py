@@ -74,6 +74,11 @@ class Start:
     def training(self) -> Training:
         return self._first
 
+    @property
+    def rebuilds(self) -> bool:
+        """Whether another seed gives another start."""
+        return self._factory is not None
+
     def begin(self, seed_offset: int = 0, holding: str = "") -> Training:
         """A training at its start. `seed_offset` gives other random numbers, to confirm a finding with another seed.
 

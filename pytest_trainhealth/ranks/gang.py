@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import wording
 from ..budget import monotonic
-from ..compare.protocol import Message
 from ..records.ranks import RankRecord, RanksRecord, update_of
+from ..revisions.protocol import Message
 from . import environment
 from .rank import RankProcess
 

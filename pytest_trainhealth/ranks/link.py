@@ -8,7 +8,7 @@ import signal
 import threading
 from typing import Any
 
-from ..compare.protocol import Message, Server
+from ..revisions.protocol import Message, Server
 
 
 class Link:

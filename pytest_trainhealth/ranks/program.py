@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ..budget import monotonic
-from ..compare.git import CannotCompare
-from ..compare.import_paths import Folders
-from ..compare.protocol import Message
-from ..compare.test_locator import TestLocator, of_function
 from ..engine.request import Request
 from ..programs.plan import RunPlan
 from ..records.ranks import RanksRecord
 from ..records.trace import Trace
+from ..revisions.git import CannotCompare
+from ..revisions.import_paths import Folders
+from ..revisions.protocol import Message
+from ..revisions.test_locator import TestLocator, of_function
 from ..settings import setting
 from .gang import Gang, Terms
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest_trainhealth
 
-from ..compare.child_process import ChildProcess
-from ..compare.error_lines import last_line
-from ..compare.protocol import Ended, Message, Silence
+from ..revisions.child_process import ChildProcess
+from ..revisions.error_lines import last_line
+from ..revisions.protocol import Ended, Message, Silence
 from .stacks import Whereabouts, whereabouts
 
 #: What runs in the process. Given by name, because it belongs to the plugin, which this room may not import.

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from ..compare.protocol import Message
 from ..interventions import install
 from ..observe.run.hooks import listening
 from ..observe.run.run import Run
 from ..observe.run.stepper import Stepper
 from ..observe.source.spawned import note_spawning
 from ..records.intervention import Cure
+from ..revisions.protocol import Message
 from ..state.process import seed_everything
 from ..tensors.batches import fresh_containers, to_device
 from ..training import Training, is_one_batch

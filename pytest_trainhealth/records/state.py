@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .baseline import FirstSteps
+from .improvement import Validation
 from .verdict import Place
 
 
@@ -166,3 +168,7 @@ class StateRecord:
     lost: list[LostRecord] = field(default_factory=list)
     #: What `save` or `load` raised.
     failure: str = ""
+    #: What a baseline keeps of a run.
+    first_steps: FirstSteps | None = None
+    #: What the run was measured by while it trained, beside another one.
+    validation: Validation | None = None

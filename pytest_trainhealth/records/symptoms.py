@@ -29,6 +29,8 @@ class SymptomRow:
     #: Whether a learning rate may be behind it whatever the check is about: always, or where only a cure that works
     #: could accuse anybody.
     blames_rates: Literal["as the check", "if confirmed", "always"] = "as the check"
+    #: It says what is different itself: no cause is looked for.
+    explains_itself: bool = False
     #: The step that shows it is kept in a file, to be replayed.
     keeps_reproducer: bool = False
 
@@ -47,6 +49,8 @@ CRASH = "crash"
 UNEQUAL = "not-the-same"
 OUT_OF_STEP = "ranks-apart"
 FAULTY_DATA = "faulty-data"
+OFF_RECORD = "other-than-recorded"
+WORSE = "worse-than-before"
 
 SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
     SymptomRow(
@@ -168,6 +172,26 @@ SYMPTOM_ROWS: tuple[SymptomRow, ...] = (
         "not dropped, a loader that ignores its index or whose workers all do the same",
         "Where do these samples come from? Who reads them, and who split them? What does a step with them come to?",
         closeup="controls",
+    ),
+    SymptomRow(
+        OFF_RECORD,
+        "the first steps are not those of the healthy run that was recorded",
+        "high",
+        "another initialisation, architecture, order of the data, scale of the loss, learning rate or optimizer than "
+        "when it was recorded",
+        "What differs first: the values at the start, the batch, the loss, a gradient, the rate, an update? Of which "
+        "layer? Was the change meant?",
+        needs_second_run=False,
+        explains_itself=True,
+    ),
+    SymptomRow(
+        WORSE,
+        "the training is worse than the one it is compared with, with every seed or nearly so",
+        "medium",
+        "what was changed between the two",
+        "Is it the training loss or only the gap to it? From which step on do the curves part?",
+        needs_second_run=False,
+        explains_itself=True,
     ),
 )
 

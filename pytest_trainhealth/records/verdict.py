@@ -155,8 +155,16 @@ class Verdict:
         if self.findings:
             return self.findings[0].headline
         if self.symptom is not None:
-            return f"{self.check}: {self.symptom.headline or self.symptom.summary}, and no known cause fits"
+            words = f"{self.check}: {self.symptom.headline or self.symptom.summary}"
+            return words if self.explains_itself else f"{words}, and no known cause fits"
         return f"{self.check}: {self.reason or self.outcome}"
+
+    @property
+    def explains_itself(self) -> bool:
+        """Its symptom says what is different, and no cause was looked for."""
+        from .symptoms import row_of  # whose table is made of symptoms
+
+        return self.symptom is not None and row_of(self.symptom).explains_itself
 
     def to_json(self) -> dict[str, Any]:
         """Only dict, list, str, bool, int, float and None: anything else would stop an xdist worker."""

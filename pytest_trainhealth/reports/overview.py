@@ -36,6 +36,8 @@ def explanation(verdict: Verdict) -> str:
     """The cause and how sure it is, in the words of the chart."""
     if verdict.findings:
         return f"{verdict.findings[0].cause} ({verdict.findings[0].certainty})"
+    if verdict.symptom is not None and verdict.explains_itself:
+        return verdict.symptom.headline
     return "no known cause fits" if verdict.failed else verdict.reason
 
 

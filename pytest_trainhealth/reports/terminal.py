@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..records.verdict import Verdict
-from ..settings import CHECKS
+from ..settings import CHECKS, IMPROVES_ON, MATCHES_BASELINE
 from ..wording import plural
 from .overview import check_rows, main_cause, seconds, stated_once, totals
 from .speed_bar import speed_lines
@@ -25,7 +25,12 @@ _Line = list[tuple[str, str | None]]
 def write_summary(reporter: pytest.TerminalReporter, results: SessionResults) -> None:
     tests = _by_test(results.checked)
     talkative = reporter.verbosity >= 0
-    lines = [*_table(tests, talkative), *_speeds(tests, talkative), *_closing_lines(tests, results.unenforced)]
+    lines = [
+        *_table(tests, talkative),
+        *_speeds(tests, talkative),
+        *_told(tests),
+        *_closing_lines(tests, results.unenforced),
+    ]
     if not lines:
         return
     reporter.section("training health", sep="-")
@@ -67,6 +72,15 @@ def _speeds(tests: dict[str, list[CheckedItem]], talkative: bool) -> Iterator[_L
     labels = _labels([test for test, _ in found])
     for line in speed_lines([(labels[test], verdict) for test, verdict in found] if talkative else []):
         yield [(line, None)]
+
+
+def _told(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
+    """What was written, does otherwise though it matches, or was gained: a pass shows its notes nowhere else."""
+    for test, found in tests.items():
+        for e in found:
+            told = e.verdict["check"] in (MATCHES_BASELINE, IMPROVES_ON) and e.verdict["outcome"] == "passed"
+            for note in e.verdict["notes"] if told else ():
+                yield [(f"{test.rpartition('::')[2]}: {note}", None)]
 
 
 def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iterator[_Line]:

@@ -22,12 +22,12 @@ from statistics import median
 
 import torch
 
-from pytest_trainhealth.compare import compare
-from pytest_trainhealth.compare.pairing import Pairs
-from pytest_trainhealth.compare.test_locator import TestLocator
 from pytest_trainhealth.records.comparison import Comparison
+from pytest_trainhealth.revisions import compare
+from pytest_trainhealth.revisions.pairing import Pairs
+from pytest_trainhealth.revisions.test_locator import TestLocator
 
-from ..compare.repository import Repository, training_file
+from ..revisions.repository import Repository, training_file
 
 #: Matrix products in a step, and their size. A step without any takes about as long as 20 of them.
 WORK, SIZE = 400, 96
