@@ -128,6 +128,8 @@ class PrecisionRecord:
     #: The type of 16 bits that the training itself computes in; empty where it has none.
     own: str = ""
     half_weights: list[str] = field(default_factory=list)
+    #: Whether there were any before a cure has made them float32.
+    was_half: bool = False
     #: Of the first step, in the order of the calls; and gradients by parameter, of the first step and of a later one.
     layers: list[LayerSketch] = field(default_factory=list)
     gradients: dict[str, Sketch] = field(default_factory=dict)
