@@ -123,6 +123,8 @@ class PaddingRecord:
     longer: bool = True
     #: The mask has no influence on anything at all.
     unused: bool = False
+    #: After the end come values like any others, and those of other samples were put there.
+    stale: bool = False
     #: The loss counts padded positions: how many, of how many positions in all. `share` is that share.
     in_loss: bool = False
     counted: int = 0

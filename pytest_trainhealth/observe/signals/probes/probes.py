@@ -40,6 +40,7 @@ from .sample_axis import samples_first, shuffled
 from .sample_mixing import Axis, mixing
 from .scrambles import scramble
 from .shifted_twice import shifted_twice
+from .stale_padding import stale_padding
 
 #: Early, for the short training of a watched test; later, for branches that start at zero. By judgement: watched tests
 #: train for as few as 3 steps.
@@ -242,6 +243,9 @@ class Probes(CallSignal):
         with suppress(NotRepeatable):
             padded, number = padding(repeater, base, self._run)
             record.paddings += [padded] if padded is not None else []
+            _count(record, "padding", number)
+            stale, number = stale_padding(repeater, base, self._run)
+            record.paddings += [stale] if stale is not None else []
             _count(record, "padding", number)
             counted, number = padding_in_loss(repeater, base, gradients, self._targets)
             if counted is not None:
