@@ -162,6 +162,19 @@ class ShiftedTwice:
 
 
 @dataclass
+class ReturnedOrder:
+    """A model sorts its samples and returns them like that, and the loss compares them with targets as they came."""
+
+    model: str
+    samples: int
+    #: How many are compared with a target that is not their own, and another one.
+    crossed: int
+    operation: str
+    made_by: str = "user"
+    place: Place | None = None
+
+
+@dataclass
 class LeakRecord:
     """A sequence model whose inputs contain what it has to predict."""
 
@@ -199,6 +212,7 @@ class ProbeRecord:
     paddings: list[PaddingRecord] = field(default_factory=list)
     leaks: list[LeakRecord] = field(default_factory=list)
     shifted_twice: list[ShiftedTwice] = field(default_factory=list)
+    returned: list[ReturnedOrder] = field(default_factory=list)
     #: How many calls each question could be answered for, and why it could not be for others.
     judged: dict[str, int] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
