@@ -35,13 +35,13 @@ class PassesRecord:
     step: int
     optimizer: str
     passes: int
-    #: What the losses are: "mean", "sum", or "unknown".
+    #: What the losses are: "mean", "sum", "quotient" (of two sums over the samples), or "unknown".
     kind: str
     #: What the loss of a pass was multiplied by.
     factor: float
     #: How many terms each loss has: samples, pixels, tokens that are not ignored.
     counts: tuple[float, ...]
-    #: Of the norms, and the norm of the difference as a share of the right one.
+    #: Of the norms, and the norm of the difference as a share of the right one; of quotients, that in direction alone.
     ratio: float
     error: float
     one_loop: bool = True
