@@ -12,8 +12,9 @@ When it fails
     `view()` tears rows apart where a transpose was meant; padding that is marked by a mask or lengths changes outputs
     at real positions, is attended to, or is counted by the loss; a call edits its mask; a model that has to predict an
     element of a sequence sees it, or is trained to give the one after; a model returns its samples in another order
-    than that of their targets; a mask that a model needs is left out or given the wrong way round; dropout that nobody
-    switches off drops parts of the input in eval mode, too.
+    than that of their targets; the token that ends a sequence is one that the loss ignores; a mask that a model needs
+    is left out or given the wrong way round; dropout that nobody switches off drops parts of the input in eval mode,
+    too.
 
 What is not an alarm
     Arguments that are the same for every sample, labels and masks; parts of a batch object that a model does not
@@ -43,6 +44,7 @@ from ..records.probes import (
     ReturnedOrder,
     ScrambleRecord,
     ShiftedTwice,
+    UntaughtEnd,
 )
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
@@ -86,6 +88,7 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
         (of(probe.leaks), _leaked),
         (of(probe.shifted_twice), _ahead),
         (of(probe.returned), _in_another_order),
+        (of(probe.untaught_ends), _never_ends),
         (of(probe.dropouts), _drops),
         (of(probe.ignored), _ignored),
         (of(probe.ignored_in_part), _ignored_in_part),
@@ -160,6 +163,14 @@ def _in_another_order(record: ReturnedOrder) -> Symptom:
         f"{record.samples} with the target of another sample (expected 0)"
     )
     return Symptom(sentence, SILENT, float(record.crossed), 0.0, "high", "outputs come in another order than targets")
+
+
+def _never_ends(record: UntaughtEnd) -> Symptom:
+    sentence = (
+        f"{record.rows} sequences of {record.tokens} end with {record.name} = {record.value}, and {record.function}() "
+        "ignores it: 0 labels that count say that a sequence ends (expected one for each)"
+    )
+    return Symptom(sentence, SILENT, 0.0, float(record.rows), "high", "the model is never taught to end a sequence")
 
 
 def _ignored(record: InputRecord) -> Symptom:

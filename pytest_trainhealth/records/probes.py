@@ -162,6 +162,23 @@ class ShiftedTwice:
 
 
 @dataclass
+class UntaughtEnd:
+    """A model that makes sequences, and a loss that ignores the token that ends them."""
+
+    model: str
+    tokens: str
+    #: What the user's code calls it, and its number.
+    name: str
+    value: int
+    #: How many sequences of the batch end.
+    rows: int
+    function: str
+    place: Place | None = None
+    #: Whoever made the model, the loss is the user's.
+    made_by: str = "user"
+
+
+@dataclass
 class ReturnedOrder:
     """A model sorts its samples and returns them like that, and the loss compares them with targets as they came."""
 
@@ -213,6 +230,7 @@ class ProbeRecord:
     leaks: list[LeakRecord] = field(default_factory=list)
     shifted_twice: list[ShiftedTwice] = field(default_factory=list)
     returned: list[ReturnedOrder] = field(default_factory=list)
+    untaught_ends: list[UntaughtEnd] = field(default_factory=list)
     #: How many calls each question could be answered for, and why it could not be for others.
     judged: dict[str, int] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)

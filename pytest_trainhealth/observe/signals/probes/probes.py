@@ -42,6 +42,7 @@ from .sample_mixing import Axis, mixing
 from .scrambles import scramble
 from .shifted_twice import shifted_twice
 from .stale_padding import stale_padding
+from .untaught_end import IgnoredEnd, ignored_end, untaught_end
 
 #: Early, for the short training of a watched test; later, for branches that start at zero. By judgement: watched tests
 #: train for as few as 3 steps.
@@ -81,6 +82,7 @@ class Probes(CallSignal):
         self._targets: list[Tensor] = []
         #: The same, each with what it was compared with.
         self._compared: list[Compared] = []
+        self._ends: list[IgnoredEnd] = []
         #: The loss functions that were given them, and where.
         self._losses: list[tuple[str, Place | None]] = []
         self._loss_mixing = LossMixing()
@@ -104,7 +106,7 @@ class Probes(CallSignal):
 
     def _forget(self) -> None:
         self._calls, self._targets, self._losses, self._scrambles, self._batch = [], [], [], [], None
-        self._compared = []
+        self._compared, self._ends = [], []
         self._called.clear()
         self._off.clear()
         self._loss_mixing.clear()
@@ -147,6 +149,8 @@ class Probes(CallSignal):
                 if call.args and isinstance(call.args[0], Tensor):
                     self._compared.append((call.args[0].detach(), target.detach()))
                 self._losses.append((call.name, user_place()))
+                end = ignored_end(call, target)
+                self._ends += [end] if end is not None else []
 
     def backward_begins(self, roots: Any) -> None:
         super().backward_begins(roots)
@@ -245,6 +249,8 @@ class Probes(CallSignal):
         with suppress(NotRepeatable):
             order = returned_order(repeater, base, made.outputs, self._compared, tensors(self._batch), self._run)
             record.returned += [order] if order is not None else []
+        end = untaught_end(repeater, self._ends if len(self._ends) == len(self._losses) else [])
+        record.untaught_ends += [end] if end is not None else []
         twice = shifted_twice(repeater, gradients, self._targets, tensors(self._batch))
         if twice is not None:
             twice.place = self._losses[0][1] if self._losses else None
