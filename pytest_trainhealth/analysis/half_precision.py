@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..records.state import LayerSketch, Sketch
+from ..records.state import LayerSketch, PrecisionRecord, Sketch
 from ..records.trace import Trace
 
+#: What the run that computes everything in float32 is called.
+FLOAT32 = "in float32"
 #: The error of a layer beside that of the layers before it. One call in 16 bits rounds its inputs and its result, which
 #: makes up to 0.01 of new error in bfloat16; by judgement, what is larger than 0.05 and 8 times what came in is more.
 _NEW_ERROR, _FACTOR = 0.05, 8.0
+#: Of the largest gradient of a step, the least that is more than rounding in float32. Where a gradient cancels out,
+#: rounding leaves up to 9e-8 (biases before BatchNorm, 40 starts), 1.4e-9 (biases of keys, 20): 100 times as much.
+_MORE_THAN_ROUNDING = 1e-5
 #: Of all calls, how many a trailing mean of losses takes in. By judgement: a quarter of them.
 _TAIL = 4
 
@@ -54,6 +59,40 @@ def first_to_leave(whole: Sequence[LayerSketch], low: Sequence[LayerSketch]) -> 
             return found, error
         before = max(before, error)
     return None
+
+
+def vanished(whole: PrecisionRecord, low: PrecisionRecord) -> list[str]:
+    """Parameters whose gradient is 0 in 16 bits, every value of it, and a real one in float32.
+
+    At the first step and at a later one: what a step leaves out by chance comes back. Whatever the loss does, these
+    parameters are not trained.
+    """
+    if not whole.later or not low.later:
+        return []
+    names = _zeroed(whole.gradients, low.gradients)
+    return [name for name in _zeroed(whole.later, low.later) if name in names]
+
+
+def _zeroed(whole: Mapping[str, Sketch], low: Mapping[str, Sketch]) -> list[str]:
+    largest = max((each.norm for each in whole.values()), default=0.0)
+    if not math.isfinite(largest) or not any(each.norm for each in low.values()):
+        return []  # without any gradient at all, the step has none to lose: a scaler skips it
+    least = _MORE_THAN_ROUNDING * largest
+    return [name for name, each in whole.items() if name in low and not low[name].norm and each.norm > least]
+
+
+def pair(trace: Trace) -> tuple[Trace | None, Trace | None]:
+    """The run in float32, and the one in 16 bits: one of them is beside the other."""
+    if FLOAT32 in trace.compared_with:
+        return trace.compared_with[FLOAT32], trace
+    others = [other for label, other in trace.compared_with.items() if label.startswith("in ")]
+    return (trace, others[-1]) if others else (None, None)
+
+
+def own_precision(trace: Trace) -> str:
+    """The type of 16 bits that the training itself computes in, be it in a line or two inside of a layer."""
+    record = trace.state.precision
+    return (record.own if record is not None else "") or next(iter(trace.numbers.halves), "")
 
 
 def lost_moves(trace: Trace) -> tuple[list[str], float]:

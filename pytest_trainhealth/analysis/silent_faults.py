@@ -190,6 +190,8 @@ def _drawn_without_gradient(trace: Trace) -> Symptom | None:
     if draw is None:
         return None
     summary = f"only a pull towards 0 reaches the mean that {draw.function} draws from"
+    if draw.choice:
+        summary = f"only a pull towards the row that {draw.function} chooses reaches what it is chosen for"
     steps = wording.plural(len(draw.steps), "step")
     return Symptom(f"{summary}, at {steps} (expected the gradient of the loss)", SILENT, 0.0, 1.0, "high", summary)
 

@@ -11,7 +11,7 @@ How it is recognised
     k backward passes from one and the same line before each update, and none of their losses was divided by k. The
     re-run divides the gradients by k before the step. With `accumulates_exactly`, the gradient of an update is compared
     with that of one batch; then a mean of means is reported, too: divided by k, a mean over 10 tokens counts as much as
-    one over 100.
+    one over 100. So is a mean of quotients, each of two sums over all samples of its pass (a soft Dice over the batch).
 
 How to fix it
     `(loss / k).backward()`, with the k of this update: the last one of an epoch may be shorter. Where passes have
@@ -86,6 +86,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _unequal(trace: Trace) -> Suspicion | None:
     """The gradients themselves were compared, so the optimizer does not matter."""
     updates = [u for u in trace.state.passes if u.one_loop and u.clean and u.kind == "mean"]
+    quotients = [u for u in trace.state.passes if u.one_loop and u.clean and u.kind == "quotient"]
+    if quotients and not updates:
+        return _mean_of_quotients(max(quotients, key=lambda each: each.error))
     if not updates:
         return _cut(trace)
     worst = max(updates, key=lambda each: each.error)
@@ -135,6 +138,34 @@ def _sum_of_means(worst: PassesRecord) -> Suspicion:
             Cure("mean_gradients", f"gradients divided by {worst.passes}"),
             Cure("weighted_passes", "passes weighted by their terms"),
         ),
+    )
+
+
+def _mean_of_quotients(worst: PassesRecord) -> Suspicion:
+    return Suspicion(
+        statement=f"a mean of {worst.passes} quotients, each over the samples of one pass",
+        evidence=(
+            Evidence(
+                f"the losses of one update are {worst.passes} quotients of two sums over all samples of their pass",
+                float(worst.passes),
+                worst.place,
+            ),
+            Evidence(
+                "the quotient of all sums, which one batch would have, has a gradient that differs by "
+                f"{wording.share(worst.error)} of its size in direction",
+                worst.error,
+            ),
+        ),
+        why="what a sample counts depends on the others of its pass: a large one drowns the small ones beside it",
+        places=() if worst.place is None else (worst.place,),
+        fix=Fix(
+            "take the quotient of each sample, and the mean over samples, which may be accumulated:",
+            (
+                "inside, both = (p * t).flatten(1).sum(1), (p + t).flatten(1).sum(1)",
+                "loss = (1 - 2 * inside / both).mean()",
+            ),
+        ),
+        not_this="another number of passes: the loss is another one for each number",
     )
 
 

@@ -11,8 +11,10 @@ How it is recognised
     The module ran, its parameters need gradients, and none ever arrives. One step is replayed and each operation that
     ends a graph is noted with your line. For `Normal.sample()`: the gradient of the mean points along the mean itself,
     so only a penalty (a KL term) reaches it; the re-run draws with `rsample()`. `torch.normal(mean, std)` is the same.
-    Rounding and the like keep the graph, but their derivative is 0: what is behind them gets a gradient of exactly 0.
-    A loss that is a plain number, after `.item()`, has no `backward()`, and Python says so.
+    A row of a table that `argmin()` has chosen, and that goes on into the model, shows in the same way: the gradient of
+    what it was chosen for points to that row, and nothing else of the loss reaches it. Rounding and the like keep the
+    graph, but their derivative is 0: what is behind them gets a gradient of exactly 0. A loss that is a plain number,
+    after `.item()`, has no `backward()`, and Python says so.
 
 How to fix it
     Remove the operation, or move it after the loss. Where a hard choice is needed (`argmax`, rounding), use a
@@ -56,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None if trace.crash is None else _plain_number(trace.crash)
     draw = wiring.drawn_without_gradient(trace)
     if draw is not None and not wiring.without_gradient(trace):
-        return _drawn(draw)
+        return _chosen(draw) if draw.choice else _drawn(draw)
     if symptom.category == SILENT:
         return None
     if not trace.loss_connected:
@@ -174,6 +176,25 @@ def _drawn(draw: DetachedSample) -> Suspicion:
         fix=Fix("draw with the graph:", _REPARAMETERISED if torch_normal else ("z = distribution.rsample()",)),
         not_this="another weight for the penalty, or more steps: the gradient has no way back",
         cures=(_WITH_GRAPH if torch_normal else Cure("draw_with_graph", "rsample() instead of sample()"),),
+    )
+
+
+def _chosen(choice: DetachedSample) -> Suspicion:
+    return Suspicion(
+        statement=f"no gradient comes back through the row that {choice.function} chooses",
+        evidence=(
+            Evidence(
+                "the gradient of what it was chosen for is a multiple of its distance to that row: only the pull "
+                "towards the row reaches it",
+                float(len(choice.steps)),
+                choice.place,
+            ),
+            Evidence(f"the row goes on into the model; this was seen at steps {', '.join(map(str, choice.steps[:4]))}"),
+        ),
+        why=f"{choice.function} ends the graph, so the loss of all that follows teaches what comes before it nothing",
+        places=() if choice.place is None else (choice.place,),
+        fix=Fix("let the gradient pass as if nothing had been chosen:", ("q = z + (q - z).detach()",)),
+        not_this="another weight for that pull, or more steps: the gradient has no way back",
     )
 
 

@@ -5,6 +5,8 @@ What happens
     "unknown" is not a class. On a CPU the loss raises an error, on an accelerator the process dies or learns from
     memory that is not its own. Binary losses take targets from 0 to 1, margin losses 1 or -1: with others the loss
     falls without bound or stops half way. Where every label is the one to be ignored, a mean over nothing is NaN.
+    Where the token that ends a sequence has the value that is ignored, as padding has, no label says that a sequence
+    ends: a model that makes sequences never stops.
 
 How severe it is
     Critical where the loss refuses them, high where it does not: then the model learns them.
@@ -12,7 +14,8 @@ How severe it is
 How it is recognised
     At the first steps the targets of each loss function are compared with what it allows. `data_is_healthy` looks
     through the labels of later batches, too, and takes a step with the first that do not fit. The re-run leaves out the
-    samples that do not fit.
+    samples that do not fit. An end that is ignored shows where targets are the next tokens, rows are filled up with the
+    value that `ignore_index` names, and your code calls that number the end (`EOS`, `eos_token_id`).
 
 How to fix it
     Map the labels where the data is made, or give the model an output for each class. Labels that mean "unknown" get
@@ -36,6 +39,7 @@ from ..records.errors import BadIndex
 from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..records.numbers import Crash
+from ..records.probes import UntaughtEnd
 from ..records.survey import SurveyRecord
 from ..records.symptoms import CRASH, EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -50,6 +54,8 @@ EXPLAINS = (CRASH, SILENT, EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY, FAULTY
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == SILENT and trace.probe is not None and trace.probe.untaught_ends:
+        return _never_ends(trace.probe.untaught_ends[0])
     if symptom.category == FAULTY_DATA:
         return None if trace.data.survey is None else _in_the_data(trace.data.survey)
     crash = trace.crash if symptom.category == CRASH else None
@@ -80,6 +86,28 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=fix,
         not_this="clamping them: that teaches the wrong class",
         cures=(Cure("drop_bad_labels", "without these labels"),),
+    )
+
+
+def _never_ends(end: UntaughtEnd) -> Suspicion:
+    return Suspicion(
+        statement=f"{end.name} is {end.value}, which {end.function} ignores: no label says that a sequence ends",
+        evidence=(
+            Evidence(
+                f"{end.rows} sequences of {end.tokens} are filled up with {end.value}, and {end.function} has "
+                f"ignore_index={end.value}",
+                float(end.rows),
+                end.place,
+            ),
+            Evidence(f"the targets are the next tokens of {end.tokens}, and {end.model} has an output for {end.value}"),
+        ),
+        why="the end of a sequence and its padding are one token, and padding is left out of the loss",
+        places=loss_calls.places(end.place),
+        fix=Fix(
+            "give padding a number of its own, or -100 in the labels, and let the end count:",
+            ("labels[torch.arange(len(labels)), lengths] = EOS", "labels[positions > lengths[:, None]] = -100"),
+        ),
+        not_this="a limit to the length of what is made: it hides that the model never stops",
     )
 
 

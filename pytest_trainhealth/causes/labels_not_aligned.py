@@ -17,7 +17,8 @@ How it is recognised
     and the same targets, paired differently. Labels moved twice show in the tokens: the labels are one position ahead
     of them, what the loss gets is two ahead. Where the model is given the labels, the re-run moves them back. A look
     through the data also tries the order of names (`10` before `2`), and compares with `val_data`: the same kind of
-    inputs, whose targets can be told, while those of `data` cannot.
+    inputs, whose targets can be told, while those of `data` cannot. A model that sorts its samples and returns them
+    sorted is called with them in another order; the loss compares its rows with the targets of the batch as they are.
 
 How to fix it
     Pair them once, at the source, and keep them together from then on: one index for both. For a model that moves
@@ -42,7 +43,7 @@ from .. import wording
 from ..analysis import data_faults
 from ..records.data import Alignment, Repaired
 from ..records.intervention import Cure
-from ..records.probes import ShiftedTwice
+from ..records.probes import ReturnedOrder, ShiftedTwice
 from ..records.survey import HeldOutLabels, OtherOrder
 from ..records.symptoms import FAULTY_DATA, PLATEAU, SILENT
 from ..records.trace import Trace
@@ -61,6 +62,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return _in_the_data(trace)
     if trace.probe is not None and trace.probe.shifted_twice:
         return _moved_twice(trace.probe.shifted_twice[0])
+    returned = [] if trace.probe is None else [each for each in trace.probe.returned if each.made_by == "user"]
+    if returned:
+        return _returned(returned[0])
     found = trace.data.alignment
     if found is not None and not found.order and found.at_chance and found.structured and symptom.category == SILENT:
         return _unpredictable(found)
@@ -162,6 +166,29 @@ def _moved_twice(found: ShiftedTwice) -> Suspicion:
         fix=once if found.argument else Fix("move them once, where they are made or in the loss"),
         not_this="longer training: it learns another task than the one that is meant",
         cures=(moved,) if found.argument else (),
+    )
+
+
+def _returned(found: ReturnedOrder) -> Suspicion:
+    crossed, samples = wording.count(found.crossed), wording.count(found.samples)
+    return Suspicion(
+        statement=f"{found.model} returns its samples in another order than it was given them",
+        evidence=(
+            Evidence(
+                f"{found.operation}() puts the samples into an order, and each row of the output is the sample that it "
+                "has put there",
+                place=found.place,
+            ),
+            Evidence(
+                f"the loss gets these rows as they are, and the targets in the order of the batch: {crossed} of "
+                f"{samples} samples get a different target from another sample",
+                found.crossed,
+            ),
+        ),
+        why="each sample is trained to give the answer of another one",
+        places=() if found.place is None else (found.place,),
+        fix=Fix("put the outputs back into the order of the batch:", ("outputs = outputs[order.argsort()]",)),
+        not_this="more data or regularisation: there is nothing to generalise from",
     )
 
 

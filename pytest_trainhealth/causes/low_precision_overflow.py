@@ -10,7 +10,8 @@ How severe it is
 
 How it is recognised
     Something is computed in float16 or bfloat16 (autocast, `precision=`, a model or input converted to half), and the
-    same run in float32 is healthy.
+    same run in float32 is healthy. With `keeps_precision`, a run that stays finite counts too: an operation makes Inf
+    out of finite values, or gradients are 0 that are not in float32.
 
 How to fix it
     Keep the weights in float32 and let `torch.autocast` choose what is computed in half; scale the loss
@@ -32,9 +33,10 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
+from ..analysis.half_precision import pair, vanished
 from ..records.intervention import Cure
-from ..records.numbers import FirstBadOperation
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.numbers import FirstBadOperation, HalfRecord
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -42,7 +44,7 @@ from ._groups import NUMBERS
 
 GROUP = NUMBERS
 ORDER = 0
-EXPLAINS = (EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY)
+EXPLAINS = (EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY, UNEQUAL)
 
 _HALVES = ("float16", "bfloat16")
 #: Largest number that float16 can hold.
@@ -50,6 +52,54 @@ _LARGEST = 65504.0
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    if symptom.category == UNEQUAL:
+        return _beside_float32(trace)
+    return _in_half_at_all(trace, symptom)
+
+
+def _beside_float32(trace: Trace) -> Suspicion | None:
+    """What `keeps_precision` has seen: both runs are finite, and differ by what float16 has no number for."""
+    whole, low = pair(trace)
+    a = None if whole is None else whole.state.precision
+    b = None if low is None else low.state.precision
+    if low is None or a is None or b is None:
+        return None
+    full = next((half for half in low.numbers.halves.values() if half.overflow), None)
+    names = vanished(a, b)
+    if full is not None:
+        said = f"{full.overflow} makes inf out of finite values"
+        return Suspicion(
+            statement=f"{full.overflow} overflows in {full.dtype}",
+            evidence=(Evidence(said, place=full.overflow_place), _operations(full)),
+            why="float16 overflows beyond 65,504; what is divided by the Inf is 0, and the loss stays finite",
+            places=() if full.overflow_place is None else (full.overflow_place,),
+            fix=_fix(bool(b.half_weights), full.dtype),
+            not_this="nan_to_num or clipping: a value that overflowed is lost",
+            cures=(Cure("float32", "all in float32"),),
+        )
+    if not names:
+        return None
+    largest = max(max(map(abs, a.gradients[name].values)) for name in names)
+    return Suspicion(
+        statement=f"the gradients of {wording.names(names)} are 0 in float16",
+        evidence=(
+            Evidence(
+                f"every gradient of {wording.plural(len(names), 'parameter')} is 0; in float32 they go up to "
+                f"{wording.short(largest)} at the first step",
+                largest,
+            ),
+        ),
+        why="float16 has nothing between 0 and 6e-8: gradients that pass through smaller values are lost",
+        fix=Fix(
+            "scale the loss, so that its gradients fit into float16; bfloat16 needs no scaler:",
+            ("scaler = torch.amp.GradScaler(device)", "scaler.scale(loss).backward()", "scaler.step(optimizer)"),
+        ),
+        not_this="a higher learning rate: times 0 it is 0",
+        cures=(Cure("float32", "all in float32"),),
+    )
+
+
+def _in_half_at_all(trace: Trace, symptom: Symptom) -> Suspicion | None:
     weights = [p for p in trace.trainable if p.dtype in _HALVES]
     culprit = trace.numbers.culprit if trace.numbers.culprit is not None and _in_half(trace.numbers.culprit) else None
     if symptom.category != EXPLOSION and not weights and "float16" not in trace.numbers.halves:
@@ -76,17 +126,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         statement = f"{record.overflow} overflows in {dtype}"
         evidence.append(Evidence(f"{record.overflow} makes inf out of finite values", place=record.overflow_place))
     if record is not None:
-        limit = f" ({dtype} ends at {_LARGEST:,.0f})" if dtype == "float16" else ""
         where = f" in {record.module}" if record.module else ""
         statement = statement or f"{record.operation}{where} and what follows is computed in {dtype}"
-        evidence.append(
-            Evidence(
-                f"{wording.plural(record.calls, 'operation')} in {dtype}, the first one {record.operation}{where}; "
-                f"values up to {wording.short(record.largest)}{limit}",
-                record.largest,
-                record.place,
-            )
-        )
+        evidence.append(_operations(record))
     if weights:
         named = wording.names([p.name for p in weights])
         evidence.append(Evidence(f"{wording.plural(len(weights), 'trainable parameter')} held in {dtype}: {named}"))
@@ -105,6 +147,17 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=_fix(bool(weights), dtype),
         not_this="nan_to_num or clipping: a value that overflowed is lost",
         cures=(Cure("float32", "all in float32"),),
+    )
+
+
+def _operations(record: HalfRecord) -> Evidence:
+    limit = f" ({record.dtype} ends at {_LARGEST:,.0f})" if record.dtype == "float16" else ""
+    where = f" in {record.module}" if record.module else ""
+    return Evidence(
+        f"{wording.plural(record.calls, 'operation')} in {record.dtype}, the first one {record.operation}{where}; "
+        f"values up to {wording.short(record.largest)}{limit}",
+        record.largest,
+        record.place,
     )
 
 

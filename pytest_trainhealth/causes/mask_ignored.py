@@ -11,11 +11,12 @@ How severe it is
 
 How it is recognised
     More padding is added to sequences that have some, marked the same way, and the model is called again; where it
-    takes only one length, the padding is embedded as another token. Outputs of real positions, or of the whole
-    sequence, change. Or the loss has a gradient at all positions after the end, and the targets there are one value.
-    A model of an installed package is asked with another mask, too: if its padding matters as it was called, and no
-    longer does with the mask that its tokens need, whoever called it has left the mask out or given it the wrong way
-    round. Re-runs leave the padding out of labels that the model is given, and give it the right mask.
+    takes only one length, the padding is embedded as another token. Where a mask or lengths have no influence on any
+    output, and values like any others come after the end of a sequence, these are exchanged. Outputs of real positions,
+    or of the whole sequence, change. Or the loss has a gradient at all positions after the end, and the targets there
+    are one value. A model of an installed package is asked with another mask, too: if its padding matters as it was
+    called, and no longer does with the mask that its tokens need, whoever called it has left the mask out or given it
+    the wrong way round. Re-runs leave the padding out of labels that the model is given, and give it the right mask.
 
 How to fix it
     Give the mask to every layer that looks across positions (`src_key_padding_mask`, `key_padding_mask`), pack what
@@ -159,6 +160,8 @@ def _seen(record: PaddingRecord) -> str:
     )
     if record.longer:
         how = f"padding them to {2 * record.length} positions instead of {record.length}, all {marked}, changes"
+    elif record.stale:
+        how = f"other values {'where they are masked' if record.known_from == 'mask' else marked} change"
     else:
         how = "embedding their padding as another token changes"
     return (

@@ -31,7 +31,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis.half_precision import direction, first_to_leave
+from ..analysis.half_precision import direction, first_to_leave, own_precision, pair, vanished
 from ..records.intervention import Cure
 from ..records.symptoms import UNEQUAL
 from ..records.trace import Trace
@@ -43,16 +43,16 @@ GROUP = STATE
 ORDER = 16
 EXPLAINS = (UNEQUAL,)
 
-_FLOAT32 = "in float32"
-
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    whole, low = _pair(trace)
+    whole, low = pair(trace)
     a = None if whole is None else whole.state.precision
     b = None if low is None else low.state.precision
     if whole is None or low is None or a is None or b is None:
         return None
-    name = b.own or "16 bits"
+    if any(half.overflow for half in low.numbers.halves.values()) or vanished(a, b):
+        return None  # low-precision-overflow says which operation, or which gradients
+    name = own_precision(low) or "16 bits"
     found = first_to_leave(a.layers, b.layers)
     cosine = direction(a.gradients, b.gradients)
     evidence = [
@@ -86,11 +86,3 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         not_this="a smaller learning rate: rounding takes small updates first",
         cures=tuple(cures),
     )
-
-
-def _pair(trace: Trace) -> tuple[Trace | None, Trace | None]:
-    """The run in float32, and the one in 16 bits: one of them is beside the other."""
-    if _FLOAT32 in trace.compared_with:
-        return trace.compared_with[_FLOAT32], trace
-    others = [other for label, other in trace.compared_with.items() if label.startswith("in ")]
-    return (trace, others[-1]) if others else (None, None)

@@ -3,12 +3,14 @@
 What it does
     Where updates are made of several backward passes, it takes up to 24 steps, and compares the gradient of each update
     with the one that a single batch of all its samples has. That one is put together from what each pass adds, weighted
-    by the number of its terms: samples, pixels, tokens that are not ignored. A training that does not accumulate has a
+    by the number of its terms: samples, pixels, tokens that are not ignored; or, where a loss is a quotient of sums as
+    a soft Dice is, from the sums of all passes. A training that does not accumulate has a
     batch cut into parts, whose gradients are compared with that of the whole, in eval mode.
 
 When it fails
     The two gradients differ: losses that were not divided by the number of passes; a mean over the tokens of each pass,
-    divided by the number of passes, where passes have different numbers of tokens; a last pass with fewer samples.
+    divided by the number of passes, where passes have different numbers of tokens; a last pass with fewer samples; a
+    quotient over all samples of a pass, where one batch would have one over all of its samples.
 
 What is not an alarm
     Dropout and BatchNorm, which differ between a batch and its parts; losses that are sums; passes over losses of
@@ -45,6 +47,10 @@ PARTS = 2
 #: can be cut, none has more than 3e-7; means over tokens, which are something else, were seen from 0.04 on.
 LIMIT = 1e-3
 
+#: The same for quotients, which an epsilon in each of them makes inexact. By judgement: an epsilon of 1 beside sums of
+#: 100 and more.
+LIMIT_OF_QUOTIENTS = 0.01
+
 CUT = "the batch cut into parts"
 
 
@@ -62,10 +68,10 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge(
             "what the losses of the backward passes are made of is not known: no mean or sum ends them"
         )
-    worst = max(known, key=lambda each: each.error)
-    if worst.error <= LIMIT:
+    worst = max(known, key=lambda each: each.error / _limit(each))
+    if worst.error <= _limit(worst):
         return Passed(figures={"largest_error": worst.error, "updates": float(len(known))})
-    return Symptom(_summary(worst), UNEQUAL, worst.error, LIMIT, "high", _headline(worst))
+    return Symptom(_summary(worst), UNEQUAL, worst.error, _limit(worst), "high", _headline(worst))
 
 
 def _why_not(first: PassesRecord) -> str:
@@ -76,7 +82,16 @@ def _why_not(first: PassesRecord) -> str:
     return "the gradient is 0"
 
 
+def _limit(each: PassesRecord) -> float:
+    return LIMIT_OF_QUOTIENTS if each.kind == "quotient" else LIMIT
+
+
 def _summary(worst: PassesRecord) -> str:
+    if worst.kind == "quotient":
+        return (
+            f"the gradient of {worst.passes} backward passes points elsewhere than that of one batch, by "
+            f"{wording.share(worst.error)} of its size (at most {wording.share(LIMIT_OF_QUOTIENTS)} allowed)"
+        )
     return (
         f"the gradient of {worst.passes} backward passes is {wording.short(worst.ratio)} times as large as that of one "
         f"batch, and differs by {wording.share(worst.error)} (at most {wording.share(LIMIT)} allowed)"
@@ -126,7 +141,8 @@ def _judge_cut(cut: CutRecord, requested: int | None) -> Judgement:
 
 
 def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
-    errors = [each.error for each in trace.state.passes if each.kind != "unknown" and math.isfinite(each.error)]
-    if not errors:
+    known = [each for each in trace.state.passes if each.kind != "unknown" and math.isfinite(each.error)]
+    if not known:
         return "nothing to compare"
-    return "the gradient of one batch" if max(errors) <= LIMIT else f"differs by {wording.share(max(errors))}"
+    worst = max(known, key=lambda each: each.error / _limit(each))
+    return "the gradient of one batch" if worst.error <= _limit(worst) else f"differs by {wording.share(worst.error)}"

@@ -11,7 +11,8 @@ When it fails
     steps have no gradient; a layer gets no gradient, one of exactly zero, or one that has almost vanished on its way.
     It also fails where the loss looks fine but the training is not the intended one: in eval mode, with one gradient
     used twice, with frozen parts that move, with weights that should be tied, with samples that change when read, with
-    a `sample()` that keeps the loss from reaching the encoder, or with initial values that a parametrisation loses.
+    a `sample()` or an `argmin()` that keeps the loss from reaching the encoder, or with initial values that a
+    parametrisation loses.
 
 What is not an alarm
     Parameters that are frozen on purpose, or not handed to an optimizer and before all that is (tuning a head);
@@ -39,7 +40,7 @@ from ..records.wiring import VANISHED, OptimizerRecord, ParameterRecord
 SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "leaked_gradients", "modules", "double_updates", "modes"),
     *("frozen", "weight_ties"),
-    *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
+    *("samples", "batch_writes", "drifting_batches", "detached_samples", "hard_choices", "adversaries", "clipping"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
     *("hand_updates", "closure_passes", "lost_initialisations", "put_back"),

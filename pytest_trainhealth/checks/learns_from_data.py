@@ -45,6 +45,7 @@ from ..analysis import (
     wiring,
 )
 from ..analysis.far_better import far_better
+from ..analysis.own_making import unless_own_making
 from ..analysis.reference_points import Reach, points
 from ..analysis.run_failures import NO_DATA, UNSEEN_LOSS, broke_down
 from ..records.judgement import (
@@ -148,6 +149,10 @@ def _nothing_to_judge(trace: Trace) -> str:
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
+    return unless_own_making(_judged(trace, settings, controls), trace, controls)
+
+
+def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace]) -> Judgement:
     broken = broke_down(trace)
     if broken is not None:
         return broken

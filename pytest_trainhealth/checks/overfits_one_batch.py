@@ -58,6 +58,7 @@ from ..analysis import (
     wiring,
     without_a_floor,
 )
+from ..analysis.own_making import unless_own_making
 from ..analysis.reference_points import Points, Reach, points
 from ..analysis.run_failures import NO_DATA, UNSEEN_LOSS, broke_down
 from ..records.judgement import (
@@ -139,6 +140,10 @@ def _kept(trace: Trace, ratio: float) -> bool:
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
+    return unless_own_making(_judged(trace, settings, controls), trace, controls)
+
+
+def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace]) -> Judgement:
     broken = broke_down(trace)
     if broken is not None:
         return broken

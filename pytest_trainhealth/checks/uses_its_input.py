@@ -11,8 +11,10 @@ When it fails
     only its padding; a sample's output, or its gradient through a softmax over the batch, changes with other samples; a
     `view()` tears rows apart where a transpose was meant; padding that is marked by a mask or lengths changes outputs
     at real positions, is attended to, or is counted by the loss; a call edits its mask; a model that has to predict an
-    element of a sequence sees it, or is trained to give the one after; a mask that a model needs is left out or given
-    the wrong way round; dropout that nobody switches off drops parts of the input in eval mode, too.
+    element of a sequence sees it, or is trained to give the one after; a model returns its samples in another order
+    than that of their targets; the token that ends a sequence is one that the loss ignores; a mask that a model needs
+    is left out or given the wrong way round; dropout that nobody switches off drops parts of the input in eval mode,
+    too.
 
 What is not an alarm
     Arguments that are the same for every sample, labels and masks; parts of a batch object that a model does not
@@ -39,8 +41,10 @@ from ..records.probes import (
     MixingRecord,
     PaddingRecord,
     ProbeRecord,
+    ReturnedOrder,
     ScrambleRecord,
     ShiftedTwice,
+    UntaughtEnd,
 )
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
@@ -83,6 +87,8 @@ def _symptoms(probe: ProbeRecord, maker: str) -> list[Symptom | None]:
         (of(probe.mask_edits), _edited),
         (of(probe.leaks), _leaked),
         (of(probe.shifted_twice), _ahead),
+        (of(probe.returned), _in_another_order),
+        (of(probe.untaught_ends), _never_ends),
         (of(probe.dropouts), _drops),
         (of(probe.ignored), _ignored),
         (of(probe.ignored_in_part), _ignored_in_part),
@@ -149,6 +155,22 @@ def _ahead(record: ShiftedTwice) -> Symptom:
         f"{record.tokens} after the next, and none is the next one (expected the next)"
     )
     return Symptom(sentence, SILENT, record.share, 0.0, "high", "the targets are one element too far ahead")
+
+
+def _in_another_order(record: ReturnedOrder) -> Symptom:
+    sentence = (
+        f"{record.model} returns its samples in another order, and the loss compares {record.crossed} of "
+        f"{record.samples} with the target of another sample (expected 0)"
+    )
+    return Symptom(sentence, SILENT, float(record.crossed), 0.0, "high", "outputs come in another order than targets")
+
+
+def _never_ends(record: UntaughtEnd) -> Symptom:
+    sentence = (
+        f"{record.rows} sequences of {record.tokens} end with {record.name} = {record.value}, and {record.function}() "
+        "ignores it: 0 labels that count say that a sequence ends (expected one for each)"
+    )
+    return Symptom(sentence, SILENT, 0.0, float(record.rows), "high", "the model is never taught to end a sequence")
 
 
 def _ignored(record: InputRecord) -> Symptom:

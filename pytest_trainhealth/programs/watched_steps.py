@@ -105,6 +105,8 @@ class WatchedSteps(Listener):
             self._handle = None
 
     def _module_called(self, module: nn.Module, inputs: Any) -> None:
+        if self._run.emitting:
+            return  # a listener calls the model once more: that begins no step of the loop
         with Reading(self._run, self):
             self.forward_begins(module, inputs)
 

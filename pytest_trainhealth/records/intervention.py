@@ -49,5 +49,7 @@ class Applied:
     carried_over: list[str] = field(default_factory=list)
     #: How the run is evaluated: as it is, "not at all", "in eval mode", or "put back" afterwards.
     evaluated: str = ""
+    #: Fingerprints of what the models were called with before each update, where that is noted.
+    inputs: list[tuple[str, ...]] = field(default_factory=list)
     #: The run goes on from a checkpoint.
     resumed: bool = False

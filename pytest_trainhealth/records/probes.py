@@ -123,6 +123,8 @@ class PaddingRecord:
     longer: bool = True
     #: The mask has no influence on anything at all.
     unused: bool = False
+    #: After the end come values like any others, and those of other samples were put there.
+    stale: bool = False
     #: The loss counts padded positions: how many, of how many positions in all. `share` is that share.
     in_loss: bool = False
     counted: int = 0
@@ -157,6 +159,36 @@ class ShiftedTwice:
     place: Place | None = None
     #: Whoever made the labels, whoever made the model.
     made_by: str = "user"
+
+
+@dataclass
+class UntaughtEnd:
+    """A model that makes sequences, and a loss that ignores the token that ends them."""
+
+    model: str
+    tokens: str
+    #: What the user's code calls it, and its number.
+    name: str
+    value: int
+    #: How many sequences of the batch end.
+    rows: int
+    function: str
+    place: Place | None = None
+    #: Whoever made the model, the loss is the user's.
+    made_by: str = "user"
+
+
+@dataclass
+class ReturnedOrder:
+    """A model sorts its samples and returns them like that, and the loss compares them with targets as they came."""
+
+    model: str
+    samples: int
+    #: How many are compared with a target that is not their own, and another one.
+    crossed: int
+    operation: str
+    made_by: str = "user"
+    place: Place | None = None
 
 
 @dataclass
@@ -197,6 +229,8 @@ class ProbeRecord:
     paddings: list[PaddingRecord] = field(default_factory=list)
     leaks: list[LeakRecord] = field(default_factory=list)
     shifted_twice: list[ShiftedTwice] = field(default_factory=list)
+    returned: list[ReturnedOrder] = field(default_factory=list)
+    untaught_ends: list[UntaughtEnd] = field(default_factory=list)
     #: How many calls each question could be answered for, and why it could not be for others.
     judged: dict[str, int] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)

@@ -37,13 +37,13 @@ class PassesRecord:
     step: int
     optimizer: str
     passes: int
-    #: What the losses are: "mean", "sum", or "unknown".
+    #: What the losses are: "mean", "sum", "quotient" (of two sums over the samples), or "unknown".
     kind: str
     #: What the loss of a pass was multiplied by.
     factor: float
     #: How many terms each loss has: samples, pixels, tokens that are not ignored.
     counts: tuple[float, ...]
-    #: Of the norms, and the norm of the difference as a share of the right one.
+    #: Of the norms, and the norm of the difference as a share of the right one; of quotients, that in direction alone.
     ratio: float
     error: float
     one_loop: bool = True
@@ -130,6 +130,8 @@ class PrecisionRecord:
     #: The type of 16 bits that the training itself computes in; empty where it has none.
     own: str = ""
     half_weights: list[str] = field(default_factory=list)
+    #: Whether there were any before a cure has made them float32.
+    was_half: bool = False
     #: Of the first step, in the order of the calls; and gradients by parameter, of the first step and of a later one.
     layers: list[LayerSketch] = field(default_factory=list)
     gradients: dict[str, Sketch] = field(default_factory=dict)

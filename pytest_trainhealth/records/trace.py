@@ -41,6 +41,8 @@ class Trace:
     batches: int | None = None
     #: The step is given nothing (`data=None`): it makes what it learns from itself, and other things each time.
     without_data: bool = False
+    #: The loop is not ours: it runs in a test that returns nothing.
+    watched: bool = False
     nonfinite: NonFinite | None = None
     crash: Crash | None = None
     #: The run was cut short before it could show anything (the reason).

@@ -408,13 +408,18 @@ class HelpedCritic:
 
 @dataclass
 class DetachedSample:
-    """A draw around a mean that needs gradients, and the steps at which only a pull to 0 reached it."""
+    """A draw around a mean that needs gradients, and the steps at which only a pull to 0 reached it.
 
-    #: "sample()", of a `Normal`, or "torch.normal()".
+    Or a row of a table that was chosen for values that need gradients, and only a pull to that row reached them.
+    """
+
+    #: "sample()", of a `Normal`, or "torch.normal()"; "argmin()" or another choice.
     function: str = "sample()"
     place: Place | None = None
     #: The gradient that came to the mean was a multiple of the mean itself.
     penalty_only: bool = False
+    #: It is a choice from a table.
+    choice: bool = False
     steps: list[int] = field(default_factory=list)
 
 

@@ -38,13 +38,13 @@ def _name_in(variables: dict[str, Any], thing: Any) -> str:
         if value is thing and name != "self":
             return name
     for value in named.values():
-        for name, each in _attributes(value):
+        for name, each in attributes_of(value):
             if each is thing:
                 return name
     return ""
 
 
-def _attributes(value: Any) -> list[tuple[str, Any]]:
+def attributes_of(value: Any) -> list[tuple[str, Any]]:
     """Of an object of the user's own, and of dictionaries; parts of a module have names anyway."""
     if type(value) is dict:
         return [(key, each) for key, each in value.items() if isinstance(key, str)]

@@ -22,7 +22,7 @@ from .steps_of_a_call import Step, operations
 
 #: How much real positions change, as a share of the change by another sample. Measured: masked encoders and packed
 #: sequences below 1e-6, attention to padding 0.037 and more, a recurrent net that runs over it 0.04, a mean 0.19.
-_SHARE = 0.01
+SHARE = 0.01
 #: The same with convolutions, which reach into the padding at the edge: up to 0.012 (four of width 5, 12 positions).
 _SHARE_WITH_CONVOLUTIONS = 0.08
 #: At least one position in 4 is padding. By judgement: convolutions of usual width do not reach across a quarter of a
@@ -60,7 +60,7 @@ class Padded:
 
 
 @dataclass
-class _Probe:
+class Probe:
     """What is changed: the inputs, or something inside the model during the call."""
 
     changes: Values = field(default_factory=dict)
@@ -81,12 +81,12 @@ def padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tuple[Padd
             continue
         seen.add(padded.leaf.name)
         judged += 1
-        if share <= _SHARE or (worst is not None and worst.share >= share):
+        if share <= SHARE or (worst is not None and worst.share >= share):
             continue
         before = operations(repeater, {}, run)
         if share <= _SHARE_WITH_CONVOLUTIONS and any("conv" in s.name for s in before):
             continue
-        first = _first_to_change(repeater, before, padded, probe, run)
+        first = first_to_change(repeater, before, padded, probe, run)
         if first is not None and "conv" in first.name:
             continue  # convolutions reach beyond the end of a sequence, as expected
         if padded.known_from is None and not _is_attention(first, before, padded.length):
@@ -103,7 +103,7 @@ def known_padding(repeater: Repeater) -> Iterator[Padded]:
     yield from (*_by_mask(leaves), *_by_length(leaves), *_by_embedding(repeater))
 
 
-def _record(repeater: Repeater, base: dict[str, Tensor], padded: Padded, probe: _Probe, share: float) -> PaddingRecord:
+def _record(repeater: Repeater, base: dict[str, Tensor], padded: Padded, probe: Probe, share: float) -> PaddingRecord:
     call, known_from = repeater.call, padded.known_from
     name = "padding_idx" if known_from is None else known_from.name
     record = PaddingRecord(
@@ -176,13 +176,13 @@ def _all_longer(repeater: Repeater, real: Tensor, square: bool) -> Values:
     return {leaf.name: _longer(leaf.tensor, real, square) for leaf in leaves}
 
 
-def _probes(repeater: Repeater, padded: Padded) -> Iterator[_Probe]:
+def _probes(repeater: Repeater, padded: Padded) -> Iterator[Probe]:
     leaves = [leaf for leaf in repeater.call.leaves if leaf.tensor.shape[:2] == padded.real.shape]
-    yield _Probe(_all_longer(repeater, padded.real, False))
+    yield Probe(_all_longer(repeater, padded.real, False))
     if any(leaf.tensor.ndim > 2 and leaf.tensor.shape[2] == padded.length for leaf in leaves):
-        yield _Probe(_all_longer(repeater, padded.real, True))
+        yield Probe(_all_longer(repeater, padded.real, True))
     if padded.embedding is not None:
-        yield _Probe(inside=lambda: _other_padding(padded), longer=False)
+        yield Probe(inside=lambda: _other_padding(padded), longer=False)
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def _other_padding(padded: Padded) -> Iterator[None]:
         handle.remove()
 
 
-def _tried(repeater: Repeater, base: dict[str, Tensor], padded: Padded) -> tuple[_Probe | None, float]:
+def _tried(repeater: Repeater, base: dict[str, Tensor], padded: Padded) -> tuple[Probe | None, float]:
     """The first probe that the model accepts, and how much it changes."""
     if not bool(padded.rows.any()):
         return None, 0.0
@@ -223,7 +223,7 @@ def _tried(repeater: Repeater, base: dict[str, Tensor], padded: Padded) -> tuple
             share
             for name, before in base.items()
             if name in after and name in other
-            for share in [_share(before, after[name], other[name], padded, probe)]
+            for share in [share_of_change(before, after[name], other[name], padded, probe)]
             if share is not None
         ]
         if shares:
@@ -231,7 +231,7 @@ def _tried(repeater: Repeater, base: dict[str, Tensor], padded: Padded) -> tuple
     return None, 0.0
 
 
-def _share(one: Tensor, two: Tensor, other: Tensor, padded: Padded, probe: _Probe) -> float | None:
+def share_of_change(one: Tensor, two: Tensor, other: Tensor, padded: Padded, probe: Probe) -> float | None:
     """The largest change at real positions, or of an output for the whole sequence. None if that cannot be seen."""
     length, where = padded.length, padded.rows
     if not one.is_floating_point() or not one.ndim or one.shape[0] != len(padded.real) or one.shape[0] in one.shape[1:]:
@@ -275,7 +275,7 @@ def _is_attention(first: Step | None, steps: list[Step], length: int) -> bool:
     return first.name in _ENDS_OF_ATTENTION and weights
 
 
-def _first_to_change(repeater: Repeater, before: list[Step], padded: Padded, probe: _Probe, run: Run) -> Step | None:
+def first_to_change(repeater: Repeater, before: list[Step], padded: Padded, probe: Probe, run: Run) -> Step | None:
     """The first operation whose result changes at real positions, or for the whole sequence."""
     try:
         with probe.inside():

@@ -36,10 +36,13 @@ from .loss_padding import padding_in_loss
 from .padding import padding
 from .real_positions import find_hidden
 from .repeat_call import Call, Leaf, NotRepeatable, OutOfTime, Repeater, repeating
+from .returned_order import Compared, returned_order
 from .sample_axis import samples_first, shuffled
 from .sample_mixing import Axis, mixing
 from .scrambles import scramble
 from .shifted_twice import shifted_twice
+from .stale_padding import stale_padding
+from .untaught_end import IgnoredEnd, ignored_end, untaught_end
 
 #: Early, for the short training of a watched test; later, for branches that start at zero. By judgement: watched tests
 #: train for as few as 3 steps.
@@ -77,6 +80,9 @@ class Probes(CallSignal):
         #: How many of them are of each module, so that not all have to be looked through at the end of each call.
         self._called: Counter[int] = Counter()
         self._targets: list[Tensor] = []
+        #: The same, each with what it was compared with.
+        self._compared: list[Compared] = []
+        self._ends: list[IgnoredEnd] = []
         #: The loss functions that were given them, and where.
         self._losses: list[tuple[str, Place | None]] = []
         self._loss_mixing = LossMixing()
@@ -100,6 +106,7 @@ class Probes(CallSignal):
 
     def _forget(self) -> None:
         self._calls, self._targets, self._losses, self._scrambles, self._batch = [], [], [], [], None
+        self._compared, self._ends = [], []
         self._called.clear()
         self._off.clear()
         self._loss_mixing.clear()
@@ -139,7 +146,11 @@ class Probes(CallSignal):
             target = call.args[1] if len(call.args) > 1 else call.kwargs.get("target")
             if isinstance(target, Tensor) and not is_functorch_wrapped_tensor(target):
                 self._targets.append(target.detach())
+                if call.args and isinstance(call.args[0], Tensor):
+                    self._compared.append((call.args[0].detach(), target.detach()))
                 self._losses.append((call.name, user_place()))
+                end = ignored_end(call, target)
+                self._ends += [end] if end is not None else []
 
     def backward_begins(self, roots: Any) -> None:
         super().backward_begins(roots)
@@ -184,9 +195,9 @@ class Probes(CallSignal):
     def _probed(self) -> ProbeRecord:
         record = ProbeRecord(self._run.step, seen=len(self._calls))
         with repeating(self._run.budget) as repeat:
-            for call, gradients in self._chosen():
+            for call, made in self._chosen():
                 try:
-                    self._look(repeat(call), record, gradients)
+                    self._look(repeat(call), record, made)
                 except NotRepeatable as error:
                     record.reasons.append(f"{call.kind} cannot be called again: {error}")
                 except Exception as error:  # user code that fails on a probe is not a fault of the training
@@ -196,7 +207,7 @@ class Probes(CallSignal):
         record.inputs, self._inputs = _merged(self._inputs), []
         return record
 
-    def _chosen(self) -> list[tuple[Call, dict[str, Tensor]]]:
+    def _chosen(self) -> list[tuple[Call, _Made]]:
         """The first and the last call of each module that can be repeated."""
         usable = [
             c for c in self._calls if not any(is_functorch_wrapped_tensor(t) for _, t in tensors((c.args, c.kwargs)))
@@ -209,11 +220,11 @@ class Probes(CallSignal):
         for made in list(of_module.values())[:_MOST_MODULES]:
             for each in made if len(made) < 3 else (made[0], made[-1]):
                 with suppress(TypeError, ValueError, RuntimeError):
-                    chosen.append((Call(each.module, each.args, each.kwargs), each.gradients))
+                    chosen.append((Call(each.module, each.args, each.kwargs), each))
         return chosen
 
-    def _look(self, repeater: Repeater, record: ProbeRecord, gradients: dict[str, Tensor]) -> None:
-        base = repeater.run()
+    def _look(self, repeater: Repeater, record: ProbeRecord, made: _Made) -> None:
+        base, gradients = repeater.run(), made.gradients
         with DropoutsInEval(repeater.call, frozenset(self._off)) as dropouts:
             again = repeater.run()
         if not base or any(name not in again or not _equal(t, again[name]) for name, t in base.items()):
@@ -235,6 +246,11 @@ class Probes(CallSignal):
             leaking, number = leak(repeater, base, self._candidates(), self._run, bool(self._targets))
             record.leaks += [leaking] if leaking is not None else []
             _count(record, "leaks", number)
+        with suppress(NotRepeatable):
+            order = returned_order(repeater, base, made.outputs, self._compared, tensors(self._batch), self._run)
+            record.returned += [order] if order is not None else []
+        end = untaught_end(repeater, self._ends if len(self._ends) == len(self._losses) else [])
+        record.untaught_ends += [end] if end is not None else []
         twice = shifted_twice(repeater, gradients, self._targets, tensors(self._batch))
         if twice is not None:
             twice.place = self._losses[0][1] if self._losses else None
@@ -242,6 +258,9 @@ class Probes(CallSignal):
         with suppress(NotRepeatable):
             padded, number = padding(repeater, base, self._run)
             record.paddings += [padded] if padded is not None else []
+            _count(record, "padding", number)
+            stale, number = stale_padding(repeater, base, self._run)
+            record.paddings += [stale] if stale is not None else []
             _count(record, "padding", number)
             counted, number = padding_in_loss(repeater, base, gradients, self._targets)
             if counted is not None:

@@ -22,6 +22,9 @@ _VALUES = 128
 _MOST = 400
 #: The step whose gradients are kept as well, after zero-initialised parts have moved. By judgement: 2.
 _LATER = 2
+#: Updates in which moves are counted. By judgement: as many as the check takes as a rule; later on, in a training that
+#: has arrived, updates are small and may well be lost.
+_COUNTED = 40
 _HALVES = (torch.float16, torch.bfloat16)
 
 
@@ -34,6 +37,8 @@ class Sketches(Signal):
         self._before: dict[str, Tensor] = {}
         self._seen = False
         self._record = run.trace.state.precision = PrecisionRecord()
+        # before any cure has changed them
+        self._record.was_half = any(p.dtype in _HALVES for p in run.parameters.values())
 
     def step_begins(self, batch: object) -> None:
         if self._run.step or self._handles:
@@ -73,7 +78,8 @@ class Sketches(Signal):
             for name, p in self._run.parameters.items():
                 if p.grad is not None and p.grad.layout is torch.strided:
                     kept[name] = Sketch(float(p.grad.double().norm()), _sketch(p.grad))
-        self._before = {n: p.detach().clone() for n, p in self._run.parameters.items() if p.dtype in _HALVES}
+        if self._run.step < _COUNTED:
+            self._before = {n: p.detach().clone() for n, p in self._run.parameters.items() if p.dtype in _HALVES}
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         """Of the values with a gradient, how many the update left where they were."""
