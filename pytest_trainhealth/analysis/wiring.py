@@ -48,6 +48,8 @@ _CUT_DOWN = 0.5
 #: Of the gradient. By judgement: clipped with a factor of thousands in it, a thousandth is left or less; a tenth, as in
 #: bad-gradient-clipping, is enough.
 _NEXT_TO_NOTHING = 0.1
+#: What clipping leaves where it is meant. By judgement, as in bad-gradient-clipping: nobody clips below it on purpose.
+_USUAL_NORM = 0.1
 
 
 def piling_up(trace: Trace) -> dict[str, list[int]]:
@@ -194,13 +196,14 @@ def clipped_in_vain(trace: Trace) -> ClipCalls | None:
 def clipped_while_scaled(trace: Trace) -> list[GradientPath]:
     """Steps at which gradients were clipped while a loss scaler's factor was in them: next to nothing is left.
 
-    Only by a line that says so, and at most of the steps.
+    Only by a line that says so, and at most of the steps. A loop knows the factor that it multiplies its own loss by,
+    and may clip at a limit that has it in it: then what is left has a usual norm.
     """
     paths = [p for p in trace.wiring.gradient_paths if p.after_backward > 0]
     cut = [
         p for p in paths
         if p.unscaled_later and p.changed_at and "clip" in p.changed_at.code
-        and p.at_update <= _NEXT_TO_NOTHING * p.after_backward
+        and p.at_update <= _NEXT_TO_NOTHING * p.after_backward and not (p.by_hand and p.at_update > _USUAL_NORM)
     ]  # fmt: skip
     return cut if len(cut) >= _STEPS and 2 * len(cut) > len(paths) else []
 

@@ -1,10 +1,11 @@
 """bad-gradient-clipping: clipping leaves almost nothing of the gradients, or comes too early or too late
 
 What happens
-    Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler removes its
-    factor, the scaled gradients are cut to the norm and then divided by the factor: almost nothing is left. Clipped
-    after the step, nothing is clipped at all: the optimizer has already used the gradients. Before `backward()`, or
-    among the parameters of another model, there is nothing to clip.
+    Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler, torch's or one
+    of your own, removes its factor, the scaled gradients are cut to the norm and then divided by the factor: almost
+    nothing is left. Clipped after the step, nothing is clipped at all: the optimizer has already used the gradients.
+    Before `backward()`, or among the parameters of another model, there is nothing to clip; nor is there in an iterator
+    that is used up: `params = filter(..., model.parameters())` yields its parameters once, to whoever comes first.
 
 How it is recognised
     The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
@@ -54,6 +55,8 @@ _SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "RMSprop"
 #: A norm for these. By judgement: torch's eps is 1e-8 for each value, and a small model has a thousand of them.
 _NEXT_TO_EPS = 1e-5
 
+_BY_SCALER = "scaler.unscale_(optimizer)"
+_BY_HAND = "for p in model.parameters(): p.grad /= scale"
 _ORDER = ("loss.backward()", "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)", "optimizer.step()")
 
 
@@ -99,7 +102,7 @@ def _clipped(cut: list[GradientPath], trace: Trace) -> Suspicion:
         if scaled
         else "the limit is far below the size of the gradients here",
         places=() if first.changed_at is None else (first.changed_at,),
-        fix=Fix("remove the scale first, then clip:", ("scaler.unscale_(optimizer)", *_ORDER[1:2]))
+        fix=Fix("remove the scale first, then clip:", (_BY_HAND if first.by_hand else _BY_SCALER, *_ORDER[1:2]))
         if scaled
         else Fix("clip at a norm that only outliers reach:", _ORDER[1:2]),
         not_this="a higher learning rate: the first gradient that is not clipped would blow the training up",

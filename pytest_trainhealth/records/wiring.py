@@ -220,9 +220,11 @@ class GradientPath:
     #: Right after backward(), without the factor that a loss scaler has removed since.
     after_backward: float
     at_update: float
-    #: Where they were written to between the two, and whether a loss scaler removed its factor after that.
+    #: Where they were written to between the two, and whether a loss scaler removed its factor after that; one of the
+    #: loop's own, which divides by a constant that it has multiplied the loss by.
     changed_at: Place | None = None
     unscaled_later: bool = False
+    by_hand: bool = False
     #: What is left of them when they are cleared, if they were written into after the step, and where that was.
     left: float | None = None
     changed_later_at: Place | None = None
