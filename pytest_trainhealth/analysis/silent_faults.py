@@ -245,7 +245,10 @@ def _clipped_too_late(trace: Trace) -> Symptom | None:
 
 def _clipped_in_vain(trace: Trace) -> Symptom | None:
     scaled, vain = wiring.clipped_while_scaled(trace), wiring.clipped_in_vain(trace)
-    if scaled:
+    nothing = wiring.clipped_with_nothing(trace)
+    if nothing is not None:
+        summary, count = "clipping is given an iterator that has nothing left", len(nothing.steps)
+    elif scaled:
         summary = f"gradients of {scaled[0].optimizer} are clipped before they are unscaled"
         count = len(scaled)
     elif vain is not None:

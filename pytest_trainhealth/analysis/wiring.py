@@ -21,6 +21,7 @@ from ..records.wiring import (
     ParameterRecord,
     TiedPair,
     UnusedPasses,
+    UsedUpClip,
     WronglyScaled,
     largest_gradient,
     vanished_first,
@@ -191,6 +192,17 @@ def clipped_in_vain(trace: Trace) -> ClipCalls | None:
     calls = list(trace.wiring.clip_calls.values())
     in_vain = next((each for each in calls if each.looks >= _STEPS), None)
     return None if in_vain is None or any(each.found for each in calls) else in_vain
+
+
+def clipped_with_nothing(trace: Trace) -> UsedUpClip | None:
+    """A line that clips what an iterator yields, which has nothing left. A huge limit is a way to measure the norm.
+
+    What another line clips are other parameters, unless a re-run has put it there.
+    """
+    if trace.cured and any(each.found for each in trace.wiring.clip_calls.values()):
+        return None
+    calls = [each for each in trace.wiring.used_up_clips.values() if each.limit < _MEASURES]
+    return next((each for each in calls if len(each.steps) >= _STEPS), None)
 
 
 def clipped_while_scaled(trace: Trace) -> list[GradientPath]:

@@ -9,9 +9,9 @@ What happens
 
 How it is recognised
     The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
-    what is left when they are cleared; and a clipping function may find no gradient at all. The line is named. The
-    re-run steps with the gradients as `backward()` gave them, or clips them before the step where clipping came too
-    early or too late.
+    what is left when they are cleared; and a clipping function may find no gradient at all, or be given an iterator
+    that it was given before and that yields nothing. The line is named. The re-run steps with the gradients as
+    `backward()` gave them, or clips them before the step where clipping came too early or too late.
 
 How to fix it
     `backward()`, then `scaler.unscale_(optimizer)` if there is a loss scaler, then
@@ -61,7 +61,7 @@ _ORDER = ("loss.backward()", "torch.nn.utils.clip_grad_norm_(model.parameters(),
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    found = _too_late(trace) or _after_use(trace) or _in_vain(trace)
+    found = _too_late(trace) or _after_use(trace) or _used_up(trace) or _in_vain(trace)
     scaled = wiring.clipped_while_scaled(trace)
     if found is not None or scaled:
         return found or _too_much(trace, scaled)
@@ -129,6 +129,29 @@ def _in_vain(trace: Trace) -> Suspicion | None:
     )
 
 
+def _used_up(trace: Trace) -> Suspicion | None:
+    call = wiring.clipped_with_nothing(trace)
+    if call is None:
+        return None
+    steps = wording.plural(len(call.steps), "step")
+    return Suspicion(
+        statement="clipping has no effect: its iterator of parameters is used up",
+        evidence=(
+            Evidence(
+                f"what is clipped at {wording.short(call.limit)} is an iterator that was handed in before and yields "
+                f"nothing, at {steps} examined",
+                float(len(call.steps)),
+                call.place,
+            ),
+        ),
+        why="filter(), map() and generators yield each parameter once, to whoever comes first",
+        places=(call.place,),
+        fix=Fix("keep the parameters in a list:", ("trainable = [p for p in model.parameters() if p.requires_grad]",)),
+        not_this="a lower limit: there is nothing to clip",
+        cures=_clipped_in_its_place(call.limit),
+    )
+
+
 def _after_use(trace: Trace) -> Suspicion | None:
     call = wiring.clipped_after_use(trace)
     if call is None:
@@ -151,9 +174,6 @@ def _seen(call: ClipCalls, times: int, what: str) -> Evidence:
 def _at_another_time(
     call: ClipCalls, statement: str, evidence: Evidence, *, why: str, fix: str, not_this: str
 ) -> Suspicion:
-    """The cure is the same limit, in its place."""
-    label = f"clipped at {wording.short(call.limit)} before the step"
-    cure = Cure("clip_gradients", label, {"max_norm": call.limit})
     return Suspicion(
         statement=statement,
         evidence=(evidence,),
@@ -161,8 +181,13 @@ def _at_another_time(
         places=(call.place,),
         fix=Fix(fix, _ORDER),
         not_this=not_this,
-        cures=(cure,) if call.by_norm else (),
+        cures=_clipped_in_its_place(call.limit) if call.by_norm else (),
     )
+
+
+def _clipped_in_its_place(limit: float) -> tuple[Cure, ...]:
+    label = f"clipped at {wording.short(limit)} before the step"
+    return (Cure("clip_gradients", label, {"max_norm": limit}),)
 
 
 def _too_late(trace: Trace) -> Suspicion | None:

@@ -39,7 +39,7 @@ from ..records.wiring import VANISHED, OptimizerRecord, ParameterRecord
 SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "leaked_gradients", "modules", "double_updates", "modes"),
     *("frozen", "weight_ties"),
-    *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping"),
+    *("samples", "batch_writes", "drifting_batches", "detached_samples", "adversaries", "clipping", "used_up_clips"),
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
     *("hand_updates", "closure_passes", "lost_initialisations", "put_back"),

@@ -245,6 +245,15 @@ class ClipCalls:
 
 
 @dataclass
+class UsedUpClip:
+    """A line that calls `clip_grad_norm_` with an iterator that it was given before, and which yields nothing now."""
+
+    place: Place
+    limit: float
+    steps: list[int] = field(default_factory=list)
+
+
+@dataclass
 class UnusedPasses:
     """Backward passes whose gradients were cleared before an optimizer had used them."""
 
@@ -459,6 +468,7 @@ class WiringRecord:
     gradient_paths: list[GradientPath] = field(default_factory=list)
     #: By the line.
     clip_calls: dict[str, ClipCalls] = field(default_factory=dict)
+    used_up_clips: dict[str, UsedUpClip] = field(default_factory=dict)
     #: By the optimizer.
     unused_passes: dict[str, UnusedPasses] = field(default_factory=dict)
     wrongly_scaled: list[WronglyScaled] = field(default_factory=list)
