@@ -8,7 +8,7 @@ from .. import wording
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
-from . import schedules, wiring
+from . import schedules, unmoved, wiring
 
 
 def silently_wrong(trace: Trace) -> Symptom | None:
@@ -17,6 +17,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _noisy_teacher(trace)
         or _wrongly_scaled(trace)
         or _thrown_away(trace)
+        or _coasts(trace)
         or _updated_twice(trace)
         or _frozen_moved(trace)
         or _rows_moved(trace)
@@ -117,6 +118,16 @@ def _thrown_away(trace: Trace) -> Symptom | None:
     else:
         summary = f"{record.optimizer} steps without a gradient: zero_grad() has cleared them"
     return Symptom(f"{summary} (expected 0)", SILENT, float(cleared), 0.0, "high", summary)
+
+
+def _coasts(trace: Trace) -> Symptom | None:
+    found = unmoved.coasts(trace)
+    if found is None:
+        return None
+    steps = wording.plural(found.coasted + found.full, "step")
+    summary = f"{found.coasted} of {steps} of {found.optimizer} had a gradient of 0, and moved its parameters"
+    headline = f"{found.optimizer} steps between its turns"
+    return Symptom(f"{summary} (expected 0)", SILENT, float(found.coasted), 0.0, "high", headline)
 
 
 def _updated_twice(trace: Trace) -> Symptom | None:

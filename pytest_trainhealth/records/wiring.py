@@ -396,6 +396,19 @@ class EmptyUpdates:
 
 
 @dataclass
+class CoastingRecord:
+    """How one of several optimizers steps: with a gradient; with none, since no pass has come to it; and of those the
+    steps that moved its parameters all the same, on momentum or weight decay."""
+
+    optimizer: str
+    full: int = 0
+    waited: int = 0
+    coasted: int = 0
+    #: Where it coasted first.
+    place: Place | None = None
+
+
+@dataclass
 class GraphEnd:
     """A place in the user's source where the autograd graph ends."""
 
@@ -459,6 +472,8 @@ class WiringRecord:
     #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.
     leaked_gradients: dict[str, dict[int, str]] = field(default_factory=dict)
     empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)
+    #: By the optimizer.
+    coasting: dict[str, CoastingRecord] = field(default_factory=dict)
     #: Derivatives are taken of tensors that no module and no optimizer has, as `torch.func` does.
     trains_unknown: bool = False
     #: The loss was computed with derivatives of a model (`autograd.grad(..., create_graph=True)`).
