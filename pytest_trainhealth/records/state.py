@@ -11,7 +11,7 @@ from .verdict import Place
 class EntropyRecord:
     """A call by the user's code that answers differently each time, whatever the seeds are."""
 
-    #: "clock", "system" or "hash".
+    #: "clock", "system", "hash" or "threads".
     source: str
     call: str
     place: Place | None = None
@@ -21,7 +21,8 @@ class EntropyRecord:
 class LostRecord:
     """A part of the state that is other after loading than it was when saving."""
 
-    #: "weights", "buffers", "attributes", "optimizer", "scheduler", "scaler", "random numbers", "loop", "data".
+    #: "weights", "buffers", "attributes", "optimizer", "scheduler", "scaler", "left out", "random numbers", "loop",
+    #: "data".
     kind: str
     name: str
     #: What is shown of a plain value: '7 -> 0'.
