@@ -64,6 +64,8 @@ class CutRecord:
     by_chance: float = 0.0
     #: The weights of the parts in the sum that comes closest.
     weights: tuple[float, ...] = ()
+    #: Fields of the batch that no model gets, and from which something is computed over all of its samples.
+    mixed_by: tuple[str, ...] = ()
     #: What kept it from being tried.
     why_not: str = ""
 
