@@ -263,7 +263,8 @@ def _clipped_in_vain(trace: Trace) -> Symptom | None:
         summary = f"gradients of {scaled[0].optimizer} are clipped before they are unscaled"
         count = len(scaled)
     elif vain is not None:
-        summary, count = "clipping finds no gradient, and no line clips those that the optimizer gets", vain.looks
+        what = "gets parameters that nothing trains" if wiring.of_unheld(vain) else "finds no gradient"
+        summary, count = f"clipping {what}, and no line clips the gradients that the optimizer gets", vain.looks
     else:
         return None
     steps = wording.plural(count, "step")

@@ -187,11 +187,17 @@ def clipped_after_use(trace: Trace) -> ClipCalls | None:
 def clipped_in_vain(trace: Trace) -> ClipCalls | None:
     """A line that clips and never finds a gradient, while no other line finds one either.
 
-    It comes before backward(), or is given parameters that are not those that are trained.
+    It comes before backward(), or is given parameters that are not those that are trained. What it finds on these
+    counts for nothing: no optimizer holds them, and nothing else moves them.
     """
     calls = list(trace.wiring.clip_calls.values())
     in_vain = next((each for each in calls if each.looks >= _STEPS), None)
-    return None if in_vain is None or any(each.found for each in calls) else in_vain
+    return None if in_vain is None or any(each.found and not of_unheld(each) for each in calls) else in_vain
+
+
+def of_unheld(call: ClipCalls) -> bool:
+    """At the first look there is nothing yet to compare with."""
+    return call.unheld >= _STEPS and call.unheld >= call.found - 1
 
 
 def clipped_with_nothing(trace: Trace) -> UsedUpClip | None:

@@ -119,6 +119,15 @@ def _in_vain(trace: Trace) -> Suspicion | None:
     call = wiring.clipped_in_vain(trace)
     if call is None:
         return None
+    if wiring.of_unheld(call):
+        return _at_another_time(
+            call,
+            "clipping has no effect: no optimizer holds what it clips",
+            _seen(call, call.unheld, "what is clipped at {limit} is in no optimizer, and nothing else moves it"),
+            why="it is given other parameters than those that are trained",
+            fix="clip the parameters that the optimizer holds:",
+            not_this="a lower limit: nothing uses what is clipped",
+        )
     return _at_another_time(
         call,
         "clipping has no effect: it finds no gradient",

@@ -242,6 +242,8 @@ class ClipCalls:
     found: int = 0
     #: Steps at which all that it found had been used by an optimizer, and was cleared before the next backward().
     late: int = 0
+    #: Steps at which no optimizer held any of what it found, and nothing had moved that since the look before.
+    unheld: int = 0
 
 
 @dataclass

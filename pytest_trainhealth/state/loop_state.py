@@ -192,7 +192,7 @@ def _left_out(name: str, thing: Any) -> Iterator[Part]:
 @cache
 def _of_torch() -> frozenset[str]:
     """What torch's own optimizers and schedulers keep, and a profiler or a scheduler notes in them."""
-    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)])
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True, device="cpu")])
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
     return frozenset({*vars(optimizer), *vars(scheduler), *_OF_OPTIMIZERS})
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from torch import Tensor
 
-#: Operations between the scaled loss and the tensor that backward() is called on, as for a `GradScaler`
-#: (loss_scale.py).
+#: Operations between the scaled loss and the tensor that backward() is called on. By judgement, as for a `GradScaler`
+#: (loss_scale.py): a division by the number of passes, and one or two changes of shape.
 _DEEP = 4
-#: A smaller factor is none, as for a `GradScaler`.
+#: A smaller factor is none. By judgement, as for a `GradScaler`: scales are powers of 2.
 _SMALLEST = 2.0
 #: Of 1, for a factor times its inverse. By judgement: float16 has three digits.
 _ROUNDING = 1e-3

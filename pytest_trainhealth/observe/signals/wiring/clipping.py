@@ -50,6 +50,9 @@ class Clipping(Signal):
         #: ones, or others as well.
         self._used: set[int] = set()
         self._late: dict[Place, bool] = {}
+        #: What lines clip in this step; and the sizes of it at the look before, if no optimizer held any of it.
+        self._given: dict[Place, dict[int, Tensor]] = {}
+        self._sizes: dict[Place, list[float]] = {}
 
     def step_begins(self, batch: object) -> None:
         if self._run.sampled:
@@ -61,8 +64,17 @@ class Clipping(Signal):
         for place, found in self._clips.items():
             record = self._run.trace.wiring.clip_calls[str(place)]
             record.looks, record.found = record.looks + 1, record.found + found
+            sizes = self._sizes_of_unheld(self._given.get(place, {}))
+            record.unheld += bool(sizes) and self._sizes.get(place) == sizes
+            self._sizes[place] = sizes
         self._clips.clear()
+        self._given.clear()
         self.run_ends()
+
+    def _sizes_of_unheld(self, given: dict[int, Tensor]) -> list[float]:
+        """None if an optimizer holds any of them: then the line is about this training."""
+        held = {id(p) for o in self._run.optimizers.values() for group in o.param_groups for p in group["params"]}
+        return norms(list(given.values())) if held.isdisjoint(given) else []
 
     def run_ends(self) -> None:
         if self._open is not None:
@@ -130,6 +142,7 @@ class Clipping(Signal):
         self._run.trace.wiring.clip_calls.setdefault(str(place), ClipCalls(place, float(limit), by_norm))
         self._clips[place] = self._clips.get(place, False) or (grad is not None and bool(grad.any()))
         if grad is not None:
+            self._given.setdefault(place, {})[id(parameter)] = parameter
             self._late[place] = self._late.get(place, True) and id(parameter) in self._used
 
     def exchanged(self, parameter: Tensor, grad: object, before: Tensor | None) -> None:

@@ -57,7 +57,7 @@ class UsedUpClips(Signal):
         self._open.close()
         self._known.clear()
 
-    def begins(self, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _begins(self, given: tuple[Any, ...], named: dict[str, Any]) -> None:
         parameters = given[0] if given else named.get("parameters")
         limit = given[1] if len(given) > 1 else named.get("max_norm")
         self._last = place = user_place()
@@ -68,7 +68,7 @@ class UsedUpClips(Signal):
         elif isinstance(limit, (int, float)) and not math.isinf(limit):
             self._pending[str(place)] = UsedUpClip(place, float(limit))
 
-    def reads(self) -> None:
+    def _reads(self) -> None:
         """An object of the user's own that begins anew each time is an iterator, too."""
         self._pending.pop(str(self._last), None)
 
@@ -83,13 +83,13 @@ class _Mode(FunctionMode):
             with self._signal._reading():
                 call = _call()
                 if call is not None:
-                    self._signal.begins(*call)
+                    self._signal._begins(*call)
         result = func(*args, **(kwargs or {}))
         if reads_grad(func) and self._signal._pending:
             with self._signal._reading():
                 frame = reader()
                 if frame is not None and frame.f_code.co_filename == clip_grad.__file__:
-                    self._signal.reads()
+                    self._signal._reads()
         return result
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import clip_grad_norm_
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.analysis.wiring import clipped_with_nothing
+from pytest_trainhealth.analysis.wiring import clipped_in_vain, clipped_with_nothing, of_unheld
 from pytest_trainhealth.programs.watched_program import watch
-from pytest_trainhealth.records.wiring import UsedUpClip
+from pytest_trainhealth.records.wiring import ClipCalls, UsedUpClip
 
 #: torch says so for generators, and for nothing else.
 pytestmark = pytest.mark.filterwarnings("ignore:.*empty generator")
@@ -109,3 +109,42 @@ def test_what_the_optimizer_has_taken() -> None:
     finding = diagnose(training, "gradients_flow").findings[0]
     assert (finding.cause, finding.certainty) == ("bad-gradient-clipping", "confirmed")
     assert "used up" in finding.statement
+
+
+# -- parameters of another model, with gradients ------------------------------------------------------
+
+
+def clipped_beside(how: str) -> ClipCalls | None:
+    """Only the head is trained, and gradients come to its body all the same."""
+    torch.manual_seed(0)
+    body, head = nn.Linear(4, 4), nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(head.parameters(), lr=1e-3)
+    with watch(signals=("clipping",)) as trace:
+        for _ in range(6):
+            for each in (body, head):
+                each.zero_grad()
+            head(body(torch.randn(8, 4))).square().mean().backward()
+            if how == "values":
+                clip_grad_value_(body.parameters(), 0.01)
+            else:
+                clip_grad_norm_([*body.parameters(), *(head.parameters() if how == "all" else ())], 0.1)
+            if how == "both":
+                clip_grad_norm_(head.parameters(), 0.1)
+            optimizer.step()
+            if how == "by hand":
+                with torch.no_grad():
+                    for p in body.parameters():
+                        p -= 0.01 * p.grad
+    return clipped_in_vain(trace)
+
+
+@pytest.mark.parametrize("how", ["norm", "values"])
+def test_what_nobody_trains_is_clipped(how: str) -> None:
+    found = clipped_beside(how)
+    assert found is not None
+    assert of_unheld(found)
+
+
+@pytest.mark.parametrize("how", ["all", "both", "by hand"])
+def test_what_is_trained_is_clipped_too(how: str) -> None:
+    assert clipped_beside(how) is None
