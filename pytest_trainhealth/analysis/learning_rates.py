@@ -217,11 +217,16 @@ def never_settles(trace: Trace) -> bool:
 
 
 def warming_up(trace: Trace) -> bool:
-    """The learning rate is still rising: half way it was at most three quarters of what it is at the end."""
+    """The learning rate is still rising: half way it was at most three quarters of what it is at the end.
+
+    Looks are at steps 1, 2, 4, 8 and so on, and the last one may lie half a run before the end: by then it may have
+    risen, or fallen again.
+    """
     for optimizer in trace.wiring.optimizers.values():
-        rates = list(optimizer.lr.values())
-        if len(rates) < _FEWEST_LOOKS or rates[-1] <= 0:
+        looks, rates = list(optimizer.lr.values()), optimizer.rates
+        if len(looks) < _FEWEST_LOOKS or looks[-1] <= 0:
             continue
-        if rates[-2] < _STILL_RISING * rates[-1] and rates[-3] < rates[-2]:
+        over = len(rates) >= _FEWEST and rates[len(rates) // 2] >= _STILL_RISING * rates[-1]
+        if looks[-2] < _STILL_RISING * looks[-1] and looks[-3] < looks[-2] and not over:
             return True
     return False

@@ -8,7 +8,7 @@ from .. import wording
 from ..records.symptoms import SILENT
 from ..records.trace import Trace
 from ..records.verdict import Symptom
-from . import schedules, wiring
+from . import schedules, unmoved, wiring
 
 
 def silently_wrong(trace: Trace) -> Symptom | None:
@@ -17,6 +17,7 @@ def silently_wrong(trace: Trace) -> Symptom | None:
         or _noisy_teacher(trace)
         or _wrongly_scaled(trace)
         or _thrown_away(trace)
+        or _coasts(trace)
         or _updated_twice(trace)
         or _frozen_moved(trace)
         or _rows_moved(trace)
@@ -117,6 +118,16 @@ def _thrown_away(trace: Trace) -> Symptom | None:
     else:
         summary = f"{record.optimizer} steps without a gradient: zero_grad() has cleared them"
     return Symptom(f"{summary} (expected 0)", SILENT, float(cleared), 0.0, "high", summary)
+
+
+def _coasts(trace: Trace) -> Symptom | None:
+    found = unmoved.coasts(trace)
+    if found is None:
+        return None
+    steps = wording.plural(found.coasted + found.full, "step")
+    summary = f"{found.coasted} of {steps} of {found.optimizer} had a gradient of 0, and moved its parameters"
+    headline = f"{found.optimizer} steps between its turns"
+    return Symptom(f"{summary} (expected 0)", SILENT, float(found.coasted), 0.0, "high", headline)
 
 
 def _updated_twice(trace: Trace) -> Symptom | None:
@@ -247,11 +258,15 @@ def _clipped_too_late(trace: Trace) -> Symptom | None:
 
 def _clipped_in_vain(trace: Trace) -> Symptom | None:
     scaled, vain = wiring.clipped_while_scaled(trace), wiring.clipped_in_vain(trace)
-    if scaled:
+    nothing = wiring.clipped_with_nothing(trace)
+    if nothing is not None:
+        summary, count = "clipping is given an iterator that has nothing left", len(nothing.steps)
+    elif scaled:
         summary = f"gradients of {scaled[0].optimizer} are clipped before they are unscaled"
         count = len(scaled)
     elif vain is not None:
-        summary, count = "clipping finds no gradient, and no line clips those that the optimizer gets", vain.looks
+        what = "gets parameters that nothing trains" if wiring.of_unheld(vain) else "finds no gradient"
+        summary, count = f"clipping {what}, and no line clips the gradients that the optimizer gets", vain.looks
     else:
         return None
     steps = wording.plural(count, "step")

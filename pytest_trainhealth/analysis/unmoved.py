@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..records.trace import Trace
-from ..records.wiring import OptimizerRecord, ParameterRecord
+from ..records.wiring import CoastingRecord, OptimizerRecord, ParameterRecord
 from .unreached import without_gradient
 
 #: Updates with a gradient that leave a parameter where it is. By judgement: one or two may be skipped by a warm-up from
@@ -12,6 +12,9 @@ _FEWEST_UPDATES = 5
 #: Of the optimizer steps, without a gradient. By judgement: more than half; loops that step once too often at the end
 #: of an accumulation have fewer, and healthy ones have none.
 _MOST_EMPTY = 0.5
+#: Of the steps of one that has turns, between its turns. By judgement: one that has every other turn is at a half, less
+#: the one or two that it began with; one that is stepped once too often now and then is far below.
+_OUT_OF_TURN = 0.4
 #: Of the largest gradient per value of what moves. By judgement: biases before a BatchNorm have 1e-6 of it and less.
 _AS_LARGE = 1e-3
 
@@ -133,6 +136,12 @@ def mostly_empty(trace: Trace) -> bool:
     """Most of the optimizers' steps had no gradient to step with."""
     seen = trace.wiring.empty_updates
     return seen.empty >= _FEWEST_UPDATES and seen.empty > _MOST_EMPTY * (seen.empty + seen.full)
+
+
+def coasts(trace: Trace) -> CoastingRecord | None:
+    """One of several optimizers that has turns, and keeps moving its parameters between them, without a gradient."""
+    found = [each for each in trace.wiring.coasting.values() if each.full and each.coasted >= _FEWEST_UPDATES]
+    return next((each for each in found if each.coasted >= _OUT_OF_TURN * (each.coasted + each.full)), None)
 
 
 def steps_frozen_ones(trace: Trace) -> OptimizerRecord | None:

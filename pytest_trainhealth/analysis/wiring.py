@@ -21,6 +21,7 @@ from ..records.wiring import (
     ParameterRecord,
     TiedPair,
     UnusedPasses,
+    UsedUpClip,
     WronglyScaled,
     largest_gradient,
     vanished_first,
@@ -48,6 +49,8 @@ _CUT_DOWN = 0.5
 #: Of the gradient. By judgement: clipped with a factor of thousands in it, a thousandth is left or less; a tenth, as in
 #: bad-gradient-clipping, is enough.
 _NEXT_TO_NOTHING = 0.1
+#: What clipping leaves where it is meant. By judgement, as in bad-gradient-clipping: nobody clips below it on purpose.
+_USUAL_NORM = 0.1
 
 
 def piling_up(trace: Trace) -> dict[str, list[int]]:
@@ -184,23 +187,41 @@ def clipped_after_use(trace: Trace) -> ClipCalls | None:
 def clipped_in_vain(trace: Trace) -> ClipCalls | None:
     """A line that clips and never finds a gradient, while no other line finds one either.
 
-    It comes before backward(), or is given parameters that are not those that are trained.
+    It comes before backward(), or is given parameters that are not those that are trained. What it finds on these
+    counts for nothing: no optimizer holds them, and nothing else moves them.
     """
     calls = list(trace.wiring.clip_calls.values())
     in_vain = next((each for each in calls if each.looks >= _STEPS), None)
-    return None if in_vain is None or any(each.found for each in calls) else in_vain
+    return None if in_vain is None or any(each.found and not of_unheld(each) for each in calls) else in_vain
+
+
+def of_unheld(call: ClipCalls) -> bool:
+    """At the first look there is nothing yet to compare with."""
+    return call.unheld >= _STEPS and call.unheld >= call.found - 1
+
+
+def clipped_with_nothing(trace: Trace) -> UsedUpClip | None:
+    """A line that clips what an iterator yields, which has nothing left. A huge limit is a way to measure the norm.
+
+    What another line clips are other parameters, unless a re-run has put it there.
+    """
+    if trace.cured and any(each.found for each in trace.wiring.clip_calls.values()):
+        return None
+    calls = [each for each in trace.wiring.used_up_clips.values() if each.limit < _MEASURES]
+    return next((each for each in calls if len(each.steps) >= _STEPS), None)
 
 
 def clipped_while_scaled(trace: Trace) -> list[GradientPath]:
     """Steps at which gradients were clipped while a loss scaler's factor was in them: next to nothing is left.
 
-    Only by a line that says so, and at most of the steps.
+    Only by a line that says so, and at most of the steps. A loop knows the factor that it multiplies its own loss by,
+    and may clip at a limit that has it in it: then what is left has a usual norm.
     """
     paths = [p for p in trace.wiring.gradient_paths if p.after_backward > 0]
     cut = [
         p for p in paths
         if p.unscaled_later and p.changed_at and "clip" in p.changed_at.code
-        and p.at_update <= _NEXT_TO_NOTHING * p.after_backward
+        and p.at_update <= _NEXT_TO_NOTHING * p.after_backward and not (p.by_hand and p.at_update > _USUAL_NORM)
     ]  # fmt: skip
     return cut if len(cut) >= _STEPS and 2 * len(cut) > len(paths) else []
 

@@ -171,7 +171,7 @@ def _mean_of_quotients(worst: PassesRecord) -> Suspicion:
 
 def _cut(trace: Trace) -> Suspicion | None:
     cuts = [other.state.cut for other in trace.compared_with.values() if other.state.cut is not None]
-    if not cuts or not cuts[0].weights:
+    if not cuts or not cuts[0].weights or cuts[0].mixed_by:
         return None
     weights = wording.names([wording.short(each) for each in cuts[0].weights], most=4)
     return Suspicion(

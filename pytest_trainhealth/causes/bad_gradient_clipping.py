@@ -1,19 +1,20 @@
 """bad-gradient-clipping: clipping leaves almost nothing of the gradients, or comes too early or too late
 
 What happens
-    Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler removes its
-    factor, the scaled gradients are cut to the norm and then divided by the factor: almost nothing is left. Clipped
-    after the step, nothing is clipped at all: the optimizer has already used the gradients. Before `backward()`, or
-    among the parameters of another model, there is nothing to clip.
+    Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler, torch's or one
+    of your own, removes its factor, the scaled gradients are cut to the norm and then divided by the factor: almost
+    nothing is left. Clipped after the step, nothing is clipped at all: the optimizer has already used the gradients.
+    Before `backward()`, or among the parameters of another model, there is nothing to clip; nor is there in an iterator
+    that is used up: `params = filter(..., model.parameters())` yields its parameters once, to whoever comes first.
 
 How severe it is
     High: every step has the same tiny size, or clipping does nothing on the day it is needed.
 
 How it is recognised
     The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
-    what is left when they are cleared; and a clipping function may find no gradient at all. The line is named. The
-    re-run steps with the gradients as `backward()` gave them, or clips them before the step where clipping came too
-    early or too late.
+    what is left when they are cleared; and a clipping function may find no gradient at all, or be given an iterator
+    that it was given before and that yields nothing. The line is named. The re-run steps with the gradients as
+    `backward()` gave them, or clips them before the step where clipping came too early or too late.
 
 How to fix it
     `backward()`, then `scaler.unscale_(optimizer)` if there is a loss scaler, then
@@ -61,11 +62,13 @@ _SCALE_FREE = ("Adam", "NAdam", "RAdam", "AdamW", "Adamax", "Adagrad", "RMSprop"
 #: A norm for these. By judgement: torch's eps is 1e-8 for each value, and a small model has a thousand of them.
 _NEXT_TO_EPS = 1e-5
 
+_BY_SCALER = "scaler.unscale_(optimizer)"
+_BY_HAND = "for p in model.parameters(): p.grad /= scale"
 _ORDER = ("loss.backward()", "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)", "optimizer.step()")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    found = _too_late(trace) or _after_use(trace) or _in_vain(trace)
+    found = _too_late(trace) or _after_use(trace) or _used_up(trace) or _in_vain(trace)
     scaled = wiring.clipped_while_scaled(trace)
     if found is not None or scaled:
         return found or _too_much(trace, scaled)
@@ -106,7 +109,7 @@ def _clipped(cut: list[GradientPath], trace: Trace) -> Suspicion:
         if scaled
         else "the limit is far below the size of the gradients here",
         places=() if first.changed_at is None else (first.changed_at,),
-        fix=Fix("remove the scale first, then clip:", ("scaler.unscale_(optimizer)", *_ORDER[1:2]))
+        fix=Fix("remove the scale first, then clip:", (_BY_HAND if first.by_hand else _BY_SCALER, *_ORDER[1:2]))
         if scaled
         else Fix("clip at a norm that only outliers reach:", _ORDER[1:2]),
         not_this="a higher learning rate: the first gradient that is not clipped would blow the training up",
@@ -123,6 +126,15 @@ def _in_vain(trace: Trace) -> Suspicion | None:
     call = wiring.clipped_in_vain(trace)
     if call is None:
         return None
+    if wiring.of_unheld(call):
+        return _at_another_time(
+            call,
+            "clipping has no effect: no optimizer holds what it clips",
+            _seen(call, call.unheld, "what is clipped at {limit} is in no optimizer, and nothing else moves it"),
+            why="it is given other parameters than those that are trained",
+            fix="clip the parameters that the optimizer holds:",
+            not_this="a lower limit: nothing uses what is clipped",
+        )
     return _at_another_time(
         call,
         "clipping has no effect: it finds no gradient",
@@ -130,6 +142,29 @@ def _in_vain(trace: Trace) -> Suspicion | None:
         why="it comes before backward(), or is given other parameters than those that are trained",
         fix="clip between backward() and step(), the parameters that the optimizer holds:",
         not_this="a lower limit: there is nothing to clip",
+    )
+
+
+def _used_up(trace: Trace) -> Suspicion | None:
+    call = wiring.clipped_with_nothing(trace)
+    if call is None:
+        return None
+    steps = wording.plural(len(call.steps), "step")
+    return Suspicion(
+        statement="clipping has no effect: its iterator of parameters is used up",
+        evidence=(
+            Evidence(
+                f"what is clipped at {wording.short(call.limit)} is an iterator that was handed in before and yields "
+                f"nothing, at {steps} examined",
+                float(len(call.steps)),
+                call.place,
+            ),
+        ),
+        why="filter(), map() and generators yield each parameter once, to whoever comes first",
+        places=(call.place,),
+        fix=Fix("keep the parameters in a list:", ("trainable = [p for p in model.parameters() if p.requires_grad]",)),
+        not_this="a lower limit: there is nothing to clip",
+        cures=_clipped_in_its_place(call.limit),
     )
 
 
@@ -155,9 +190,6 @@ def _seen(call: ClipCalls, times: int, what: str) -> Evidence:
 def _at_another_time(
     call: ClipCalls, statement: str, evidence: Evidence, *, why: str, fix: str, not_this: str
 ) -> Suspicion:
-    """The cure is the same limit, in its place."""
-    label = f"clipped at {wording.short(call.limit)} before the step"
-    cure = Cure("clip_gradients", label, {"max_norm": call.limit})
     return Suspicion(
         statement=statement,
         evidence=(evidence,),
@@ -165,8 +197,13 @@ def _at_another_time(
         places=(call.place,),
         fix=Fix(fix, _ORDER),
         not_this=not_this,
-        cures=(cure,) if call.by_norm else (),
+        cures=_clipped_in_its_place(call.limit) if call.by_norm else (),
     )
+
+
+def _clipped_in_its_place(limit: float) -> tuple[Cure, ...]:
+    label = f"clipped at {wording.short(limit)} before the step"
+    return (Cure("clip_gradients", label, {"max_norm": limit}),)
 
 
 def _too_late(trace: Trace) -> Suspicion | None:

@@ -14,9 +14,10 @@ How it is recognised
     change. Both calls are compared operation by operation: the first one that mixes samples is named with your line.
     Whether dimension 0 counts samples is read from the data: the loader, what has one value for each sample, padding,
     how the batches were cut. In the loss, a softmax over dimension 0 is reported where the gradient of one sample
-    depends on the scores of others. A `view()` that swaps dimensions without a transpose tears the rows of a sample
-    apart in the same way. A state with a row for each sample that is kept between batches drawn at random is reported,
-    too.
+    depends on the scores of others. With `accumulates_exactly`, fields of a batch that no model gets are exchanged for
+    those of other samples: what the loss standardises over the batch is named. A `view()` that swaps dimensions without
+    a transpose tears the rows of a sample apart in the same way. A state with a row for each sample that is kept
+    between batches drawn at random is reported, too.
 
 How to fix it
     `batch_first=True` for data of shape (samples, time, features); `dim=-1` or `dim=1` instead of `dim=0`; `flatten(1)`
@@ -57,6 +58,9 @@ _RESHAPES = ("view", "reshape", "flatten", "unflatten", "contiguous", "transpose
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
+    fields = next((each.state.cut.mixed_by for each in trace.compared_with.values() if each.state.cut is not None), ())
+    if symptom.category == UNEQUAL and fields:
+        return _of_the_data(fields)
     if trace.probe is None or (symptom.category == UNEQUAL and trace.state.evaluation is None):
         return None
     found = [r for r in trace.probe.mixing if r.made_by == "user"]
@@ -89,6 +93,24 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=_fix(record),
         not_this="shuffling or another batch size: they only change which samples are mixed",
     )
+
+
+def _of_the_data(fields: tuple[str, ...]) -> Suspicion:
+    names = wording.names([f"batch{name}" for name in fields])
+    return Suspicion(
+        statement=f"the loss computes something over the samples of {names}, whichever are in the batch",
+        evidence=(
+            Evidence(
+                f"with {names} of one half of the batch replaced, the gradients of the other half change; no model "
+                "gets it, so that it is not the outputs that are compared",
+                float(len(fields)),
+            ),
+        ),
+        why="a mean or a spread of one batch is another one than that of its parts",
+        fix=Fix("compute it once over all of the data, before they are cut into batches:",
+                ("advantages = (advantages - advantages.mean()) / advantages.std()",)),
+        not_this="larger batches: they only make the statistics differ less",
+    )  # fmt: skip
 
 
 def _carried(record: MixingRecord) -> Suspicion:

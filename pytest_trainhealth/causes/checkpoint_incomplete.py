@@ -3,8 +3,9 @@
 What happens
     The weights are saved, and something else is not: the optimizer's moments, how far a schedule has come, the scale of
     a loss scaler, the random numbers, a buffer with `persistent=False`, a counter or an averaged copy in a plain
-    attribute. A job that is restarted loads the checkpoint and goes on, with a bump in its loss or a rate that begins
-    anew, and nobody knows that it is another run.
+    attribute, the slow weights of an optimizer whose `state_dict()` is that of the one it wraps. A job that is
+    restarted loads the checkpoint and goes on, with a bump in its loss or a rate that begins anew, and nobody knows
+    that it is another run.
 
 How severe it is
     High: every resumed run is another run, and nobody sees where it changed.
@@ -52,6 +53,7 @@ _WORDS = {
     "optimizer": "the optimizer's state",
     "scheduler": "the scheduler's state",
     "scaler": "the loss scaler's state",
+    "left out": "{names}",
     "random numbers": "the state of the random numbers",
     "loop": "variables of the loop",
     "data": "the position in the data",
@@ -65,6 +67,10 @@ _FIXES = {
     "optimizer": Fix("save and load the optimizer:", ("optimizer.load_state_dict(checkpoint['optimizer'])",)),
     "scheduler": Fix("save and load the scheduler:", ("scheduler.load_state_dict(checkpoint['scheduler'])",)),
     "scaler": Fix("save and load the loss scaler:", ("scaler.load_state_dict(checkpoint['scaler'])",)),
+    "left out": Fix(
+        "let state_dict() hold it too, and load_state_dict() bring it back:",
+        ("return {'inner': self.inner.state_dict(), 'averages': self.averages, 'steps': self.steps}",),
+    ),
     "random numbers": Fix(
         "save and load the random numbers, of numpy and Python too if they are drawn from:",
         ("torch.set_rng_state(checkpoint['random'])",),
@@ -87,7 +93,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     own = bool(trace.state.checkpoint)
     groups = _by_kind(lost) if own else {each.name: [each] for each in lost}
-    what = [_WORDS[kind] for kind in groups] if own else list(groups)
+    what = [_words(kind, some) for kind, some in groups.items()] if own else list(groups)
     return Suspicion(
         statement=f"the checkpoint does not bring {wording.names(what)} back",
         evidence=tuple(
@@ -121,6 +127,11 @@ def _by_kind(lost: list[LostRecord]) -> dict[str, list[LostRecord]]:
     return groups
 
 
+def _words(kind: str, some: list[LostRecord]) -> str:
+    """What a `state_dict()` leaves out has no other name than its own."""
+    return _WORDS[kind].format(names=wording.names([each.name for each in some]))
+
+
 def _fact(kind: str, some: list[LostRecord]) -> str:
     names = wording.names([f"{each.name} ({each.words})" if each.words else each.name for each in some])
     if kind == "random numbers":
@@ -131,9 +142,9 @@ def _fact(kind: str, some: list[LostRecord]) -> str:
 
 def _cures(groups: dict[str, list[LostRecord]], *, own: bool) -> tuple[Cure, ...]:
     one_each = [
-        Cure("carried_over", f"{_WORDS[name] if own else name} carried over", {"names": [name]},
+        Cure("carried_over", f"{_words(name, some) if own else name} carried over", {"names": [name]},
              _FIXES[name if own else "attributes"])
-        for name in list(groups)[:_MOST]
+        for name, some in list(groups.items())[:_MOST]
     ]  # fmt: skip
     if len(groups) == 1:
         return tuple(one_each)

@@ -11,11 +11,13 @@ How severe it is
 How it is recognised
     Two runs from the same start, with Python, numpy and torch seeded alike, part. Re-runs hold one thing still at a
     time (clock and process id, the system's random numbers, Python's hash of text, the batches, torch's kernels, the
-    number of threads): where two runs are the same with it, it decides.
+    number of threads, the order in which the threads of a pool are done): where two runs are the same with it, it
+    decides.
 
 How to fix it
     One seed for everything, and each generator made from it: `np.random.default_rng(seed)`,
-    `torch.Generator().manual_seed(seed)`. Sort what comes out of sets and folders. `zlib.crc32(text.encode())` instead
+    `torch.Generator().manual_seed(seed)`. Sort what comes out of sets and folders. Take results of threads in the order
+    in which you have asked for them, not with `as_completed()`. `zlib.crc32(text.encode())` instead
     of `hash(text)`.
 
 What not to do
@@ -45,6 +47,10 @@ ORDER = 0
 EXPLAINS = (UNEQUAL,)
 
 _AGAIN = "once more"
+_IN_ORDER = Fix(
+    "take the results in the order in which you have asked for them: adding floats in another order gives another sum:",
+    ("for future in futures: total += future.result()",),
+)
 _STATEMENTS = {
     "start": "weights do not come from the seed",
     "batch": "batches do not come from the seed",
@@ -61,7 +67,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if again is None or found is None:
         return None
     seen = again.state.entropy
-    where = [Evidence(f"{each.call} is called, which no seed decides", None, each.place) for each in seen]
+    where = [Evidence(_use(each), None, each.place) for each in seen]
     return Suspicion(
         statement=_STATEMENTS[found.what],
         evidence=(Evidence(_fact(found), found.measured), *where[:2]),
@@ -71,6 +77,12 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         not_this="averaging over more runs: it hides that none of them can be repeated",
         cures=_cures(found, seen, trace.state.threads),
     )
+
+
+def _use(each: EntropyRecord) -> str:
+    if each.source == "threads":
+        return f"{each.call} lets threads work, and no seed decides which one is done first"
+    return f"{each.call} is called, which no seed decides"
 
 
 def _fact(found: Difference) -> str:
@@ -105,6 +117,8 @@ def _cures(found: Difference, seen: list[EntropyRecord], threads: int) -> tuple[
     held = sorted((cure for cure in held if cure.options["source"] in used), key=lambda cure: cure.label) + [
         cure for cure in held if cure.options["source"] == "system" and "system" not in used
     ]
+    if "threads" in used:
+        held.insert(0, Cure("tasks_in_order", "threads done in a fixed order", {}, _IN_ORDER))
     if found.what == "start":
         return tuple(held)
     order = Fix("make the order of the data depend on your seed alone: a seeded generator, sorted names")

@@ -10,12 +10,13 @@ What it does
 When it fails
     The two gradients differ: losses that were not divided by the number of passes; a mean over the tokens of each pass,
     divided by the number of passes, where passes have different numbers of tokens; a last pass with fewer samples; a
-    quotient over all samples of a pass, where one batch would have one over all of its samples.
+    quotient over all samples of a pass, where one batch would have one over all of its samples; an advantage or a
+    target that the loss standardises over whatever is in the batch.
 
 What is not an alarm
     Dropout and BatchNorm, which differ between a batch and its parts; losses that are sums; passes over losses of
-    different kinds. Losses that compare samples with one another, or draw random numbers, are not judged. For a
-    training that does not accumulate, a mean over tokens is no fault yet: `micro_batches=k` says that it is to be
+    different kinds. Losses that compare outputs of samples with one another, or draw random numbers, are not judged.
+    For a training that does not accumulate, a mean over tokens is no fault yet: `micro_batches=k` says that it is to be
     accumulated from k parts, and makes it one.
 """
 
@@ -127,6 +128,13 @@ def _judge_cut(cut: CutRecord, requested: int | None) -> Judgement:
         return Passed(figures=figures)
     if cut.from_sum <= LIMIT:
         return Passed(("the loss is a sum: accumulate it without dividing by the number of parts",), figures)
+    if cut.from_any > LIMIT and cut.mixed_by:
+        fields = wording.names([f"batch{name}" for name in cut.mixed_by])
+        summary = (
+            f"{cut.parts} parts of a batch have other gradients than the batch, by {wording.share(cut.from_any)} (at "
+            f"most {wording.share(LIMIT)} allowed): the loss computes something over all samples of {fields}"
+        )
+        return Symptom(summary, UNEQUAL, cut.from_any, LIMIT, "high", f"{fields} depends on what else is in the batch")
     if cut.from_any > LIMIT:
         return CouldNotJudge("the loss compares samples with one another: no weights make the parts the whole", figures)
     weights = wording.names([wording.short(each) for each in cut.weights], most=4)

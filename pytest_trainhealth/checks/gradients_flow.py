@@ -41,8 +41,9 @@ SIGNALS = (
     *("first_gradients", "movement", "stale_gradients", "leaked_gradients", "modules", "double_updates", "modes"),
     *("frozen", "weight_ties"),
     *("samples", "batch_writes", "drifting_batches", "detached_samples", "hard_choices", "adversaries", "clipping"),
+    "used_up_clips",
     *("loss_scaling", "unused_passes", "validations"),
-    *("lost_updates", "empty_updates", "unheld", "inert_weights", "feature_branches", "derivatives"),
+    *("lost_updates", "empty_updates", "coasting", "unheld", "inert_weights", "feature_branches", "derivatives"),
     *("hand_updates", "closure_passes", "lost_initialisations", "put_back"),
     *("batch_norms", "noisy_teachers", "zeroed_rows"),
 )
@@ -81,6 +82,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         and unmoved.steps_frozen_ones(trace) is None
         and all(p.moved or not p.has_gradient for p in trace.trainable)
         and not trace.wiring.empty_updates.empty
+        and not any(each.waited for each in trace.wiring.coasting.values())
         and not trace.wiring.zeroed_rows
         and not trace.wiring.evaluated_while_training
         and not any(p.lost is not None and p.lost.put_back for p in trace.trainable)

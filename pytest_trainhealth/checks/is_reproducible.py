@@ -2,12 +2,13 @@
 
 What it does
     Takes 10 steps, and the same once more from a fresh build with the same seeds, as on another day and in another
-    process: the clock shows another time, and Python's hash of text has another salt. Batches, losses, random numbers
+    process: the clock shows another time, Python's hash of text has another salt, and threads of a pool are done in
+    another order. Batches, losses, random numbers
     drawn, and all parameters and buffers at the end are compared bit by bit, with your own number of threads.
 
 When it fails
     The two runs part, and with one thing held still they do not: the clock, the system's random numbers, Python's
-    hash, the batches, torch's kernels, or the number of threads.
+    hash, the batches, torch's kernels, the number of threads, or the order in which those of a pool are done.
 
 What is not an alarm
     Runs that part for a reason that no re-run shows are not judged: there may be state that cannot be put back inside

@@ -176,7 +176,10 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
     if marks.nothing_to_learn and not wiring.adversarial(trace):
         return _equal_targets(trace, controls, ratio, known)
     if learning_rates.warming_up(trace):
-        return CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
+        early = CouldNotJudge("the learning rate is still warming up at the last step: give more steps=", known)
+        # what the loss is given keeps it up whatever the rate: without that, it may get there in the same time
+        stuck = memorising.stuck(trace, first, last, ratio)
+        return FailIfConfirmed(stuck, early) if loss_calls.bounded(trace) else early
     if wiring.adversarial(trace):
         return players.judged_alone(trace, controls, known)
     few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))

@@ -13,7 +13,7 @@ from .verdict import Place
 class EntropyRecord:
     """A call by the user's code that answers differently each time, whatever the seeds are."""
 
-    #: "clock", "system" or "hash".
+    #: "clock", "system", "hash" or "threads".
     source: str
     call: str
     place: Place | None = None
@@ -23,7 +23,8 @@ class EntropyRecord:
 class LostRecord:
     """A part of the state that is other after loading than it was when saving."""
 
-    #: "weights", "buffers", "attributes", "optimizer", "scheduler", "scaler", "random numbers", "loop", "data".
+    #: "weights", "buffers", "attributes", "optimizer", "scheduler", "scaler", "left out", "random numbers", "loop",
+    #: "data".
     kind: str
     name: str
     #: What is shown of a plain value: '7 -> 0'.
@@ -65,6 +66,8 @@ class CutRecord:
     by_chance: float = 0.0
     #: The weights of the parts in the sum that comes closest.
     weights: tuple[float, ...] = ()
+    #: Fields of the batch that no model gets, and from which something is computed over all of its samples.
+    mixed_by: tuple[str, ...] = ()
     #: What kept it from being tried.
     why_not: str = ""
 

@@ -220,9 +220,11 @@ class GradientPath:
     #: Right after backward(), without the factor that a loss scaler has removed since.
     after_backward: float
     at_update: float
-    #: Where they were written to between the two, and whether a loss scaler removed its factor after that.
+    #: Where they were written to between the two, and whether a loss scaler removed its factor after that; one of the
+    #: loop's own, which divides by a constant that it has multiplied the loss by.
     changed_at: Place | None = None
     unscaled_later: bool = False
+    by_hand: bool = False
     #: What is left of them when they are cleared, if they were written into after the step, and where that was.
     left: float | None = None
     changed_later_at: Place | None = None
@@ -240,6 +242,17 @@ class ClipCalls:
     found: int = 0
     #: Steps at which all that it found had been used by an optimizer, and was cleared before the next backward().
     late: int = 0
+    #: Steps at which no optimizer held any of what it found, and nothing had moved that since the look before.
+    unheld: int = 0
+
+
+@dataclass
+class UsedUpClip:
+    """A line that calls `clip_grad_norm_` with an iterator that it was given before, and which yields nothing now."""
+
+    place: Place
+    limit: float
+    steps: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -385,6 +398,19 @@ class EmptyUpdates:
 
 
 @dataclass
+class CoastingRecord:
+    """How one of several optimizers steps: with a gradient; with none, since no pass has come to it; and of those the
+    steps that moved its parameters all the same, on momentum or weight decay."""
+
+    optimizer: str
+    full: int = 0
+    waited: int = 0
+    coasted: int = 0
+    #: Where it coasted first.
+    place: Place | None = None
+
+
+@dataclass
 class GraphEnd:
     """A place in the user's source where the autograd graph ends."""
 
@@ -453,6 +479,8 @@ class WiringRecord:
     #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.
     leaked_gradients: dict[str, dict[int, str]] = field(default_factory=dict)
     empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)
+    #: By the optimizer.
+    coasting: dict[str, CoastingRecord] = field(default_factory=dict)
     #: Derivatives are taken of tensors that no module and no optimizer has, as `torch.func` does.
     trains_unknown: bool = False
     #: The loss was computed with derivatives of a model (`autograd.grad(..., create_graph=True)`).
@@ -462,6 +490,7 @@ class WiringRecord:
     gradient_paths: list[GradientPath] = field(default_factory=list)
     #: By the line.
     clip_calls: dict[str, ClipCalls] = field(default_factory=dict)
+    used_up_clips: dict[str, UsedUpClip] = field(default_factory=dict)
     #: By the optimizer.
     unused_passes: dict[str, UnusedPasses] = field(default_factory=dict)
     wrongly_scaled: list[WronglyScaled] = field(default_factory=list)

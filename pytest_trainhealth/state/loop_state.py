@@ -9,6 +9,7 @@ import copy
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -30,7 +31,8 @@ _DEEPEST = 3
 
 
 class Part(NamedTuple):
-    #: "weights", "buffers", "attributes", "optimizer", "scheduler", "scaler", "random numbers", "loop", "data".
+    #: "weights", "buffers", "attributes", "optimizer", "scheduler", "scaler", "left out", "random numbers", "loop",
+    #: "data". Left out: attributes of whatever has a `state_dict()` of the user's, which need not hold them.
     kind: str
     name: str
     read: Callable[[], Any]
@@ -52,10 +54,12 @@ def parts_of(training: Any) -> dict[str, Part]:
     known = {id(each) for each in (*training.modules.values(), *training.optimizers.values(), *training.schedulers)}
     for label, optimizer in training.optimizers.items():
         found[f"optimizer {label}"] = _with_state_dict("optimizer", label, optimizer)
+        found.update((f"left out {part.name}", part) for part in _left_out(label, optimizer))
     for scheduler in training.schedulers:
         if _has_state_dict(scheduler):
             name = type(scheduler).__name__
             found[f"scheduler {name}"] = _with_state_dict("scheduler", name, scheduler)
+            found.update((f"left out {part.name}", part) for part in _left_out(name, scheduler))
     if _has_state_dict(training.data):
         name = type(training.data).__name__
         found[f"data {name}"] = _with_state_dict("data", name, training.data)
@@ -175,6 +179,24 @@ def _with_state_dict(kind: str, name: str, thing: Any) -> Part:
     )
 
 
+def _left_out(name: str, thing: Any) -> Iterator[Part]:
+    """What an object of the user's class keeps beside what its `state_dict()` may get from somebody else: the slow
+    weights of a Lookahead around another optimizer, say. A module has parts of its own for that."""
+    if isinstance(thing, nn.Module) or not hasattr(thing, "__dict__") or not written_by_user(type(thing)):
+        return
+    for key, value in list(vars(thing).items()):
+        if key not in _of_torch() and _is_plain(value):
+            yield Part("left out", full_path(name, key), *_slot(vars(thing), key))
+
+
+@cache
+def _of_torch() -> frozenset[str]:
+    """What torch's own optimizers and schedulers keep, and a profiler or a scheduler notes in them."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True, device="cpu")])
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
+    return frozenset({*vars(optimizer), *vars(scheduler), *_OF_OPTIMIZERS})
+
+
 def _kind_of(thing: Any) -> str:
     name = type(thing).__name__
     if isinstance(thing, Optimizer):
@@ -218,6 +240,7 @@ def _named(
     if _has_state_dict(value) and not isinstance(value, type):
         known.add(id(value))
         yield _with_state_dict(_kind_of(value), name, value)
+        yield from _left_out(name, value)
     elif callable(value) or _is_of_the_user(value):
         yield from _of_loop(value, known, depth + 1)
     elif not isinstance(value, types.ModuleType) and _is_plain(value):

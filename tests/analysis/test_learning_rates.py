@@ -231,3 +231,14 @@ def test_a_tenth_of_the_peak_is_a_fast_decay(rates: list[float], fast: bool) -> 
 )
 def test_a_rate_that_still_rises_at_the_last_looks_is_a_warm_up(looks: list[float], warming: bool) -> None:
     assert learning_rates.warming_up(trace(lr=dict(enumerate(looks)))) is warming
+
+
+@pytest.mark.parametrize(
+    ("peak", "warming"),
+    [(400, True), (500, True), (290, False), (200, False)],
+)
+def test_a_warm_up_that_is_over_after_the_last_look(peak: int, warming: bool) -> None:
+    """Looks at steps 64, 128 and 256 see it rise; what came after them, up to step 400, only all updates tell."""
+    rates = [min(step, 2 * peak - step) / peak for step in range(1, 401)]
+    looks = {step: rates[step] for step in (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)}
+    assert learning_rates.warming_up(trace(rates, lr=looks)) is warming

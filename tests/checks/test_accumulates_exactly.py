@@ -63,6 +63,7 @@ def test_parts_of_a_batch():
     assert "accumulate it without dividing" in cut(from_sum=1e-6).notes[0]
     assert "draws random numbers" in cut(by_chance=0.3).reason
     assert "compares samples" in cut(from_any=0.1).reason
+    assert "over all samples of batch['adv']" in cut(from_any=0.1, mixed_by=("['adv']",)).summary
     assert isinstance(cut(), CouldNotJudge)
     found = cut(micro_batches=2)
     assert isinstance(found, Symptom)
@@ -213,3 +214,70 @@ def test_a_watched_loop_is_judged_as_well():
 
     assert verdict(script(4)).passed
     assert verdict(script(1)).findings[0].headline.startswith("accumulation-not-scaled: each step uses the sum of 4")
+
+
+# -- what is computed over the samples of a batch ---------------------------------------------------
+
+
+def standardised(values):
+    return (values - values.mean(0)) / (values.std(0) + 1e-8)
+
+
+def by_rank(values):
+    return values.argsort().argsort().float() / len(values)
+
+
+def regression(change):
+    return lambda model, batch: F.mse_loss(model(batch[0])[:, 0], change(batch[1]))
+
+
+def weighted(change):
+    return lambda model, batch: (change(batch[1]) * model(batch[0])[:, 0].square()).mean()
+
+
+def contrastive(model, batch):
+    found = F.normalize(model(batch[0]), dim=1)
+    return F.cross_entropy(found @ found.T / 0.1, torch.arange(len(found)) // 2 * 2)
+
+
+def correlation(model, batch):
+    return -(standardised(model(batch[0])[:, 0]) * standardised(batch[1])).mean()
+
+
+def pairs(model, batch):
+    scores = model(batch[0])[:, 0]
+    order = (batch[1][:, None] - batch[1]).sign()
+    return F.relu(1 - order * (scores[:, None] - scores)).mean()
+
+
+def given_to_the_model(model, batch):
+    return (model(batch[0] + standardised(batch[1])[:, None]) - 1).square().mean()
+
+
+def verdict_on(loss):
+    def training() -> Training:
+        model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 3))
+        data = [(torch.randn(8, 4), torch.rand(8)) for _ in range(3)]
+        return Training(model, torch.optim.SGD(model.parameters(), 0.05), loss, data)
+
+    (found,) = diagnose(training, ["accumulates_exactly"]).verdicts
+    return found
+
+
+@pytest.mark.parametrize(
+    "loss", [regression(standardised), weighted(by_rank), weighted(lambda values: values - values.mean())]
+)
+def test_data_that_depend_on_what_else_is_in_the_batch(loss):
+    found = verdict_on(loss)
+    assert found.failed
+    assert [finding.cause for finding in found.findings] == ["batch-mixing"]
+    assert "batch[1]" in found.findings[0].statement
+
+
+@pytest.mark.parametrize("loss", [contrastive, correlation, pairs, given_to_the_model])
+def test_outputs_that_are_compared_are_not_judged(loss):
+    assert verdict_on(loss).outcome == "could not judge"
+
+
+def test_data_that_depend_on_nothing_else_pass():
+    assert verdict_on(weighted(lambda values: 2 * values - 1)).passed

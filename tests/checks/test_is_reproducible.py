@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
 import time
 import types
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from multiprocessing.pool import ThreadPool
 
 import numpy as np
 import pytest
@@ -177,3 +180,59 @@ def test_a_watched_test_is_run_again():
     found = verdict(script(True))
     assert found.failed
     assert found.findings[0].confirmed
+
+
+# -- threads of the loop's own --------------------------------------------------------------------
+
+
+def parts_added_up(how):
+    """The loss has a weight, the sum of what threads make of the parts of a batch, in one order or another."""
+
+    def weight(inputs):
+        def work(part):
+            return inputs[part].exp().sum()
+
+        parts = range(8)
+        if how in ("imap", "imap_unordered"):
+            with ThreadPool(2) as threads:
+                return sum(getattr(threads, how)(work, parts))
+        with ThreadPoolExecutor(2) as pool:
+            if how == "map":
+                return sum(pool.map(work, parts))
+            futures = {pool.submit(work, part): part for part in parts}
+            if how == "sorted":
+                return sum(future.result() for future in sorted(as_completed(futures), key=futures.get))
+            if how == "counted":
+                assert sum(1 for _ in as_completed(futures)) == 8
+                return sum(future.result() for future in futures)
+            return sum(future.result() for future in as_completed(futures))
+
+    return lambda model, batch: weight(batch[0]) * F.cross_entropy(model(batch[0]), batch[1])
+
+
+@pytest.mark.parametrize("how", ["as_completed", "imap_unordered"])
+def test_results_in_the_order_in_which_threads_are_done(how):
+    found = verdict(factory(parts_added_up(how)))
+    assert found.failed
+    (finding,) = found.findings
+    assert (finding.cause, finding.certainty) == ("nondeterministic", "confirmed")
+    assert [rerun.cure for rerun in finding.reruns if rerun.confirms] == ["threads done in a fixed order"]
+
+
+@pytest.mark.parametrize("how", ["map", "imap", "sorted", "counted"])
+def test_results_of_threads_in_the_order_of_the_parts(how):
+    assert verdict(factory(parts_added_up(how))).passed
+    assert ThreadPoolExecutor.submit.__module__ == "concurrent.futures.thread"
+
+
+def test_a_task_that_waits_for_the_next_one_does_not_hang():
+    def loss(model, batch):
+        with ThreadPoolExecutor(2) as pool:
+            came = threading.Event()
+            first = pool.submit(came.wait, 30)
+            pool.submit(came.set)
+            assert first.result()
+        return F.cross_entropy(model(batch[0]), batch[1])
+
+    (found,) = diagnose(factory(loss), ["is_reproducible"], steps=2).verdicts
+    assert found.passed

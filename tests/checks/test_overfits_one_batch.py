@@ -335,3 +335,17 @@ def test_equal_targets_that_only_the_inputs_explain_are_memorised() -> None:
     """In a queue of negatives the right one always stands at the same place."""
     trace = classified(falling(1.0, 0.0, 200), chance=0.0)
     assert isinstance(judge(trace, {}, Trace.of(falling(1.0, 0.9, 200))), Passed)
+
+
+@pytest.mark.parametrize("activation", ["", "softmax"])
+def test_a_warm_up_is_no_excuse_for_what_the_loss_is_given(activation: str) -> None:
+    """Where scores come out of a softmax, it is asked whether the loss gets there without, in the same time."""
+    trace = classified(falling(1.4, 0.9, 400))
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", lr={1: 0.1, 2: 0.2, 4: 0.4}, steps=400)
+    for call in trace.loss.calls:
+        call.activation = activation
+    verdict = judge(trace, {})
+    early = verdict.otherwise if isinstance(verdict, FailIfConfirmed) else verdict
+    assert isinstance(verdict, FailIfConfirmed) is bool(activation)
+    assert isinstance(early, CouldNotJudge)
+    assert "still warming up" in early.reason

@@ -303,3 +303,90 @@ def test_everything_is_left_as_it_was():
     before = copy.deepcopy(made.model.state_dict())
     verdict(made)
     assert all(torch.equal(value, before[name]) for name, value in made.model.state_dict().items())
+
+
+# -- objects whose state_dict() is somebody else's ------------------------------------------------
+
+
+class Slowed(torch.optim.Optimizer):
+    """Another optimizer's steps, and every third time half of the way back to where it was."""
+
+    def __init__(self, inner: torch.optim.Optimizer, *, tells: bool) -> None:
+        super().__init__(inner.param_groups, dict(inner.defaults))
+        self._inner, self._tells, self._taken = inner, tells, 0
+        self._anchor = [p.detach().clone() for group in inner.param_groups for p in group["params"]]
+        self.param_groups, self.state = inner.param_groups, inner.state
+
+    def step(self, closure=None):
+        self._inner.step(closure)
+        self._taken += 1
+        if self._taken % 3 == 0:
+            with torch.no_grad():
+                for old, p in zip(self._anchor, self.param_groups[0]["params"], strict=True):
+                    p.copy_(old.lerp_(p, 0.5))
+
+    def state_dict(self):
+        own = {"anchor": copy.deepcopy(self._anchor), "taken": self._taken} if self._tells else {}
+        return {**self._inner.state_dict(), **own}
+
+    def load_state_dict(self, values):
+        values = dict(values)
+        if self._tells:
+            self._anchor, self._taken = values.pop("anchor"), values.pop("taken")
+        self._inner.load_state_dict(values)
+        self.param_groups, self.state = self._inner.param_groups, self._inner.state
+
+
+class Noise:
+    """Beside the model, with a state_dict() that tells half of the story."""
+
+    def __init__(self, *, tells: bool) -> None:
+        self.tells, self.level, self.calls = tells, 0.1, 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return x + self.level * self.calls
+
+    def state_dict(self):
+        return {"level": self.level, **({"calls": self.calls} if self.tells else {})}
+
+    def load_state_dict(self, values):
+        vars(self).update(values)
+
+
+def wrapped_optimizer(*, tells: bool) -> Training:
+    model = nn.Linear(4, 3)
+    optimizer = Slowed(torch.optim.SGD(model.parameters(), 0.1, momentum=0.9), tells=tells)
+    return with_checkpoint(model, optimizer, lambda model, batch: F.cross_entropy(model(batch[0]), batch[1]), optimizer)
+
+
+def noise_of_its_own(*, tells: bool) -> Training:
+    model, noise = nn.Linear(4, 3), Noise(tells=tells)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    return with_checkpoint(
+        model, optimizer, lambda model, batch: F.cross_entropy(model(noise(batch[0])), batch[1]), optimizer, noise
+    )
+
+
+def with_checkpoint(model, optimizer, loss, *others) -> Training:
+    def save(path):
+        torch.save([model.state_dict(), *(each.state_dict() for each in others)], path)
+
+    def load(path):
+        for each, values in zip((model, *others), torch.load(path), strict=True):
+            each.load_state_dict(values)
+
+    return Training(model, optimizer, loss, batches(), save=save, load=load)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [(wrapped_optimizer, "Slowed._taken"), (noise_of_its_own, "noise.calls")],
+    ids=["optimizer", "loop"],
+)
+def test_what_a_state_dict_leaves_out_is_named(make, named):
+    found = verdict(lambda: make(tells=False))
+    assert found.failed
+    assert (found.findings[0].cause, found.findings[0].certainty) == ("checkpoint-incomplete", "confirmed")
+    assert named in found.findings[0].statement
+    assert verdict(lambda: make(tells=True)).passed

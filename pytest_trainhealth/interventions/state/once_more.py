@@ -13,6 +13,7 @@ from ...records.state import EntropyRecord
 from ...state.live_generators import put_generators_back
 from . import _entropy
 from ._entropy import Replacement, called_by_user, exchange, is_salted
+from ._task_order import put_in_order
 
 #: What is drawn and read while the training is built belongs to the run.
 EARLY = True
@@ -35,6 +36,7 @@ class OnceMore(Listener):
             exchange(source, name, stack, functools.partial(self._noted, name=name))
         for module, name in _entropy.HASH:
             exchange(module, name, stack, self._salted)
+        put_in_order(stack, functools.partial(self._note, "threads"), backwards=True, held=False)
 
     def _later(self, original: Replacement, name: str) -> Replacement:
         added: float = _OTHER_PROCESS if name == "getpid" else _LATER

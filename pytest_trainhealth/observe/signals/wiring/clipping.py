@@ -20,6 +20,7 @@ from ....tensors.norms import norms
 from ...calls.functions import UNSCALE
 from ...calls.grad_reads import reader, reads_grad
 from ...calls.gradient_owners import GradientOwners, sets_grad
+from ...calls.own_scaling import OwnScaling
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
@@ -38,7 +39,10 @@ class Clipping(Signal):
         self._scale: dict[int, float] = {}
         #: The line that last wrote into gradients since backward(), and whether a loss scaler unscaled them after that.
         self._place: Place | None = None
-        self._scaled = False
+        self._scaled = self._by_hand = False
+        #: Factors that the loop itself takes out, and the parameters whose gradients something wrote into before that.
+        self._own_scaling = OwnScaling()
+        self._written: set[int] = set()
         self._paths: list[tuple[GradientPath, Optimizer]] = []
         #: Lines that clip in this step, and whether they found gradients to clip.
         self._clips: dict[Place, bool] = {}
@@ -46,6 +50,9 @@ class Clipping(Signal):
         #: ones, or others as well.
         self._used: set[int] = set()
         self._late: dict[Place, bool] = {}
+        #: What lines clip in this step; and the sizes of it at the look before, if no optimizer held any of it.
+        self._given: dict[Place, dict[int, Tensor]] = {}
+        self._sizes: dict[Place, list[float]] = {}
 
     def step_begins(self, batch: object) -> None:
         if self._run.sampled:
@@ -57,8 +64,17 @@ class Clipping(Signal):
         for place, found in self._clips.items():
             record = self._run.trace.wiring.clip_calls[str(place)]
             record.looks, record.found = record.looks + 1, record.found + found
+            sizes = self._sizes_of_unheld(self._given.get(place, {}))
+            record.unheld += bool(sizes) and self._sizes.get(place) == sizes
+            self._sizes[place] = sizes
         self._clips.clear()
+        self._given.clear()
         self.run_ends()
+
+    def _sizes_of_unheld(self, given: dict[int, Tensor]) -> list[float]:
+        """None if an optimizer holds any of them: then the line is about this training."""
+        held = {id(p) for o in self._run.optimizers.values() for group in o.param_groups for p in group["params"]}
+        return norms(list(given.values())) if held.isdisjoint(given) else []
 
     def run_ends(self) -> None:
         if self._open is not None:
@@ -66,8 +82,10 @@ class Clipping(Signal):
             self._open = None
         self.watching = False
 
-    def backward_begins(self, roots: object) -> None:
+    def backward_begins(self, roots: list[Tensor]) -> None:
         self._look_again()
+        if self._open is not None:
+            self._own_scaling.pass_begins(roots)
         self.watching = False
         self._used.clear()
         self._late.clear()
@@ -78,8 +96,9 @@ class Clipping(Signal):
         held = [p for o in self._run.optimizers.values() for p in _held(o)]
         self._after_backward = dict(zip(map(id, held), norms(_grads(held)), strict=True))
         self._scale.clear()
+        self._written.clear()
         self._owners = None
-        self._place, self._scaled, self.watching = None, False, True
+        self._place, self._scaled, self._by_hand, self.watching = None, False, False, True
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         self.watching = False
@@ -90,7 +109,8 @@ class Clipping(Signal):
         total, left = math.hypot(*before), math.hypot(*norms(_grads(held)))
         if math.isfinite(total) and math.isfinite(left):
             label = self._run.add_optimizer(optimizer)
-            path = GradientPath(self._run.step, label, total, left, self._place, self._scaled)
+            by_hand = self._scaled and self._by_hand
+            path = GradientPath(self._run.step, label, total, left, self._place, self._scaled, by_hand)
             self._run.trace.wiring.gradient_paths.append(path)
             self._paths.append((path, optimizer))
 
@@ -122,11 +142,18 @@ class Clipping(Signal):
         self._run.trace.wiring.clip_calls.setdefault(str(place), ClipCalls(place, float(limit), by_norm))
         self._clips[place] = self._clips.get(place, False) or (grad is not None and bool(grad.any()))
         if grad is not None:
+            self._given.setdefault(place, {})[id(parameter)] = parameter
             self._late[place] = self._late.get(place, True) and id(parameter) in self._used
 
-    def exchanged(self, parameter: Tensor, grad: object) -> None:
+    def exchanged(self, parameter: Tensor, grad: object, before: Tensor | None) -> None:
         if self._owners is not None:
             self._owners.exchanged(parameter, grad)
+        new = isinstance(grad, Tensor) and before is not None and grad.data_ptr() != before.data_ptr()
+        if new and self.watching and id(parameter) in self._after_backward:
+            old_norm, new_norm = norms([before, grad])  # type: ignore[list-item]
+            factor = self._own_scaling.removed_between(old_norm, new_norm)
+            if factor is not None:
+                self._unscaled_by_hand([id(parameter)], factor)
 
     def seen(self, name: str, written: list[Tensor], args: tuple[Any, ...]) -> None:
         if inside_transform():
@@ -139,8 +166,16 @@ class Clipping(Signal):
         if name == UNSCALE:
             self._scale.update(dict.fromkeys(ours, float(args[2])))
             self._scaled = self._place is not None
+        elif (factor := self._own_scaling.removed_by(name, args)) is not None:
+            self._unscaled_by_hand(ours, factor)
         else:
             self._place = user_place()
+            self._written.update(ours)
+
+    def _unscaled_by_hand(self, ours: list[int], factor: float) -> None:
+        """Parameter by parameter: each may be unscaled and clipped before the next one is."""
+        self._scale.update(dict.fromkeys(ours, 1 / factor))
+        self._scaled, self._by_hand = self._scaled or not self._written.isdisjoint(ours), True
 
 
 class _Mode(FunctionMode):
@@ -151,6 +186,10 @@ class _Mode(FunctionMode):
         self._signal = signal
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        before = None
+        if self._signal.watching and sets_grad(func):
+            with self._signal._reading():
+                before = _grad(args[0])
         result = func(*args, **(kwargs or {}))
         if reads_grad(func):
             limits = _limits()
@@ -159,7 +198,7 @@ class _Mode(FunctionMode):
                     self._signal.clips(args[0], result, limits)
         elif sets_grad(func):
             with self._signal._reading():
-                self._signal.exchanged(*args[:2])
+                self._signal.exchanged(args[0], args[1], before)
         elif self._signal.watching and args and _writes(func):
             first = args[0]
             written = [first] if isinstance(first, Tensor) else first if isinstance(first, (list, tuple)) else []
@@ -170,7 +209,7 @@ class _Mode(FunctionMode):
 
 def _writes(func: Any) -> bool:
     name: str = getattr(func, "__name__", "")
-    return name.endswith("_") and not name.endswith("__")
+    return (name.endswith("_") and not name.endswith("__")) or name in ("__imul__", "__itruediv__")
 
 
 def _limits() -> dict[str, Any] | None:
@@ -191,6 +230,11 @@ def _held(optimizer: Optimizer) -> list[Tensor]:
 
 def _is_dense(grad: Tensor | None) -> bool:
     return grad is not None and not grad.is_sparse
+
+
+@unseen
+def _grad(parameter: Tensor) -> Tensor | None:
+    return parameter.grad if _is_dense(parameter.grad) else None
 
 
 @unseen

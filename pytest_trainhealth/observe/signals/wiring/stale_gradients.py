@@ -27,11 +27,18 @@ class StaleGradients(Signal):
         self._updates: dict[int, int] = {}
 
     def backward_begins(self, roots: object) -> None:
-        for key, optimizer in list(self._used.items()):
-            held = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-            if not any(norms(held)):
-                del self._used[key]
+        self._forget_cleared()
         self._backward_since.update(self._used)
+
+    def gradients_cleared(self, holder: object) -> None:
+        """In the middle of a step: the pass of another optimizer may have begun before."""
+        self._forget_cleared()
+
+    def _forget_cleared(self) -> None:
+        for key, optimizer in list(self._used.items()):
+            if not _any_gradient(optimizer):
+                del self._used[key]
+                self._backward_since.discard(key)
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         if not has_closure:
@@ -48,8 +55,12 @@ class StaleGradients(Signal):
             self._used.pop(id(optimizer), None)
 
     def _note(self, optimizer: Optimizer) -> None:
-        if id(optimizer) in self._used and id(optimizer) in self._backward_since:
+        if id(optimizer) in self._used and id(optimizer) in self._backward_since and _any_gradient(optimizer):
             label = self._run.add_optimizer(optimizer)
             steps = self._run.trace.wiring.stale_gradients.setdefault(label, [])
             if self._run.step not in steps:
                 steps.append(self._run.step)
+
+
+def _any_gradient(optimizer: Optimizer) -> bool:
+    return any(norms([p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]))
