@@ -1,4 +1,4 @@
-"""What users call outside pytest: the whole battery on a training, and the replay of a reproducer."""
+"""What users call outside pytest: the whole battery on a training, its learning rates, the replay of a reproducer."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from .engine.battery import in_turn, keywords_of
 from .engine.finished_run import examine_log
 from .engine.request import Reproducers, Request
 from .engine.shared_results import SharedResults
-from .examine import NotATraining, examine
+from .examine import NotATraining, examine, learning_rates
 from .histories.unreadable import shown_path
 from .observe.source.user_frames import hide_our_frames
 from .records.history import History
+from .records.rate_range import RateRange
 from .records.verdict import Report, Verdict
 from .reproducers.reproducer import read
-from .settings import HISTORY_IS_HEALTHY
+from .settings import HISTORY_IS_HEALTHY, LEARNS_FROM_DATA, read_keywords
 from .training import Training
 
 
@@ -54,6 +55,21 @@ def diagnose(
 
     try:
         return in_turn(training, values, judge)
+    except Exception as error:
+        raise hide_our_frames(error)  # noqa: B904 - it is the same error
+
+
+def learning_rate_range(
+    subject: Training | Callable[[], object], *, steps: int = 40, seed: int = 0, budget: float = 60.0
+) -> RateRange:
+    """A range test: the same start, as many steps, at learning rates from low to high. Says which of them work.
+
+    `print()` it for the curve; `.low`, `.high` and `.best` are rates, `.works` whether the training's own is between.
+    """
+    values = read_keywords(LEARNS_FROM_DATA, {"steps": steps, "budget": budget}, "learning_rate_range()")
+    request = Request(LEARNS_FROM_DATA, _name_of(subject), seed, values)
+    try:
+        return learning_rates(subject, request, int(values["steps"]))
     except Exception as error:
         raise hide_our_frames(error)  # noqa: B904 - it is the same error
 

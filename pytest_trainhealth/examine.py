@@ -34,6 +34,7 @@ from .programs.training_program import TrainingProgram
 from .programs.watched_program import Watch, WatchedProgram
 from .records.comparison import Comparison
 from .records.judgement import Passed
+from .records.rate_range import RateRange
 from .records.trace import Trace
 from .records.verdict import Verdict
 from .settings import WrongSetting, setting
@@ -92,6 +93,21 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     remarks += [*(f"left changed: {name}" for name in (*left, *around)), *interrupted]
     seed = request.seed if request.replaying is None else request.replaying.seed
     return replace(verdict, notes=(*verdict.notes, *remarks), seed=seed, seconds=time.perf_counter() - began)
+
+
+def learning_rates(subject: Subject, request: Request, steps: int) -> RateRange:
+    """What the training comes to at rates from low to high; nothing is judged."""
+    from .engine.rate_range import measure
+
+    check = find_check(request.check)
+    with none_left(), process_settings_kept(), undisturbed(_threads(check, request)) as left:
+        plan = _plan(check, request, None)
+        with interrupting(plan.budget), _program(subject, request, plan, request.seed, left) as program:
+            if program.start is None:
+                raise NotATraining("a Training is needed, or a function that makes one: nothing was returned")
+            if not program.repeatable:
+                return RateRange(0.0, steps, 0.0, why_not=program.why_not)
+            return measure(Examination(program, check, request.values, plan), steps)
 
 
 def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:

@@ -34,6 +34,7 @@ from .stash import OPTIONS, UNENFORCED
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
     from ..records.history import History
+    from ..records.rate_range import RateRange
     from ..records.trace import Trace
     from ..records.verdict import Report, Verdict
     from ..training import Training
@@ -228,6 +229,15 @@ class TrainHealth:
             return verdict
 
         return in_turn(own.get("name") or test_of(self._item)[1], values, judge)
+
+    def learning_rate_range(self, training: Subject, *, steps: int = 40, budget: float = 60.0) -> RateRange:
+        """Which learning rates work, and where the training's own lies, for assertions of your own."""
+        __tracebackhide__ = True
+        self._only_if_enforced()
+        from ..api import learning_rate_range
+
+        seed = request_for(self._item, LEARNS_FROM_DATA, {}).seed
+        return learning_rate_range(training, steps=steps, seed=seed, budget=budget)
 
     def watch(self) -> AbstractContextManager[Trace]:
         """Records whatever is trained inside the `with` block."""
