@@ -13,6 +13,7 @@ from ..settings import (
     ACCUMULATES_EXACTLY,
     DATA_IS_HEALTHY,
     EVALUATES_CLEANLY,
+    GENERALIZES,
     GRADIENTS_FLOW,
     HISTORY_IS_HEALTHY,
     IS_REPRODUCIBLE,
@@ -211,6 +212,11 @@ class TrainHealth:
         """The log of a finished run, or what `history` reads, shows a training that learnt."""
         __tracebackhide__ = True
         return self._check(HISTORY_IS_HEALTHY, history)
+
+    def generalizes(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """What is learnt from data carries over to val_data."""
+        __tracebackhide__ = True
+        return self._check(GENERALIZES, training, steps=steps, budget=budget)
 
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""

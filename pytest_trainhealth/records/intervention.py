@@ -49,5 +49,7 @@ class Applied:
     carried_over: list[str] = field(default_factory=list)
     #: How the run is evaluated: as it is, "not at all", "in eval mode", or "put back" afterwards.
     evaluated: str = ""
+    #: How what the models are given from `val_data` is changed: not at all, or "on the scale of data".
+    validated: str = ""
     #: The run goes on from a checkpoint.
     resumed: bool = False

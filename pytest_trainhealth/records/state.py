@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .held_out import ActiveLayer, HeldOutRecord
 from .verdict import Place
 
 
@@ -65,18 +66,6 @@ class CutRecord:
     weights: tuple[float, ...] = ()
     #: What kept it from being tried.
     why_not: str = ""
-
-
-@dataclass(frozen=True)
-class ActiveLayer:
-    """What behaves as in training while the model is evaluated."""
-
-    #: The path of a layer, or "F.dropout()".
-    name: str
-    kind: str
-    #: The whole model it belongs to was in training mode.
-    in_training_mode: bool = True
-    place: Place | None = None
 
 
 @dataclass
@@ -155,6 +144,8 @@ class StateRecord:
     #: The loss can be computed on a part of a batch: the training has the built-in step.
     splittable: bool = False
     evaluation: EvaluationRecord | None = None
+    #: The losses of `val_data` beside those of what is learnt from.
+    held_out: HeldOutRecord | None = None
     precision: PrecisionRecord | None = None
     #: Recorded on a `Training`; not on a watched test.
     from_training: bool = False
