@@ -106,7 +106,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     known = _figures(fit)
     if _mode_matters(held):
         return FailIfConfirmed(_in_the_wrong_mode(held), _shown(trace, fit, known))
-    if not generalization.has_learnt(trace, fit):
+    if not fit.carries_over and not generalization.has_learnt(trace, fit):
         reason = "the fit has not learnt its own samples yet, which is a matter of learns_from_data"
         return CouldNotJudge(f"{reason}: {_course(fit)}", known)
     leaked = None if survey is None else data_faults.leak(survey)

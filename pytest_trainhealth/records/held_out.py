@@ -61,6 +61,8 @@ class HeldOutRecord:
     points: list[HeldOutPoint] = field(default_factory=list)
     #: The loss of the best constant answer for the samples of `val_data`; None where it is not known.
     chance: float | None = None
+    #: The share of the most frequent class; None where the loss is not one of classes.
+    most_frequent: float | None = None
     val_samples: int = 0
     #: `val_data` is evaluated by the training's own `evaluate`.
     own: bool = False

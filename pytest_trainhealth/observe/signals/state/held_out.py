@@ -127,19 +127,23 @@ class HeldOut(Signal):
         with self._scale.noting(self._run.models, "data"):
             train, _ = self._scored(_cut(self._learnt))
         with self._scale.noting(self._run.models, "val_data", matched=matched):
-            val, guess = self._scored(_cut(self._val))
-        held.chance = held.chance if held.chance is not None else guess
+            val, calls = self._scored(_cut(self._val))
+        self._note_guess(held, calls, val.parts)
         held.shift = held.shift or self._scale.shift
         held.points.append(HeldOutPoint(steps, val, train))
 
-    def _scored(self, batches: Sequence[Any]) -> tuple[Scored, float | None]:
+    def _note_guess(self, held: HeldOutRecord, calls: ScoredCalls, losses: Sequence[float]) -> None:
+        if len(held.points) == 0:
+            held.chance, held.most_frequent = calls.guess(losses), calls.most_frequent
+
+    def _scored(self, batches: Sequence[Any]) -> tuple[Scored, ScoredCalls]:
         stepper: Any = self._run.stepper  # type: ignore[attr-defined]
         losses = []
         with ScoredCalls() as calls, torch.enable_grad(), stepper._autocast():  # a loss may be made of gradients itself
             for batch in batches:
                 found = stepper._forward(fresh_containers(batch))
                 losses.append(float(found.detach()) if isinstance(found, Tensor) else float(found))
-        return Scored(tuple(losses), calls.accuracy, calls.scored), calls.guess(losses)
+        return Scored(tuple(losses), calls.accuracy, calls.scored), calls
 
     def _by_their_own(self, held: HeldOutRecord, training: Any, steps: int) -> None:
         """By the loss functions that it calls, or by the only number that it returns."""
@@ -149,8 +153,8 @@ class HeldOut(Signal):
             if loss is None:
                 held.why_not = "evaluate(val_data) calls no loss function that is known, and returns no number"
                 return
+            self._note_guess(held, calls, [value for value, _ in calls.values])
             held.points.append(HeldOutPoint(steps, Scored((loss,), calls.accuracy, calls.scored)))
-            held.chance = held.chance if held.chance is not None else calls.guess([value for value, _ in calls.values])
         if steps == _OWN_AFTER and loss is not None:
             held.own_loss = loss
             if held.active and not how:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -25,6 +25,8 @@ class ScoredCalls(FunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.right = self.scored = 0
+        #: How often each class had to be told.
+        self._classes: dict[int, int] = {}
         #: The value of each call that is one number, and how many samples it is of.
         self.values: list[tuple[float, int]] = []
         self._kept: list[tuple[str, Tensor, Tensor, Mapping[str, Any]]] = []
@@ -45,12 +47,17 @@ class ScoredCalls(FunctionMode):
         return self.right / self.scored if self.scored else None
 
     @property
+    def most_frequent(self) -> float | None:
+        """The share of the most frequent class: whoever tells it always is right so often."""
+        return max(self._classes.values()) / self.scored if self._classes and self.scored else None
+
+    @property
     def loss(self) -> float | None:
         """The mean of the values, by samples."""
         samples = sum(count for _, count in self.values)
         return sum(value * count for value, count in self.values) / samples if samples else None
 
-    def guess(self, losses: list[float]) -> float | None:
+    def guess(self, losses: Sequence[float]) -> float | None:
         """The loss of the best constant answer to all that was seen. `losses`: the whole loss beside each call."""
         if not self._all_kept or not self._kept or len(self.values) != len(losses) or len(self._kept) != len(losses):
             return None
@@ -76,10 +83,13 @@ class ScoredCalls(FunctionMode):
             return
         if result.numel() == 1:
             self.values.append((float(result), input.shape[0] if input.ndim > 1 else target.numel()))
-        right = _right(name, input, target, kwargs)
-        if right is not None:
-            self.right += int(right.sum())
-            self.scored += right.numel()
+        told = _told(name, input, target, kwargs)
+        if told is not None:
+            self.right += int((told[0] == told[1]).sum())
+            self.scored += told[1].numel()
+            labels, counts = torch.unique(told[1], return_counts=True)
+            for label, count in zip(labels.tolist(), counts.tolist(), strict=True):
+                self._classes[label] = self._classes.get(label, 0) + count
         self._size += input.numel() + target.numel()
         if self._size > _MOST or result.numel() != 1 or not target.ndim:
             self._all_kept = False
@@ -92,17 +102,18 @@ def _settings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if name not in ("input", "target")}
 
 
-def _right(name: str, input: Tensor, target: Tensor, kwargs: Mapping[str, Any]) -> Tensor | None:
-    """For each class that had to be told, whether it was."""
+def _told(name: str, input: Tensor, target: Tensor, kwargs: Mapping[str, Any]) -> tuple[Tensor, Tensor] | None:
+    """For each class that had to be told, the one that was, and the right one."""
     if name in WITH_CLASSES:
         dim = 1 if input.ndim > 1 else 0
         told = input.argmax(dim)
         if target.is_floating_point():
-            return told == target.argmax(dim) if target.shape == input.shape else None
+            return (told, target.argmax(dim)) if target.shape == input.shape else None
         if told.shape != target.shape:
             return None
         counted = target != int(kwargs.get("ignore_index", -100))
-        return (told == target)[counted]
+        return told[counted], target[counted]
     if name in BINARY and input.shape == target.shape:
-        return (input > _THRESHOLDS.get(name, 0.0)) == (target > _THRESHOLDS["binary_cross_entropy"])
+        half = _THRESHOLDS["binary_cross_entropy"]
+        return (input > _THRESHOLDS.get(name, 0.0)).long(), (target > half).long()
     return None
