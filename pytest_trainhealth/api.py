@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .checks import check as find_check
-from .engine.battery import in_turn, keywords_of
+from .engine.battery import asked_for_by_name, in_turn, keywords_of
 from .engine.finished_run import examine_log
-from .engine.request import Reproducers, Request
+from .engine.request import DoesNotApply, Reproducers, Request
 from .engine.shared_results import SharedResults
 from .examine import NotATraining, examine, learning_rates
 from .histories.unreadable import shown_path
@@ -46,7 +46,10 @@ def diagnose(
     kept = None if reproducers is None else Reproducers(Path(reproducers), run_seed=seed)
 
     def judge(check: str, shared: SharedResults) -> Verdict:
-        request = Request(check, training, seed, values[check], reproducers=kept)
+        by_name = asked_for_by_name(check, checks)
+        if not by_name and shared.has_val_data is False:
+            raise DoesNotApply
+        request = Request(check, training, seed, values[check], reproducers=kept, only_with_val_data=not by_name)
         if find_check(check).reads_history:
             return examine_log(subject, request)
         if isinstance(subject, (History, str, os.PathLike)):

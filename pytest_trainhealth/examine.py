@@ -20,7 +20,7 @@ from .checks import Check
 from .checks import check as find_check
 from .engine.conclude import Conclusion, FollowedUp, FollowUp, conclude
 from .engine.examination import Examination
-from .engine.request import Request
+from .engine.request import DoesNotApply, Request
 from .engine.shared_results import SharedResults
 from .observe.run.hanging import DidNotComeBack, interrupting
 from .observe.source.engine_frames import engine_frame
@@ -116,6 +116,9 @@ def _examined(subject: Subject, request: Request, shared: SharedResults, plan: R
     seed = request.seed if saved is None else saved.seed
     comparison = _comparison(subject, request, plan)
     with _program(subject, request, plan, seed, left) as program:
+        shared.has_val_data = program.start is not None and program.start.training.val_data is not None
+        if request.only_with_val_data and not shared.has_val_data:
+            raise DoesNotApply("the training has no val_data")
         if saved is not None:
             from .reproducers.replay import replayed
 

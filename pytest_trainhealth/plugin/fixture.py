@@ -222,14 +222,19 @@ class TrainHealth:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""
         __tracebackhide__ = True
         self._only_if_enforced()
-        from ..engine.battery import in_turn, keywords_of
+        from ..engine.battery import asked_for_by_name, in_turn, keywords_of
+        from ..engine.request import DoesNotApply
 
         own = {name: settings.pop(name) for name in ("name", "seed") if name in settings}
         values = keywords_of(checks, settings, "diagnose")
 
         def judge(check: str, shared: SharedResults) -> Verdict:
             __tracebackhide__ = True
-            request = replace(request_for(self._item, check, values[check]), **own)
+            by_name = asked_for_by_name(check, checks)
+            if not by_name and shared.has_val_data is False:
+                raise DoesNotApply
+            request = request_for(self._item, check, values[check])
+            request = replace(request, only_with_val_data=not by_name, **own)
             verdict = run_check(self._item.config, request, training, self._benchmark, shared)
             note_verdict(self._item, verdict)
             return verdict
