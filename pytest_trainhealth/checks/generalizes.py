@@ -62,8 +62,10 @@ STEPS = 120
 _PASSES, _LEAST = 20, 40
 #: Of the loss of a guess: below that in its last three evaluations, all is learnt. As in learns_from_data, 0.1.
 _LEARNT = 0.1
-#: Of what had been gained: so much has a cured run to keep. By judgement: half.
-_KEEPS = 0.5
+#: Of what had been gained: so much may a cured run lose. By judgement: half.
+_LOSES = 0.5
+#: Of the loss of a guess: as good as its best, where that is hardly better than a guess. By judgement: 0.1.
+_NEAR_BEST = 0.1
 #: Of the loss in eval mode: so much more is too much. By judgement: 0.2; dropout of a half costs 0.3 and more.
 _WORSE_BY_MODE = 0.2
 #: Of what validation has gained on a guess: so much is lost without the samples that were on both sides. By judgement:
@@ -227,7 +229,8 @@ def _with_a_cure(trace: Trace, fit: Fit, untreated: Trace) -> Passed | Symptom |
         return CouldNotJudge("there was nothing to change", known)
     if not before.had_carried_over:
         return Passed(figures=known) if fit.carries_over else _carries_nothing(fit)
-    kept = before.guess - fit.end.val.loss > _KEEPS * (before.guess - before.best_loss)
+    lost = _LOSES * (before.guess - before.best_loss)
+    kept = fit.end.val.loss < before.best_loss + max(lost, _NEAR_BEST * abs(before.guess))
     return Passed(figures=known) if kept and fit.carries_over else _carries_nothing(fit)
 
 
@@ -250,8 +253,9 @@ def _notes(fit: Fit) -> tuple[str, ...]:
         return ()
     train, val = fit.end.train, fit.end.val
     assert train is not None
-    return (f"accuracy {wording.share(train.accuracy or 0.0)} of data and {wording.share(val.accuracy or 0.0)} of "
-            f"val_data after {fit.end.steps} steps: a gap of {100 * points:.0f} points",)  # fmt: skip
+    return (f"it learns by heart: accuracy {wording.share(train.accuracy or 0.0)} of data and "
+            f"{wording.share(val.accuracy or 0.0)} of val_data after {fit.end.steps} steps, a gap of "
+            f"{100 * points:.0f} points (more than {100 * generalization.SEVERE:.0f} is severe)",)  # fmt: skip
 
 
 def _figures(fit: Fit) -> dict[str, float | None]:
