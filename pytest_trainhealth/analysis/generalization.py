@@ -63,6 +63,11 @@ class Fit:
         return self._is_better(self.end.val, self.end.val.loss)
 
     @property
+    def better_than_a_guess(self) -> bool:
+        """At the end, by its loss: whoever is far off its scale may be right by its accuracy, and sure of nonsense."""
+        return self.end.val.loss < self.guess - max(_CLEARLY * abs(self.guess), _ERRORS * _error(self.end.val))
+
+    @property
     def had_carried_over(self) -> bool:
         return self._is_better(self.best.val, self.best_loss)
 

@@ -116,7 +116,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return _by_memory(fit, controls, known, removable=leaked.removable)
     if generalization.overfits(trace, fit):
         return _overfitted(trace, fit, controls, known)
-    if generalization.prepared_otherwise(held.shift) and not fit.carries_over:
+    if generalization.prepared_otherwise(held.shift) and not fit.better_than_a_guess:
         return FailIfConfirmed(_carries_nothing(fit), _shown(trace, fit, known))
     return _shown(trace, fit, known)
 
@@ -227,8 +227,8 @@ def _with_a_cure(trace: Trace, fit: Fit, untreated: Trace) -> Passed | Symptom |
         return Passed(figures=known) if clean else CouldNotJudge("the samples are still on both sides", known)
     if trace.applied.without_effect:
         return CouldNotJudge("there was nothing to change", known)
-    if not before.had_carried_over:
-        return Passed(figures=known) if fit.carries_over else _carries_nothing(fit)
+    if trace.applied.validated or not before.had_carried_over:
+        return Passed(figures=known) if fit.better_than_a_guess else _carries_nothing(fit)
     lost = _LOSES * (before.guess - before.best_loss)
     kept = fit.end.val.loss < before.best_loss + max(lost, _NEAR_BEST * abs(before.guess))
     return Passed(figures=known) if kept and fit.carries_over else _carries_nothing(fit)
