@@ -26,7 +26,6 @@ When it cannot judge
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -220,8 +219,9 @@ def _with_a_cure(trace: Trace, fit: Fit, untreated: Trace) -> Passed | Symptom |
     if before is None or held is None:
         return CouldNotJudge("the run without the cure shows nothing to compare with", known)
     if _mode_matters(before.held):
-        better = held.own_loss is not None and not _mode_matters(replace(before.held, own_loss=held.own_loss))
-        return Passed(figures=known) if better else _in_the_wrong_mode(held)
+        own, in_eval_mode = before.held.own_loss or 0.0, before.held.own_loss_in_eval_mode or 0.0
+        better = held.own_loss is not None and own - held.own_loss > _LOSES * (own - in_eval_mode)
+        return Passed(figures=known) if better else _in_the_wrong_mode(before.held)
     if surveyed is not None and data_faults.leak(surveyed) is not None:
         clean = survey is not None and data_faults.leak(survey) is None
         return Passed(figures=known) if clean else CouldNotJudge("the samples are still on both sides", known)
