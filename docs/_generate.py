@@ -135,7 +135,7 @@ def readme(text: str) -> str:
     tables = {
         "checks": _table(
             ("marker", "a passing test means", "in `trainhealth`"),
-            [(f"`{n}`", promise, "yes" if n in settings.BATTERY else "") for n, promise in settings.CHECKS.items()],
+            [(f"`{n}`", promise, _in_battery(n, "")) for n, promise in settings.CHECKS.items()],
         ),
         "causes": _table(
             ("about", "causes"), [(group.title, ", ".join(f"`{c.name}`" for c in _of(group))) for group in GROUPS]
@@ -196,9 +196,13 @@ def _marker_row(marker: str) -> tuple[str, str]:
     return name, ", ".join(f"`{s.name}`" for s in settings.keywords(marker))
 
 
+def _in_battery(check: str, otherwise: str) -> str:
+    return "yes" if check in settings.BATTERY else "with `val_data`" if check in settings.WITH_VAL_DATA else otherwise
+
+
 def _check_rows() -> list[tuple[str, ...]]:
     return [
-        (f"[`{name}`]({name}.md)", promise, "yes" if name in settings.BATTERY else "needs its marker")
+        (f"[`{name}`]({name}.md)", promise, _in_battery(name, "needs its marker"))
         for name, promise in settings.CHECKS.items()
     ]
 
