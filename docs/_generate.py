@@ -186,7 +186,7 @@ def readme(text: str) -> str:
     tables = {
         "checks": _table(
             ("marker", "a passing test means", "in `trainhealth`"),
-            [(f"`{n}`", promise, "yes" if n in settings.BATTERY else "") for n, promise in settings.CHECKS.items()],
+            [(f"`{n}`", promise, _in_battery(n, "")) for n, promise in settings.CHECKS.items()],
         ),
         "causes": _table(
             ("about", "causes"), [(group.title, ", ".join(f"`{c.name}`" for c in _of(group))) for group in GROUPS]
@@ -247,9 +247,13 @@ def _marker_row(marker: str) -> tuple[str, str]:
     return name, ", ".join(f"`{s.name}`" for s in settings.keywords(marker))
 
 
+def _in_battery(check: str, otherwise: str) -> str:
+    return "yes" if check in settings.BATTERY else "with `val_data`" if check in settings.WITH_VAL_DATA else otherwise
+
+
 def _check_rows() -> list[tuple[str, ...]]:
     return [
-        (f"[`{name}`]({name}.md)", promise, "yes" if name in settings.BATTERY else "needs its marker")
+        (f"[`{name}`]({name}.md)", promise, _in_battery(name, "needs its marker"))
         for name, promise in settings.CHECKS.items()
     ]
 
@@ -382,8 +386,8 @@ def _api() -> str:
         _doc(compare),
         _doc(Improvement)
         + " `outcome` is one of `better`, `worse`, `no difference beyond noise`, `less than 10 % apart` "
-        "and `could not compare`; `fixed` is better without NaN and without more overfitting; `change`, `low` and `high` "
-        "are the share that was gained, and its interval of 95 %.",
+        "and `could not compare`; `fixed` is better without NaN and without more overfitting; `change`, `low` and "
+        "`high` are the share that was gained, and its interval of 95 %.",
         "## `history`",
         _signature("history", history),
         _doc(history),

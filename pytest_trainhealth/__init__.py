@@ -36,11 +36,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api import compare as compare
     from .api import diagnose as diagnose
+    from .api import learning_rate_range as learning_rate_range
     from .api import replay as replay
     from .histories.read import history as history
     from .plugin.fixture import TrainHealth as TrainHealth
     from .records.history import History as History
     from .records.improvement import Improvement as Improvement
+    from .records.rate_range import RateRange as RateRange
     from .records.trace import Trace as Trace
     from .records.verdict import Evidence as Evidence
     from .records.verdict import Finding as Finding
@@ -57,10 +59,12 @@ _HOMES = {
     "diagnose": "api",
     "compare": "api",
     "Improvement": "records.improvement",
+    "learning_rate_range": "api",
     "replay": "api",
     "history": "histories.read",
     "History": "records.history",
     "TrainHealth": "plugin.fixture",
+    "RateRange": "records.rate_range",
     "Trace": "records.trace",
     "Report": "records.verdict",
     "Verdict": "records.verdict",

@@ -1,4 +1,4 @@
-"""What users call outside pytest: the whole battery on a training, two trainings compared, and a failure replayed."""
+"""What users call outside pytest: the battery on a training, its learning rates, two of them compared, a replay."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 
 from .checks import check as find_check
 from .checks.improves_on import SEEDS, STEPS
-from .engine.battery import in_turn, keywords_of
+from .engine.battery import asked_for_by_name, in_turn, keywords_of
 from .engine.finished_run import examine_log
-from .engine.request import Reproducers, Request
+from .engine.request import DoesNotApply, Reproducers, Request
 from .engine.shared_results import SharedResults
-from .examine import NotATraining, compare_trainings, examine
+from .examine import NotATraining, compare_trainings, examine, learning_rates
 from .histories.unreadable import shown_path
 from .observe.source.user_frames import hide_our_frames
 from .records.history import History
 from .records.improvement import Improvement
+from .records.rate_range import RateRange
 from .records.verdict import Report, Verdict
 from .reproducers.reproducer import read
-from .settings import HISTORY_IS_HEALTHY, IMPROVES_ON, WrongSetting
+from .settings import HISTORY_IS_HEALTHY, IMPROVES_ON, LEARNS_FROM_DATA, WrongSetting, read_keywords
 from .training import Training
 
 
@@ -47,7 +48,10 @@ def diagnose(
     kept = None if reproducers is None else Reproducers(Path(reproducers), run_seed=seed)
 
     def judge(check: str, shared: SharedResults) -> Verdict:
-        request = Request(check, training, seed, values[check], reproducers=kept)
+        by_name = asked_for_by_name(check, checks)
+        if not by_name and shared.has_val_data is False:
+            raise DoesNotApply
+        request = Request(check, training, seed, values[check], reproducers=kept, only_with_val_data=not by_name)
         if find_check(check).reads_history:
             return examine_log(subject, request)
         if isinstance(subject, (History, str, os.PathLike)):
@@ -82,6 +86,21 @@ def compare(  # noqa: PLR0913 - two trainings, and how they are compared
     request = Request(IMPROVES_ON, "compare", seed, {"steps": steps, "budget": budget})
     try:
         return compare_trainings(before, after, request, seeds=seeds, measure=measure)
+    except Exception as error:
+        raise hide_our_frames(error)  # noqa: B904 - it is the same error
+
+
+def learning_rate_range(
+    subject: Training | Callable[[], object], *, steps: int = 40, seed: int = 0, budget: float = 60.0
+) -> RateRange:
+    """A range test: the same start, as many steps, at learning rates from low to high. Says which of them work.
+
+    `print()` it for the curve; `.low`, `.high` and `.best` are rates, `.works` whether the training's own is between.
+    """
+    values = read_keywords(LEARNS_FROM_DATA, {"steps": steps, "budget": budget}, "learning_rate_range()")
+    request = Request(LEARNS_FROM_DATA, _name_of(subject), seed, values)
+    try:
+        return learning_rates(subject, request, int(values["steps"]))
     except Exception as error:
         raise hide_our_frames(error)  # noqa: B904 - it is the same error
 

@@ -20,7 +20,7 @@ from .checks import Check
 from .checks import check as find_check
 from .engine.conclude import Conclusion, FollowedUp, FollowUp, conclude
 from .engine.examination import Examination
-from .engine.request import Request
+from .engine.request import DoesNotApply, Request
 from .engine.shared_results import SharedResults
 from .observe.run.hanging import DidNotComeBack, interrupting
 from .observe.source.engine_frames import engine_frame
@@ -34,6 +34,7 @@ from .programs.training_program import TrainingProgram
 from .programs.watched_program import Watch, WatchedProgram
 from .records.comparison import Comparison
 from .records.judgement import Passed
+from .records.rate_range import RateRange
 from .records.trace import Trace
 from .records.verdict import Verdict
 from .settings import WrongSetting, setting
@@ -144,12 +145,30 @@ def _beside_another(subject: Subject, request: Request) -> Verdict:
     return replace(verdict_of(found, request), seed=request.seed, seconds=time.perf_counter() - began)
 
 
+def learning_rates(subject: Subject, request: Request, steps: int) -> RateRange:
+    """What the training comes to at rates from low to high; nothing is judged."""
+    from .engine.rate_range import measure
+
+    check = find_check(request.check)
+    with none_left(), process_settings_kept(), undisturbed(_threads(check, request)) as left:
+        plan = _plan(check, request, None)
+        with interrupting(plan.budget), _program(subject, request, plan, request.seed, left) as program:
+            if program.start is None:
+                raise NotATraining("a Training is needed, or a function that makes one: nothing was returned")
+            if not program.repeatable:
+                return RateRange(0.0, steps, 0.0, why_not=program.why_not)
+            return measure(Examination(program, check, request.values, plan), steps)
+
+
 def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:
     """`left` gets what could not be put back afterwards."""
     check, saved = find_check(request.check), request.replaying
     seed = request.seed if saved is None else saved.seed
     comparison = _comparison(subject, request, plan)
     with _program(subject, request, plan, seed, left) as program:
+        shared.has_val_data = program.start is not None and program.start.training.val_data is not None
+        if request.only_with_val_data and not shared.has_val_data:
+            raise DoesNotApply("the training has no val_data")
         if saved is not None:
             from .reproducers.replay import replayed
 

@@ -168,6 +168,7 @@ EVALUATES_CLEANLY, RANKS_AGREE = "evaluates_cleanly", "ranks_agree"
 HISTORY_IS_HEALTHY = "history_is_healthy"
 DATA_IS_HEALTHY = "data_is_healthy"
 MATCHES_BASELINE, IMPROVES_ON = "matches_baseline", "improves_on"
+GENERALIZES = "generalizes"
 
 
 class CheckRow(NamedTuple):
@@ -177,6 +178,8 @@ class CheckRow(NamedTuple):
     promise: str
     #: One of those behind `@pytest.mark.trainhealth`; others need their own marker.
     in_battery: bool = True
+    #: One of them, too, for trainings that have `val_data`.
+    with_val_data: bool = False
     #: It reads the log of a run that is over, where the others run a training.
     reads_history: bool = False
     #: The setting without which it has nothing to judge: outside of pytest, "all" checks are those that have theirs.
@@ -197,6 +200,7 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
         DATA_IS_HEALTHY,
         "values are finite, labels allowed, and nothing is there twice: in data and val_data, in targets and features",
     ),
+    CheckRow(GENERALIZES, "what is learnt from data carries over to val_data", in_battery=False, with_val_data=True),
     CheckRow(
         KEEPS_THROUGHPUT,
         "the step does not wait for data, and is as fast as required (measured with pytest-benchmark)",
@@ -238,6 +242,8 @@ CHECK_ROWS: tuple[CheckRow, ...] = (
 )
 CHECKS: dict[str, str] = {row.name: row.promise for row in CHECK_ROWS}
 BATTERY: tuple[str, ...] = tuple(row.name for row in CHECK_ROWS if row.in_battery)
+#: Those that come on top of it for a training that has `val_data`.
+WITH_VAL_DATA: tuple[str, ...] = tuple(row.name for row in CHECK_ROWS if row.with_val_data)
 #: Those that run a training.
 TRAINING_CHECKS: tuple[str, ...] = tuple(row.name for row in CHECK_ROWS if not row.reads_history)
 #: `trainhealth` stands for the battery; a check's marker has the check's name.

@@ -12,7 +12,8 @@ How severe it is
 How it is recognised
     The input of the model's first weights is measured, feature by feature; so is what the output is compared with. It
     counts only when a training fails. The re-run standardises each feature with the statistics of the first batch,
-    inputs where the model gets them, targets where the loss does.
+    inputs where the model gets them, targets where the loss does. Or `val_data` reaches the model with another mean or
+    spread than `data`: the re-run brings it to the scale of `data`, and validation has to become better than a guess.
 
 How to fix it
     Standardise with the statistics of the *training set*: subtract the mean of each feature and divide by its standard
@@ -36,9 +37,10 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import data_scale
+from ..analysis.generalization import prepared_otherwise
 from ..records.data import ScaleRecord
 from ..records.intervention import Cure
-from ..records.symptoms import EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.symptoms import EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING, OVERFITTING, PLATEAU
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -49,7 +51,7 @@ GROUP = DATA
 #: A matter of size: odd sizes alone do not acquit the learning rate.
 STAGE = Stage.NUMBERS
 ORDER = 0
-EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, FAULTY_DATA)
+EXPLAINS = (NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, FAULTY_DATA, OVERFITTING)
 
 #: Beside data that is out of scale, whatever lies beyond this is standardised with it. Above the 1.2 and 2.2 of the
 #: healthy programs (analysis/data_scale.py).
@@ -61,6 +63,8 @@ _FASTER = 10.0
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if symptom.category == FAULTY_DATA:
         return harmful(trace, "scale")
+    if symptom.category == OVERFITTING:
+        return _prepared_otherwise(trace)
     inputs, targets = data_scale.inputs_off_scale(trace), data_scale.targets_off_scale(trace)
     return _suspicion(inputs, targets, symptom)
 
@@ -68,6 +72,32 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
     """Inputs that are a little out of scale, too. Not the targets: with others the loss is another one."""
     return _suspicion([s for s in trace.data.scales if not s.target and s.largest > _STANDARD], [], symptom)
+
+
+def _prepared_otherwise(trace: Trace) -> Suspicion | None:
+    """What the model is given from `val_data` has another scale than what it learns from."""
+    held = trace.state.held_out
+    shift = None if held is None else held.shift
+    if shift is None or not prepared_otherwise(shift):
+        return None
+    return Suspicion(
+        statement="val_data is not standardised as data is",
+        evidence=(
+            Evidence(
+                f"what the model is given has a mean of {wording.short(shift.mean)} and a spread of "
+                f"{wording.short(shift.std)} from data, and {wording.short(shift.val_mean)} and "
+                f"{wording.short(shift.val_std)} from val_data",
+                shift.val_std,
+            ),
+        ),
+        why="the model is validated on inputs of a scale that it has never seen",
+        fix=Fix(
+            "prepare both with the statistics of the training set:",
+            ("val_inputs = (val_inputs - train_inputs.mean(0)) / train_inputs.std(0)",),
+        ),
+        not_this="more regularisation: what it has learnt does carry over",
+        cures=(Cure("val_data_rescaled", "val_data on the scale of data", {"how": "on the scale of data"}),),
+    )
 
 
 def _suspicion(inputs: list[ScaleRecord], targets: list[ScaleRecord], symptom: Symptom) -> Suspicion | None:

@@ -42,9 +42,10 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import wiring
+from ..records.held_out import HeldOutRecord
 from ..records.intervention import Cure
 from ..records.state import EvaluationRecord
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT, UNEQUAL
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, OVERFITTING, PLATEAU, SILENT, UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -52,14 +53,17 @@ from ._groups import WIRING
 
 GROUP = WIRING
 ORDER = 12
-EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, UNEQUAL)
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU, INSTABILITY, EXPLOSION, UNEQUAL, OVERFITTING)
 
 _LEARNS = "BatchNorm takes the validation data into its running statistics"
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if symptom.category == UNEQUAL:
-        return _evaluated(trace.state.evaluation)
+        found = trace.state.evaluation
+        return _left_in_eval(found) if found is not None and found.left_in_eval else _evaluated(found)
+    if symptom.category == OVERFITTING:
+        return _evaluated(trace.state.held_out)
     record = wiring.left_in_eval(trace)
     if record is None:
         return _teacher(trace) or _validated(trace) or _lasting(trace)
@@ -142,20 +146,22 @@ def _validated(trace: Trace) -> Suspicion | None:
     )
 
 
-def _evaluated(found: EvaluationRecord | None) -> Suspicion | None:
-    """What `evaluates_cleanly` has seen."""
-    if found is not None and found.left_in_eval:
-        models = wording.names(found.left_in_eval)
-        return Suspicion(
-            statement=f"after an evaluation, {models} {_trains(found.left_in_eval)} in eval mode",
-            evidence=(Evidence(f"the step before it ran with {models} in training mode, the step after it did not"),),
-            why="evaluate() calls eval(), and nothing puts the model back into training mode",
-            fix=Fix(
-                "switch back to training mode at the end of each evaluation, or at the start of each step",
-                ("model.train()",),
-            ),
-            not_this="more dropout, or another learning rate: these layers are switched off",
-        )
+def _left_in_eval(found: EvaluationRecord) -> Suspicion:
+    models = wording.names(found.left_in_eval)
+    return Suspicion(
+        statement=f"after an evaluation, {models} {_trains(found.left_in_eval)} in eval mode",
+        evidence=(Evidence(f"the step before it ran with {models} in training mode, the step after it did not"),),
+        why="evaluate() calls eval(), and nothing puts the model back into training mode",
+        fix=Fix(
+            "switch back to training mode at the end of each evaluation, or at the start of each step",
+            ("model.train()",),
+        ),
+        not_this="more dropout, or another learning rate: these layers are switched off",
+    )
+
+
+def _evaluated(found: EvaluationRecord | HeldOutRecord | None) -> Suspicion | None:
+    """What `evaluates_cleanly` or `generalizes` has seen of the training's own evaluation."""
     if found is None or not found.active:
         return None
     layers = [f"{each.name} ({each.kind})" if each.in_training_mode else each.name for each in found.active]

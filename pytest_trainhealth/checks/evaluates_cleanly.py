@@ -27,9 +27,10 @@ from typing import Any
 from .. import wording
 from ..analysis.resuming import parts_ways
 from ..analysis.run_failures import broke_down
+from ..records.held_out import ActiveLayer
 from ..records.intervention import Cure
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
-from ..records.state import ActiveLayer, EvaluationRecord
+from ..records.state import EvaluationRecord
 from ..records.symptoms import UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Symptom

@@ -6,11 +6,23 @@ What one check finds may explain what a later one sees, so checks run in a fixed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..checks import check as find_check
 from ..records.verdict import Report, Verdict
-from ..settings import BATTERY, CHECK_ROWS, TRAINING_CHECKS, WrongSetting, check_names, keywords, near, read_keywords
+from ..settings import (
+    BATTERY,
+    CHECK_ROWS,
+    TRAINING_CHECKS,
+    WITH_VAL_DATA,
+    WrongSetting,
+    check_names,
+    keywords,
+    near,
+    read_keywords,
+)
+from .request import DoesNotApply
 from .shared_results import SharedResults
 
 
@@ -18,7 +30,7 @@ def keywords_of(
     checks: Iterable[str] | str | None, settings: Mapping[str, Any], given: str
 ) -> dict[str, dict[str, Any]]:
     """Each requested check with the settings it takes. `given` names the caller in error messages."""
-    wanted = BATTERY if checks is None else _all(settings) if checks == "all" else checks
+    wanted = (*BATTERY, *WITH_VAL_DATA) if checks is None else _all(settings) if checks == "all" else checks
     wanted = check_names((wanted,) if isinstance(wanted, str) else wanted, f"{given}(checks=)")
     takes = {check: {setting.name for setting in keywords(check)} for check in wanted}
     for name in settings:
@@ -36,11 +48,20 @@ def _all(settings: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(check for check in TRAINING_CHECKS if check not in missing)
 
 
+def asked_for_by_name(check: str, checks: Iterable[str] | str | None) -> bool:
+    """False for what the battery has only where a training has `val_data`."""
+    return checks is not None or check not in WITH_VAL_DATA
+
+
 def in_turn(name: str, wanted: Iterable[str], judge: Callable[[str, SharedResults], Verdict]) -> Report:
-    """The verdicts in the order the user gave, though the checks run in the order that explains most."""
+    """The verdicts in the order the user gave, though the checks run in the order that explains most.
+
+    What does not apply to this training is left out.
+    """
     __tracebackhide__ = True
     wanted, shared = tuple(wanted), SharedResults()
     verdicts = {}
     for check in sorted(wanted, key=lambda check: find_check(check).turn):
-        verdicts[check] = judge(check, shared)
-    return Report(name, tuple(verdicts[check] for check in wanted))
+        with suppress(DoesNotApply):
+            verdicts[check] = judge(check, shared)
+    return Report(name, tuple(verdicts[check] for check in wanted if check in verdicts))

@@ -58,7 +58,16 @@ def _everything(examination: Examination, _: Symptom, trace: Trace) -> Trace:
         unused_passes={**closer.wiring.unused_passes, **trace.wiring.unused_passes},
         stale_gradients={**closer.wiring.stale_gradients, **trace.wiring.stale_gradients},
     )
-    return replace(closer, losses=trace.losses, updates=trace.updates, backwards=trace.backwards, wiring=wiring)
+    state, data = replace(closer.state, held_out=trace.state.held_out), replace(closer.data, survey=trace.data.survey)
+    return replace(
+        closer,
+        losses=trace.losses,
+        updates=trace.updates,
+        backwards=trace.backwards,
+        wiring=wiring,
+        state=state,
+        data=data,
+    )
 
 
 def _nonfinite(examination: Examination, _: Symptom, trace: Trace) -> Trace:

@@ -14,6 +14,7 @@ from ..records.verdict import Finding, Rerun, Symptom
 from .closeup import closer_look
 from .examination import Examination
 from .findings import finding_of, try_cures_of
+from .rate_range import with_rate_range
 from .reruns import Reruns
 from .shared_results import KnownCause
 from .swaps import swap_ingredients
@@ -86,7 +87,7 @@ def find_causes(
     findings.sort(key=lambda f: ("confirmed", "likely", "possible").index(f.certainty))
     if any(f.confirmed for f in findings):
         findings = [f for f in findings if f.certainty != "possible"]
-    findings = _rule_out_rates(examination, findings, runs)
+    findings = with_rate_range(examination, _rule_out_rates(examination, findings, runs))
     reruns = () if findings else tuple(runs.done.values())
     sure = tuple(each for each in tried if each.finding.certainty != "possible")
     operators, untried = tuple(closer.speed.operators), tuple(runs.untried)

@@ -19,7 +19,7 @@ from ..observe.source.engine_frames import engine_frame
 from ..programs.plan import RunPlan
 from ..programs.program import Program
 from ..records.intervention import Cure
-from ..records.judgement import UNTREATED, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
+from ..records.judgement import UNTREATED, CouldNotJudge, FailedRun, Judgement, NeedsControl, OtherNumbers, Passed
 from ..records.recorded import Curve
 from ..records.symptoms import row_of
 from ..records.trace import Trace
@@ -92,7 +92,11 @@ class Examination:
             wanted = judgement.control
             if not judgement.once or wanted.label not in self._controls:
                 as_long = plan.untimed() if judgement.may_stop else plan.untimed().until(judgement.steps or trace.steps)
-                control = self.record(as_long.curing(*cures, wanted))
+                if isinstance(wanted, OtherNumbers):
+                    beside = replace(as_long, seed_offset=plan.seed_offset + wanted.seed_offset).curing(*cures)
+                else:
+                    beside = as_long.curing(*cures, wanted)
+                control = self.record(beside)
                 if control.cut_short:  # a comparison with half of a run shows nothing
                     reason = f"{control.cut_short} ({wanted.label})"
                     return replace(trace, cut_short=reason), CouldNotJudge(reason)

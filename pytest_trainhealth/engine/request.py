@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from ..revisions.test_locator import TestLocator
 
 
+class DoesNotApply(Exception):
+    """The check is not one of this training's battery."""
+
+
 @dataclass(frozen=True)
 class Reproducers:
     """Where the files that replay a failure are written, and how messages show their paths."""
@@ -55,6 +59,8 @@ class Request:
     timer: Timer | None = None
     #: How the process of another revision finds the same test.
     locator: TestLocator | None = None
+    #: The check is part of the battery where a training has `val_data`, and nowhere else.
+    only_with_val_data: bool = False
     #: None if no reproducers are written.
     reproducers: Reproducers | None = None
     #: The test is marked to raise one of these (xfail): an error of that kind is passed on as it is.

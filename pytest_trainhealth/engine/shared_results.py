@@ -30,6 +30,8 @@ class KnownCause:
 @dataclass
 class SharedResults:
     known: list[KnownCause] = field(default_factory=list)
+    #: Whether the training has `val_data`; None before the first check has seen it.
+    has_val_data: bool | None = None
     _runs: list[tuple[Check, Trace]] = field(default_factory=list)
 
     def add(self, program: Program, check: Check, trace: Trace | None) -> None:

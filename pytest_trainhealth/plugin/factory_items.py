@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from .. import wording
-from ..settings import WrongSetting, near
+from ..settings import WITH_VAL_DATA, WrongSetting, near
 from .items import request_for
-from .run_check import report_outcome, run_check
-from .stash import CHECK, OPTIONS
+from .run_check import judge_item
+from .stash import CHECK, IF_VAL_DATA, OPTIONS
 
 _FLAG = "--trainhealth-training"
 
@@ -62,7 +62,8 @@ class TrainingCollector(pytest.Collector):
         self.factory = factory
 
     def collect(self) -> Iterator[TrainingItem]:
-        for check in self.config.stash[OPTIONS]["checks"]:
+        options = self.config.stash[OPTIONS]
+        for check in (*options["checks"], *WITH_VAL_DATA) if options.whole_battery else options["checks"]:
             name = f"{self.factory.spec}[{check}]"
             yield TrainingItem.from_parent(self, name=name, nodeid=name, factory=self.factory, check=check)
 
@@ -74,11 +75,12 @@ class TrainingItem(pytest.Item):
         super().__init__(**kwargs)
         self.factory = factory
         self.stash[CHECK] = check
+        self.stash[IF_VAL_DATA] = check in WITH_VAL_DATA and self.config.stash[OPTIONS].whole_battery
 
     def runtest(self) -> None:
         __tracebackhide__ = True
         request = request_for(self, self.stash[CHECK], keywords={})
-        report_outcome(self, run_check(self.config, request, self.factory.make, benchmark=None))
+        judge_item(self, request, self.factory.make, benchmark=None)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The line of the factory, if it is known."""

@@ -13,6 +13,7 @@ from ..settings import (
     ACCUMULATES_EXACTLY,
     DATA_IS_HEALTHY,
     EVALUATES_CLEANLY,
+    GENERALIZES,
     GRADIENTS_FLOW,
     HISTORY_IS_HEALTHY,
     IMPROVES_ON,
@@ -36,6 +37,7 @@ from .stash import OPTIONS, UNENFORCED
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
     from ..records.history import History
+    from ..records.rate_range import RateRange
     from ..records.trace import Trace
     from ..records.verdict import Report, Verdict
     from ..training import Training
@@ -240,23 +242,42 @@ class TrainHealth:
         __tracebackhide__ = True
         return self._check(HISTORY_IS_HEALTHY, history)
 
+    def generalizes(self, training: Subject, *, steps: int | None = None, budget: float | None = None) -> Verdict:
+        """What is learnt from data carries over to val_data."""
+        __tracebackhide__ = True
+        return self._check(GENERALIZES, training, steps=steps, budget=budget)
+
     def diagnose(self, training: Subject, checks: Iterable[str] | str | None = None, **settings: Any) -> Report:
         """The whole battery as a record, for the test to make its own assertions on. Raises nothing itself."""
         __tracebackhide__ = True
         self._only_if_enforced()
-        from ..engine.battery import in_turn, keywords_of
+        from ..engine.battery import asked_for_by_name, in_turn, keywords_of
+        from ..engine.request import DoesNotApply
 
         own = {name: settings.pop(name) for name in ("name", "seed") if name in settings}
         values = keywords_of(checks, settings, "diagnose")
 
         def judge(check: str, shared: SharedResults) -> Verdict:
             __tracebackhide__ = True
-            request = replace(request_for(self._item, check, values[check]), **own)
+            by_name = asked_for_by_name(check, checks)
+            if not by_name and shared.has_val_data is False:
+                raise DoesNotApply
+            request = request_for(self._item, check, values[check])
+            request = replace(request, only_with_val_data=not by_name, **own)
             verdict = run_check(self._item.config, request, training, self._benchmark, shared)
             note_verdict(self._item, verdict)
             return verdict
 
         return in_turn(own.get("name") or test_of(self._item)[1], values, judge)
+
+    def learning_rate_range(self, training: Subject, *, steps: int = 40, budget: float = 60.0) -> RateRange:
+        """Which learning rates work, and where the training's own lies, for assertions of your own."""
+        __tracebackhide__ = True
+        self._only_if_enforced()
+        from ..api import learning_rate_range
+
+        seed = request_for(self._item, LEARNS_FROM_DATA, {}).seed
+        return learning_rate_range(training, steps=steps, seed=seed, budget=budget)
 
     def watch(self) -> AbstractContextManager[Trace]:
         """Records whatever is trained inside the `with` block."""

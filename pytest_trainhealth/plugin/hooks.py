@@ -250,7 +250,14 @@ def pytest_runtest_makereport(
         from .item_report import attach_to_report
 
         attach_to_report(report, item, call.excinfo.value if call.excinfo else None, unenforced)
+    if call.excinfo is not None and getattr(call.excinfo.value, "trainhealth_absent", False):
+        report.trainhealth_absent = True  # type: ignore[attr-defined]
     return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
+    """A check that is not one of this training's battery is in no count: nobody has asked for it."""
+    return ("", "-", "NO VAL_DATA") if getattr(report, "trainhealth_absent", False) else None
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -12,9 +12,9 @@ import pytest
 
 from ..checks import check as find_check
 from ..engine.request import Request
-from ..settings import CHECKS, MARKERS, WrongSetting, read_keywords
+from ..settings import CHECKS, MARKERS, WITH_VAL_DATA, WrongSetting, read_keywords
 from . import benchmark
-from .stash import CALLS, CHECK, OPTIONS
+from .stash import CALLS, CHECK, IF_VAL_DATA, OPTIONS
 
 #: No test takes this argument: parametrizing it makes one item for each check.
 CHECK_ARGUMENT = "_trainhealth_check"
@@ -45,7 +45,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     except WrongSetting as error:
         raise pytest.Collector.CollectError(str(error)) from None
     if options["enabled"]:
-        checks = _checks(marks, options["checks"])
+        checks = _checks(marks, options["checks"], whole="checks" not in options.given)
         metafunc.fixturenames.append(CHECK_ARGUMENT)
         metafunc.parametrize(CHECK_ARGUMENT, checks, ids=checks)
 
@@ -78,6 +78,7 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
         item=node_id(item),
         call=calls[check] - 1,
         workers=getattr(item.config, "workerinput", {}).get("workercount", 1),
+        only_with_val_data=item.stash.get(IF_VAL_DATA, False),
         expected_errors=_expected_errors(item),
     )
 
@@ -154,11 +155,14 @@ def _keep_marker(item: pytest.Function, check: str) -> None:
     """Keeps only the marker of the item's own check, so that -k and -m select one check and not all."""
     if check not in {mark.name for mark in item.iter_markers()}:
         item.add_marker(check)
+        chosen = "checks" in read_marks(item).get("trainhealth", {}) or not item.config.stash[OPTIONS].whole_battery
+        item.stash[IF_VAL_DATA] = check in WITH_VAL_DATA and not chosen
     item.own_markers[:] = [mark for mark in item.own_markers if mark.name == check or mark.name not in CHECKS]
 
 
-def _checks(marks: Marks, battery: tuple[str, ...]) -> tuple[str, ...]:
+def _checks(marks: Marks, battery: tuple[str, ...], *, whole: bool) -> tuple[str, ...]:
+    """`whole`: nobody has chosen the checks of the battery."""
     wanted = set(marks)
     if "trainhealth" in marks:
-        wanted.update(marks["trainhealth"].get("checks", battery))
+        wanted.update(marks["trainhealth"].get("checks", (*battery, *WITH_VAL_DATA) if whole else battery))
     return tuple(check for check in CHECKS if check in wanted)

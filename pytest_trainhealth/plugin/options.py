@@ -29,6 +29,11 @@ class Options:
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
+    @property
+    def whole_battery(self) -> bool:
+        """Nobody has chosen its checks."""
+        return "checks" not in self.given and self.values["replay"] is None
+
     def for_check(self, check: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a check. A marker's keywords win over the command line, and that wins over the ini file."""
         concerned = {s.name for s in SETTINGS if check in s.checks} | set(_FOR_EVERY_CHECK)

@@ -29,6 +29,13 @@ class NotJudged(Skipped):
     """A check could not judge, or was not enforced. The item is skipped, because it must never pass silently."""
 
 
+class NotApplicable(NotJudged):
+    """The check is one of the battery only for other trainings: it is neither shown nor counted."""
+
+    #: What pytest's report of such an item is told by, without importing this module.
+    trainhealth_absent = True
+
+
 def misused(error: Exception) -> Failed:
     """For a test that asks for something impossible: one line, without a traceback."""
     return Failed(harmless(str(error)), pytrace=False)

@@ -14,19 +14,20 @@ import pytest
 
 from .. import if_imported
 from ..checks import check as find_check
-from ..engine.request import Request
+from ..engine.request import DoesNotApply, Request
 from ..records.verdict import Verdict
 from ..settings import HISTORY_IS_HEALTHY, WrongSetting
 from .benchmark import BenchmarkTimer
 from .benchmark import fixture as benchmark_fixture
 from .items import check_of, request_for
-from .outcomes import NOT_ENFORCED, NotJudged, Unhealthy, misused
+from .outcomes import NOT_ENFORCED, NotApplicable, NotJudged, Unhealthy, misused
 from .replay_option import with_reproducers
-from .stash import CHECK, FACTORY, OPTIONS, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, VAL_DATA, VERDICTS
 
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
 
+_NO_VAL_DATA = "the training has no val_data"
 #: The widest chart; more is hard to read and wraps in CI logs. By judgement.
 _WIDEST = 100
 
@@ -73,7 +74,17 @@ def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> No
         request = request_for(item, check)
     except WrongSetting as error:
         raise misused(error) from None
-    report_outcome(item, run_check(item.config, request, body, lambda: item.funcargs["benchmark"]))
+    judge_item(item, request, body, lambda: item.funcargs["benchmark"])
+
+
+def judge_item(item: pytest.Item, request: Request, subject: Any, benchmark: Callable[[], Any] | None) -> None:
+    """An item that is there for one check."""
+    __tracebackhide__ = True
+    try:
+        verdict = run_check(item.config, request, subject, benchmark)
+    except DoesNotApply:
+        raise NotApplicable(_NO_VAL_DATA) from None
+    report_outcome(item, verdict)
 
 
 def leave_unenforced(item: pytest.Item, body: Callable[[], object]) -> None:
@@ -119,10 +130,17 @@ def run_check(
         from ..revisions.test_locator import of_test
 
         request = replace(request, locator=of_test(config, request.test))
+    seen = config.stash.setdefault(VAL_DATA, {})
+    if request.only_with_val_data and seen.get(request.test) is False:
+        raise DoesNotApply
+    from ..engine.shared_results import SharedResults
     from ..examine import NotATraining, examine  # imports torch: only for runs that have such tests
 
+    shared = SharedResults() if shared is None else shared
     try:
-        return examine(subject, with_reproducers(request, config), shared)
+        verdict = examine(subject, with_reproducers(request, config), shared)
+    except DoesNotApply:
+        raise
     except (NotATraining, WrongSetting) as error:
         raise misused(error) from None
     except Exception as error:
@@ -131,6 +149,9 @@ def run_check(
         from ..observe.source.user_frames import hide_our_frames
 
         raise hide_our_frames(error)  # noqa: B904 - it is the same error
+    if shared.has_val_data is not None:
+        seen[request.test] = shared.has_val_data
+    return verdict
 
 
 def _judge_log(request: Request, subject: Any) -> Verdict:

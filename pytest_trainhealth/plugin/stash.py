@@ -26,6 +26,10 @@ RUNS: pytest.StashKey[tuple[Path, ...]] = pytest.StashKey()
 SEEDS_FIXTURES: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: its check, if that is not a parameter.
 CHECK: pytest.StashKey[str] = pytest.StashKey()
+#: On an item: its check is one of the battery only where the training has `val_data`.
+IF_VAL_DATA: pytest.StashKey[bool] = pytest.StashKey()
+#: On the config: by test, whether its training has `val_data`, as far as a check has seen it.
+VAL_DATA: pytest.StashKey[dict[str, bool]] = pytest.StashKey()
 #: On an item: how many times each check was requested: the fixture may ask for several trainings.
 CALLS: pytest.StashKey[Counter[str]] = pytest.StashKey()
 #: On an item: verdicts, and the number of checks not enforced, that no report has picked up yet.

@@ -23,10 +23,18 @@ class CouldNotJudge:
 
 
 @dataclass(frozen=True)
+class OtherNumbers:
+    """A control that changes nothing but the random numbers: those of the weights, the batches and the steps."""
+
+    label: str
+    seed_offset: int
+
+
+@dataclass(frozen=True)
 class NeedsControl:
     """The trace alone cannot decide; together with the same run with this control it can."""
 
-    control: Cure
+    control: Cure | OtherNumbers
     #: One run of it serves every re-run with a cure as well.
     once: bool = False
     #: It may stop as soon as it keeps the promise, instead of taking as many steps as the run it is compared with.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .baseline import FirstSteps
+from .held_out import ActiveLayer, HeldOutRecord
 from .improvement import Validation
 from .verdict import Place
 
@@ -70,18 +71,6 @@ class CutRecord:
     mixed_by: tuple[str, ...] = ()
     #: What kept it from being tried.
     why_not: str = ""
-
-
-@dataclass(frozen=True)
-class ActiveLayer:
-    """What behaves as in training while the model is evaluated."""
-
-    #: The path of a layer, or "F.dropout()".
-    name: str
-    kind: str
-    #: The whole model it belongs to was in training mode.
-    in_training_mode: bool = True
-    place: Place | None = None
 
 
 @dataclass
@@ -162,6 +151,8 @@ class StateRecord:
     #: The loss can be computed on a part of a batch: the training has the built-in step.
     splittable: bool = False
     evaluation: EvaluationRecord | None = None
+    #: The losses of `val_data` beside those of what is learnt from.
+    held_out: HeldOutRecord | None = None
     precision: PrecisionRecord | None = None
     #: Recorded on a `Training`; not on a watched test.
     from_training: bool = False

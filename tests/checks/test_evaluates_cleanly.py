@@ -11,8 +11,9 @@ from torch.nn import functional as F
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.checks.evaluates_cleanly import NEVER, judge
+from pytest_trainhealth.records.held_out import ActiveLayer
 from pytest_trainhealth.records.judgement import CouldNotJudge, NeedsControl, Passed
-from pytest_trainhealth.records.state import ActiveLayer, EvaluationRecord, StateRecord
+from pytest_trainhealth.records.state import EvaluationRecord, StateRecord
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
 

@@ -11,6 +11,7 @@ import types
 from typing import Any
 
 import pytest_trainhealth
+from pytest_trainhealth.engine.request import DoesNotApply
 from pytest_trainhealth.records.verdict import Evidence, Finding, Rerun, Symptom, Verdict
 
 
@@ -31,6 +32,8 @@ def examine(subject, request, shared=None):
         built = Training()
     if not isinstance(built, Training):
         raise NotATraining(f"a test returns a Training or nothing, not {type(built).__name__}")
+    if request.only_with_val_data and "generalizes" not in built.outcomes:
+        raise DoesNotApply
     if request.timer is not None:
         request.timer._benchmark.pedantic(lambda: None, rounds=2)
     told = {

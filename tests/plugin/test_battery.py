@@ -58,3 +58,30 @@ def test_the_marker_of_the_function_wins_over_that_of_the_class(project: Project
     project.runpytest("--trainhealth", "--trainhealth-json=out.json").assert_outcomes(passed=1)
     (verdict,) = read_json()["verdicts"]
     assert (verdict["figures"]["steps"], verdict["figures"]["ratio"]) == (6, 0.3)
+
+
+def test_with_val_data_it_is_one_more(project: Project, read_json: ReadJson) -> None:
+    project.makepyfile("""
+        import pytest
+        from pytest_trainhealth import Training
+
+        @pytest.mark.trainhealth
+        def test_with():
+            return Training(generalizes="passed")
+
+        @pytest.mark.trainhealth
+        def test_without():
+            return Training()
+
+        @pytest.mark.trainhealth(checks=["generalizes"])
+        def test_asked_for_by_name():
+            return Training()
+    """)
+    run = project.runpytest("--trainhealth", "--trainhealth-json=out.json", "--trainhealth-strict", "-rs")
+    run.assert_outcomes(passed=2 * len(BATTERY) + 2)  # and no skip
+    run.stdout.fnmatch_lines(["test_with_val_data*.py *......-.*100%*"])
+    found = [(v["nodeid"].partition("::")[2], v["check"]) for v in read_json()["verdicts"]]
+    assert [each for each in found if each[1] == "generalizes"] == [
+        ("test_with[generalizes]", "generalizes"),
+        ("test_asked_for_by_name[generalizes]", "generalizes"),
+    ]

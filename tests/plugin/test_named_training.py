@@ -54,7 +54,7 @@ def test_it_is_reported_like_a_test(models: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "trainhealth: seed 0 (default), training models.classifier:make_training (--trainhealth-training)",
-            "collected 6 items",
+            "collected 7 items",
             "  cause     confirmed: *",
             f"{SPEC}   overfits_one_batch  passed *",
             f"FAILED {SPEC}[[]gradients_flow] - parameters-*",
@@ -77,9 +77,9 @@ def test_checks_can_be_chosen(models: Project) -> None:
 
 
 def test_k_and_last_failed_work(models: Project) -> None:
-    models.runpytest("--trainhealth-training", SPEC, "-k", "overfits").assert_outcomes(passed=1, deselected=5)
+    models.runpytest("--trainhealth-training", SPEC, "-k", "overfits").assert_outcomes(passed=1, deselected=6)
     models.runpytest("--trainhealth-training", SPEC)
-    models.runpytest("--trainhealth-training", SPEC, "--lf").assert_outcomes(failed=1, deselected=5)
+    models.runpytest("--trainhealth-training", SPEC, "--lf").assert_outcomes(failed=1, deselected=6)
 
 
 def test_collect_only(models: Project) -> None:

@@ -61,7 +61,7 @@ def test_m_selects_a_check_of_the_battery(project: Project) -> None:
         def test_it():
             return Training()
     """)
-    project.runpytest("--trainhealth", "-m", "gradients_flow").assert_outcomes(passed=1, deselected=5)
+    project.runpytest("--trainhealth", "-m", "gradients_flow").assert_outcomes(passed=1, deselected=6)
 
 
 def test_own_parameters_come_first_in_the_id(project: Project) -> None:

@@ -55,6 +55,11 @@ class Feed:
         #: Whether the latest batch had to wait for worker processes to start.
         self.starting = False
 
+    @property
+    def device(self) -> torch.device | None:
+        """Where batches are moved to; None where they stay."""
+        return self._device
+
     @engine_frame
     def take(self) -> Any:
         """The next batch, ready for a step."""

@@ -1,8 +1,8 @@
 """`python -m tests.evaluation.bench.rows`: what a look through the data costs, from 10,000 rows to 1,000,000.
 
-A table of 20 numbers and a class, with a tenth as many rows for validation, and every kind of fault that takes a look at
-all samples: shared ones, repeated ones, wrong labels. Each size is run in a process of its own: processor seconds, and by
-how much the peak of its memory rises above what the data themselves take.
+A table of 20 numbers and a class, with a tenth as many rows for validation, and every kind of fault that takes a look
+at all samples: shared ones, repeated ones, wrong labels. Each size is run in a process of its own: processor seconds,
+and by how much the peak of its memory rises above what the data themselves take.
 """
 
 from __future__ import annotations

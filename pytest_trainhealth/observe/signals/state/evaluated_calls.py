@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.jit import ScriptModule
 from torch.nn.modules.dropout import _DropoutNd
 
-from ....records.state import ActiveLayer
+from ....records.held_out import ActiveLayer
 from ....tensors.batches import tensors
 from ....tensors.function_modes import FunctionMode
 from ...calls.dropouts import DROPOUTS, caller, is_told

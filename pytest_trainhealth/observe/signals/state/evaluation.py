@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
-from ....records.state import ActiveLayer, EvaluationRecord
+from ....records.held_out import ActiveLayer
+from ....records.state import EvaluationRecord
 from ....state.generator_states import shared_prints
 from ....state.loop_state import Part, parts_of
 from ....state.process import remember_random_numbers, seed_everything
@@ -133,7 +134,7 @@ class Evaluation(Signal):
         with ExitStack() as stack:
             calls = EvaluatedCalls(self._run.models, stack)
             seen = stack.enter_context(DropoutsSeen(off=self._run.trace.applied.evaluated == "in eval mode"))
-            layers = _watched(dict(self._run.named_modules()), stack, self._run.trace.applied.evaluated)
+            layers = watched_layers(dict(self._run.named_modules()), stack, self._run.trace.applied.evaluated)
             if training.evaluate is not None:
                 figures = numbers(training.evaluate(data))
             else:
@@ -158,7 +159,7 @@ def _parent(name: str) -> str | None:
     return name.rpartition(".")[0] if name else None
 
 
-def _watched(modules: Mapping[str, nn.Module], stack: ExitStack, how: str) -> dict[str, ActiveLayer]:
+def watched_layers(modules: Mapping[str, nn.Module], stack: ExitStack, how: str) -> dict[str, ActiveLayer]:
     """Dropout and BatchNorm that run in training mode; "in eval mode" they do not."""
     found: dict[str, ActiveLayer] = {}
 

@@ -1,0 +1,287 @@
+"""generalizes: what is learnt from data carries over to val_data
+
+What it does
+    A short fit: up to 120 steps through your batches, but no more than 20 passes over them. After 1, 5, 10, 20 steps
+    and so on it computes the loss of up to 4 batches of `val_data`, and of 4 batches that were learnt from, both in
+    eval mode, so that dropout and augmentation do not make two different quantities of them. Where the loss is one of
+    classes it counts how many are told right. A training with its own `step` is evaluated by its own
+    `evaluate(val_data)`. What a guess gives is computed from the targets of `val_data`.
+
+When it fails
+    Validation had been clearly better than a guess and ends clearly worse than one, while the training loss falls on;
+    where an accuracy is known, that falls, too; three runs with other random numbers all show it; and weight decay,
+    dropout or stopping in time keeps what was learnt. Or samples of `val_data` are in `data`, and without them
+    validation is far worse. Or `val_data` is prepared in another way than `data`, or your `evaluate` leaves the model
+    in training mode, and validation is far better without that.
+
+What is not an alarm
+    A gap, however wide: it is told as a figure. A validation loss that rises and stays below a guess, or that rises
+    while the accuracy does not fall: the model becomes more certain of its mistakes.
+
+When it cannot judge
+    There is no `val_data`, or it is `data` itself. The fit has not learnt its own samples yet, which is the matter of
+    `learns_from_data`. Or what it learns does not carry over at all, as with random labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+from .. import wording
+from ..analysis import data_faults, generalization
+from ..analysis.generalization import Fit, fit_of
+from ..analysis.run_failures import broke_down
+from ..records.held_out import HeldOutRecord
+from ..records.intervention import Cure
+from ..records.judgement import (
+    NO_CONTROLS,
+    UNTREATED,
+    CouldNotJudge,
+    FailedRun,
+    FailIfConfirmed,
+    Judgement,
+    NeedsControl,
+    OtherNumbers,
+    Passed,
+)
+from ..records.symptoms import FAULTY_DATA, OVERFITTING
+from ..records.trace import Trace
+from ..records.verdict import Symptom
+
+SIGNALS = ("held_out", "survey")
+ONE_BATCH = False
+BLAMES_RATES = False
+#: By judgement: 120, half as many again as learns_from_data takes at least, so that what is learnt can be unlearnt.
+STEPS = 120
+
+#: Passes over the data, at most, unless `steps=` asks for more: what comes after hundreds of them says little about a
+#: training. By judgement: 20, and 40 steps where the data are that few.
+_PASSES, _LEAST = 20, 40
+#: Of the loss of a guess: below that in its last three evaluations, all is learnt. As in learns_from_data, 0.1.
+_LEARNT = 0.1
+#: Of what had been gained: so much may a cured run lose. By judgement: half.
+_LOSES = 0.5
+#: Of the loss of a guess: as good as its best, where that is hardly better than a guess. By judgement: 0.1.
+_NEAR_BEST = 0.1
+#: Of the loss in eval mode: so much more is too much. By judgement: 0.2; dropout of a half costs 0.3 and more.
+_WORSE_BY_MODE = 0.2
+#: Of what validation has gained on a guess: so much is lost without the samples that were on both sides. By judgement:
+#: a tenth fewer samples cost less than 0.1 of it.
+_BY_MEMORY = 0.25
+
+#: By judgement: the 2,000th and the 3,000th prime, far from any seed in use.
+_SEEDS = (OtherNumbers("a second seed", 17389), OtherNumbers("a third seed", 27449))
+_WITHOUT = Cure("drop_shared_samples", "without these samples in data")
+
+
+def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
+    if not settings.get("steps") and trace.batches and trace.steps >= max(_LEAST, _PASSES * trace.batches):
+        return True
+    held = trace.state.held_out
+    if held is None or held.why_not:
+        return True
+    fit = fit_of(trace) if trace.steps >= _LEAST and held.points and held.points[-1].steps == trace.steps else None
+    if fit is None or trace.cured or held.chance is None:
+        return False
+    return all(point.val.loss < _LEARNT * held.chance for point in held.points[-3:])
+
+
+def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
+    broken = broke_down(trace)
+    if broken is not None:
+        return broken
+    held, survey = trace.state.held_out, trace.data.survey
+    if held is None or held.why_not:
+        return CouldNotJudge(trace.cut_short or ("no step was taken" if held is None else held.why_not))
+    if survey is not None and survey.val_is_data:
+        return CouldNotJudge("val_data is data itself, or some of its batches: nothing is held out")
+    fit = fit_of(trace)
+    if fit is None:
+        return CouldNotJudge(
+            trace.cut_short or f"{wording.plural(trace.steps, 'step')}: too few to see what carries over"
+        )
+    if controls.get(UNTREATED) is not None:
+        return _with_a_cure(trace, fit, controls[UNTREATED])
+    known = _figures(fit)
+    if _mode_matters(held):
+        return FailIfConfirmed(_in_the_wrong_mode(held), _shown(trace, fit, known))
+    if not fit.carries_over and not generalization.has_learnt(trace, fit):
+        reason = "the fit has not learnt its own samples yet, which is a matter of learns_from_data"
+        return CouldNotJudge(f"{reason}: {_course(fit)}", known)
+    leaked = None if survey is None else data_faults.leak(survey)
+    if leaked is not None:
+        return _by_memory(fit, controls, known, removable=leaked.removable)
+    if generalization.overfits(trace, fit):
+        return _overfitted(trace, fit, controls, known)
+    if generalization.prepared_otherwise(held.shift) and not fit.better_than_a_guess:
+        return FailIfConfirmed(_carries_nothing(fit), _shown(trace, fit, known))
+    return _shown(trace, fit, known)
+
+
+def _shown(trace: Trace, fit: Fit, known: Mapping[str, float | None]) -> Passed | CouldNotJudge:
+    """What the fit shows where nothing is wrong with it."""
+    if fit.carries_over:
+        return Passed(_notes(fit), known)
+    if fit.had_carried_over and fit.lost_points == 0.0:
+        end, best = wording.loss(fit.end.val.loss), wording.loss(fit.best_loss)
+        note = f"validation loss rises from {best} (step {fit.best.steps}) to {end}, and the accuracy does not fall"
+        return Passed((*_notes(fit), note), known)
+    what = "nothing that is learnt carries over" if not fit.had_carried_over else "hardly anything of it is left"
+    return CouldNotJudge(f"{what}: {_course(fit)}", known)
+
+
+def _overfitted(
+    trace: Trace, fit: Fit, controls: Mapping[str, Trace], known: Mapping[str, float | None]
+) -> NeedsControl | FailIfConfirmed | Passed | CouldNotJudge:
+    """Over three seeds: what one split of batches and one start do may be an accident."""
+    fits = [fit]
+    for seed in _SEEDS:
+        if seed.label not in controls:
+            return NeedsControl(seed, once=True)
+        other = fit_of(controls[seed.label])
+        if other is None or not generalization.overfits(controls[seed.label], other):
+            doubt = f"{_course(fit)}; with other random numbers it does not get that far"
+            return CouldNotJudge(doubt, known) if not fit.carries_over else Passed((doubt,), known)
+        fits.append(other)
+    ends, bests = [each.end.val.loss for each in fits], [each.best_loss for each in fits]
+    spread = (max(ends) - min(ends)) / 2
+    severity = "high" if generalization.is_severe(fit) else "medium"
+    return FailIfConfirmed(
+        Symptom(
+            f"validation loss {wording.change(fmean(bests), fmean(ends))} (+- {wording.loss(spread)} over {len(fits)} "
+            f"seeds) while training gets to {wording.loss(_training(trace, fit))}: the same guess for every sample "
+            f"gives {wording.loss(fit.guess)}",
+            OVERFITTING,
+            fmean(ends),
+            fit.guess,
+            severity,  # type: ignore[arg-type]
+            f"validation gets worse than a guess from step {fit.best.steps} on",
+        ),
+        CouldNotJudge(f"{_course(fit)}: it overfits, and nothing that was tried keeps it from that", known),
+    )
+
+
+def _by_memory(
+    fit: Fit, controls: Mapping[str, Trace], known: Mapping[str, float | None], *, removable: bool
+) -> NeedsControl | Symptom | CouldNotJudge:
+    """Samples are on both sides. How much of the validation is memory shows a run without them."""
+    doubt = "samples of val_data are also in data (see data_is_healthy), so the gap says nothing"
+    if not removable:
+        return CouldNotJudge(doubt, known)
+    if _WITHOUT.label not in controls:
+        return NeedsControl(_WITHOUT, once=True)
+    honest = fit_of(controls[_WITHOUT.label])
+    if honest is None or not fit.carries_over:
+        return CouldNotJudge(doubt, known)
+    with_them, without = fit.end.val.loss, honest.end.val.loss
+    if without - with_them <= max(_BY_MEMORY * (fit.guess - with_them), generalization.uncertainty(honest.end.val)):
+        return CouldNotJudge(f"{doubt}; without them in data validation is {wording.loss(without)}", known)
+    return Symptom(
+        f"validation loss {wording.loss(with_them)}, and {wording.loss(without)} when the samples of val_data that are "
+        f"in data are not learnt from (a guess gives {wording.loss(fit.guess)})",
+        FAULTY_DATA,
+        without,
+        with_them,
+        "high",
+        "validation is good by memory alone",
+    )
+
+
+def _mode_matters(held: HeldOutRecord) -> bool:
+    own, in_eval_mode = held.own_loss, held.own_loss_in_eval_mode
+    if own is None or in_eval_mode is None or not any(each.in_training_mode for each in held.active):
+        return False
+    return own - in_eval_mode > _WORSE_BY_MODE * abs(in_eval_mode)
+
+
+def _in_the_wrong_mode(held: HeldOutRecord) -> Symptom:
+    own, in_eval_mode = held.own_loss or 0.0, held.own_loss_in_eval_mode or 0.0
+    return Symptom(
+        f"evaluate(val_data) comes to a loss of {wording.loss(own)}, and to {wording.loss(in_eval_mode)} in eval mode",
+        OVERFITTING,
+        own,
+        in_eval_mode,
+        "high",
+        "validation is worse than the model is",
+    )
+
+
+def _carries_nothing(fit: Fit) -> Symptom:
+    headline = "validation is no better than a guess"
+    return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.guess, "high", headline)
+
+
+def _with_a_cure(trace: Trace, fit: Fit, untreated: Trace) -> Passed | Symptom | CouldNotJudge:
+    before, known, held = fit_of(untreated), _figures(fit), trace.state.held_out
+    survey, surveyed = trace.data.survey, untreated.data.survey
+    if before is None or held is None:
+        return CouldNotJudge("the run without the cure shows nothing to compare with", known)
+    if _mode_matters(before.held):
+        own, in_eval_mode = before.held.own_loss or 0.0, before.held.own_loss_in_eval_mode or 0.0
+        better = held.own_loss is not None and own - held.own_loss > _LOSES * (own - in_eval_mode)
+        return Passed(figures=known) if better else _in_the_wrong_mode(before.held)
+    if surveyed is not None and data_faults.leak(surveyed) is not None:
+        clean = survey is not None and data_faults.leak(survey) is None
+        return Passed(figures=known) if clean else CouldNotJudge("the samples are still on both sides", known)
+    if trace.applied.without_effect:
+        return CouldNotJudge("there was nothing to change", known)
+    if trace.applied.validated or not before.had_carried_over:
+        return Passed(figures=known) if fit.better_than_a_guess else _carries_nothing(fit)
+    lost = _LOSES * (before.guess - before.best_loss)
+    kept = fit.end.val.loss < before.best_loss + max(lost, _NEAR_BEST * abs(before.guess))
+    return Passed(figures=known) if kept and fit.carries_over else _carries_nothing(fit)
+
+
+def _training(trace: Trace, fit: Fit) -> float:
+    return generalization.training_losses(trace, [fit.end])[0]
+
+
+def _course(fit: Fit) -> str:
+    end, best = wording.loss(fit.end.val.loss), wording.loss(fit.best_loss)
+    first = wording.loss(fit.held.points[0].val.loss)
+    words = f"validation loss {first} at first, {best} at best and {end} after {fit.end.steps} steps"
+    beside = "" if fit.end.train is None else f", training {wording.loss(fit.end.train.loss)}"
+    return f"{words}{beside} (a guess gives {wording.loss(fit.guess)})"
+
+
+def _notes(fit: Fit) -> tuple[str, ...]:
+    """A wide gap, as advice."""
+    points = fit.gap_in_accuracy
+    if points is None or points <= generalization.SEVERE:
+        return ()
+    train, val = fit.end.train, fit.end.val
+    assert train is not None
+    return (f"it learns by heart: accuracy {wording.share(train.accuracy or 0.0)} of data and "
+            f"{wording.share(val.accuracy or 0.0)} of val_data after {fit.end.steps} steps, a gap of "
+            f"{100 * points:.0f} points (more than {100 * generalization.SEVERE:.0f} is severe)",)  # fmt: skip
+
+
+def _figures(fit: Fit) -> dict[str, float | None]:
+    train, val = fit.end.train, fit.end.val
+    return {
+        "train_loss": None if train is None else train.loss,
+        "val_loss": val.loss,
+        "val_loss_uncertainty": generalization.uncertainty(val),
+        "best_val_loss": fit.best_loss,
+        "best_at": float(fit.best.steps),
+        "chance": fit.held.chance,
+        "gap": fit.gap,
+        "train_accuracy": None if train is None else train.accuracy,
+        "val_accuracy": val.accuracy,
+        "gap_in_accuracy": fit.gap_in_accuracy,
+    }
+
+
+def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
+    fit = fit_of(trace)
+    if fit is None:
+        return "nothing to see"
+    if failed_run is not None and fit.held.own_loss is not None and _mode_matters(_held(failed_run)):
+        return wording.loss(fit.held.own_loss)
+    return f"validation {wording.loss(fit.end.val.loss)}"
+
+
+def _held(failed_run: FailedRun) -> HeldOutRecord:
+    return failed_run.trace.state.held_out or HeldOutRecord()

@@ -1,0 +1,73 @@
+"""A short fit, looked at from outside: the loss of samples that it learns from and of those that it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from .verdict import Place
+
+
+@dataclass(frozen=True)
+class ActiveLayer:
+    """What behaves as in training while the model is evaluated."""
+
+    #: The path of a layer, or "F.dropout()".
+    name: str
+    kind: str
+    #: The whole model it belongs to was in training mode.
+    in_training_mode: bool = True
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One evaluation of one set of samples, part by part."""
+
+    parts: tuple[float, ...] = ()
+    #: Of the classes that were told right; None where the loss is not one of classes.
+    accuracy: float | None = None
+    #: How many classes were told: samples, pixels, tokens.
+    scored: int = 0
+
+    @property
+    def loss(self) -> float:
+        return fmean(self.parts)
+
+
+@dataclass(frozen=True)
+class HeldOutPoint:
+    """After so many steps, in eval mode: samples that were learnt from (None: they cannot be evaluated), and others."""
+
+    steps: int
+    val: Scored
+    train: Scored | None = None
+
+
+@dataclass(frozen=True)
+class ScaleShift:
+    """What the model is given: the mean and spread of its features, from `data` and from `val_data`."""
+
+    mean: float
+    std: float
+    val_mean: float
+    val_std: float
+
+
+@dataclass
+class HeldOutRecord:
+    #: What kept it from being seen.
+    why_not: str = ""
+    points: list[HeldOutPoint] = field(default_factory=list)
+    #: The loss of the best constant answer for the samples of `val_data`; None where it is not known.
+    chance: float | None = None
+    #: The share of the most frequent class; None where the loss is not one of classes.
+    most_frequent: float | None = None
+    val_samples: int = 0
+    #: `val_data` is evaluated by the training's own `evaluate`.
+    own: bool = False
+    #: Layers that act as in training in the training's own `evaluate`, the loss there, and that in eval mode.
+    active: list[ActiveLayer] = field(default_factory=list)
+    own_loss: float | None = None
+    own_loss_in_eval_mode: float | None = None
+    shift: ScaleShift | None = None

@@ -1,0 +1,315 @@
+"""What a short fit with `val_data` beside it shows: on records that are made up, and on trainings that run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from pytest_trainhealth import Training, diagnose
+from pytest_trainhealth.causes.overfitting import look
+from pytest_trainhealth.checks.generalizes import judge, result, stop_when
+from pytest_trainhealth.records.held_out import ActiveLayer, HeldOutPoint, HeldOutRecord, ScaleShift, Scored
+from pytest_trainhealth.records.judgement import (
+    UNTREATED,
+    CouldNotJudge,
+    FailIfConfirmed,
+    NeedsControl,
+    OtherNumbers,
+    Passed,
+)
+from pytest_trainhealth.records.survey import SharedSamples, SurveyRecord
+from pytest_trainhealth.records.symptoms import FAULTY_DATA, OVERFITTING
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom, Verdict
+
+from .healthy_fits import PROGRAMS, batches, clusters, made, mlp
+
+STEPS = (1, 5, 10, 20, 40, 60)
+FALLING = (1.0, 0.8, 0.6, 0.4, 0.2, 0.05)
+
+
+def trace_of(
+    val: tuple[float, ...],
+    train: tuple[float, ...] = FALLING,
+    accuracies: tuple[float, ...] | None = None,
+    **held: object,
+) -> Trace:
+    trace = Trace.of([1.0] * STEPS[-1])
+    points = [
+        HeldOutPoint(
+            steps,
+            Scored((loss,) * 4, None if accuracies is None else accuracies[at], 400),
+            Scored((train[at],) * 4, None if accuracies is None else 1.0, 400),
+        )
+        for at, (steps, loss) in enumerate(zip(STEPS, val, strict=True))
+    ]
+    trace.state.held_out = HeldOutRecord(points=points, **{"chance": 1.0, "most_frequent": 0.5, **held})  # type: ignore[arg-type]
+    return trace
+
+
+RISES = (1.0, 0.7, 0.6, 0.9, 1.4, 2.0)
+SEEDS = ("a second seed", "a third seed")
+
+
+def judged(trace: Trace, **controls: Trace) -> object:
+    return judge(trace, {}, {**{seed: trace for seed in SEEDS}, **controls})
+
+
+def test_what_carries_over_passes_with_its_gap() -> None:
+    shown = judged(trace_of((1.0, 0.8, 0.6, 0.5, 0.45, 0.4)))
+    assert isinstance(shown, Passed)
+    assert shown.figures["gap"] == pytest.approx(0.35)
+
+
+def test_a_gap_in_accuracy_is_a_note() -> None:
+    shown = judged(trace_of((1.0, 0.8, 0.6, 0.5, 0.45, 0.6), accuracies=(0.5, 0.6, 0.7, 0.7, 0.7, 0.7)))
+    assert isinstance(shown, Passed)
+    assert "a gap of 30 points" in shown.notes[0]
+
+
+def test_a_rise_that_stays_below_a_guess_is_no_alarm() -> None:
+    assert isinstance(judged(trace_of((1.0, 0.5, 0.2, 0.4, 0.6, 0.8))), Passed)
+
+
+def test_it_fails_only_after_three_seeds_and_with_a_cure() -> None:
+    asked = judge(trace_of(RISES), {})
+    assert asked == NeedsControl(OtherNumbers("a second seed", 17389), once=True)
+    shown = judged(trace_of(RISES))
+    assert isinstance(shown, FailIfConfirmed)
+    assert shown.symptom.category == OVERFITTING
+    assert "over 3 seeds" in shown.symptom.summary
+    assert isinstance(shown.otherwise, CouldNotJudge)
+
+
+def test_a_seed_that_does_not_show_it_clears_it() -> None:
+    calm = trace_of((1.0, 0.7, 0.6, 0.6, 0.7, 0.8))
+    shown = judged(trace_of(RISES), **{SEEDS[1]: calm})
+    assert isinstance(shown, CouldNotJudge)
+    assert "other random numbers" in shown.reason
+
+
+def test_a_training_loss_that_rises_too_is_no_overfitting() -> None:
+    assert isinstance(judged(trace_of(RISES, train=(1.0, 0.5, 0.3, 0.5, 0.6, 0.7))), CouldNotJudge)
+
+
+def test_more_certain_of_its_mistakes_is_no_alarm() -> None:
+    shown = judged(trace_of(RISES, accuracies=(0.5, 0.7, 0.8, 0.8, 0.8, 0.8)))
+    assert isinstance(shown, Passed)
+
+
+def test_an_accuracy_that_is_lost_is_one() -> None:
+    shown = judged(trace_of(RISES, accuracies=(0.5, 0.7, 0.7, 0.6, 0.55, 0.5)))
+    assert isinstance(shown, FailIfConfirmed)
+    assert shown.symptom.severity == "high"
+
+
+def test_three_times_a_guess_and_a_wide_gap_is_one() -> None:
+    accuracies = (0.5, 0.7, 0.7, 0.7, 0.7, 0.7)
+    assert isinstance(judged(trace_of((1.0, 0.7, 0.6, 1.5, 2.5, 3.5), accuracies=accuracies)), FailIfConfirmed)
+    assert isinstance(judged(trace_of((1.0, 0.7, 0.6, 1.5, 2.0, 2.5), accuracies=accuracies)), Passed)
+
+
+def test_what_was_never_better_than_a_guess_is_not_judged() -> None:
+    shown = judged(trace_of((1.0, 1.0, 1.0, 1.4, 2.0, 3.0)))
+    assert isinstance(shown, CouldNotJudge)
+    assert shown.reason.startswith("nothing that is learnt carries over")
+
+
+def test_underfitting_is_the_matter_of_another_check() -> None:
+    shown = judged(trace_of((1.0,) * 6, train=(1.0,) * 6))
+    assert isinstance(shown, CouldNotJudge)
+    assert "a matter of learns_from_data" in shown.reason
+
+
+def test_an_early_best_by_one_half_of_the_samples_alone_is_no_best() -> None:
+    """It is chosen by one half and measured by the other: what only one half shows is luck."""
+    trace = trace_of(RISES)
+    held = trace.state.held_out
+    assert held is not None
+    held.points = [
+        HeldOutPoint(p.steps, Scored((p.val.loss, 1.2, p.val.loss, 1.2)) if p.val.loss < 1 else p.val, p.train)
+        for p in held.points
+    ]
+    assert isinstance(judged(trace), CouldNotJudge)
+
+
+def test_without_a_guess_the_first_loss_counts() -> None:
+    assert isinstance(judged(trace_of(RISES, chance=None, most_frequent=None)), FailIfConfirmed)
+
+
+def test_val_data_that_are_data_are_not_judged() -> None:
+    trace = trace_of(RISES)
+    trace.data.survey = SurveyRecord(val_is_data=True)
+    assert isinstance(judged(trace), CouldNotJudge)
+
+
+@pytest.mark.parametrize(
+    ("why", "trace"),
+    [
+        ("too few", Trace.of([1.0])),
+        ("no val_data", Trace.of([1.0])),
+    ],
+)
+def test_too_little_to_see(why: str, trace: Trace) -> None:
+    trace.state.held_out = HeldOutRecord(why_not="the training has no val_data" if why == "no val_data" else "")
+    shown = judge(trace, {})
+    assert isinstance(shown, CouldNotJudge)
+    assert why in shown.reason
+    assert result(trace) == "nothing to see"
+
+
+def test_no_more_than_twenty_passes_unless_asked_for() -> None:
+    trace = trace_of((1.0, 0.8, 0.6, 0.5, 0.45, 0.4))
+    trace.batches = 3
+    assert stop_when(trace, {})
+    assert not stop_when(trace, {"steps": 500})
+    trace.batches = 4
+    assert not stop_when(trace, {})
+
+
+def test_it_stops_when_all_is_learnt() -> None:
+    assert stop_when(trace_of((1.0, 0.8, 0.2, 0.09, 0.05, 0.04)), {})
+
+
+def test_a_cure_has_to_keep_half_of_what_was_gained() -> None:
+    untreated = {UNTREATED: trace_of(RISES)}
+    assert isinstance(judge(trace_of((1.0, 0.7, 0.6, 0.6, 0.65, 0.75)), {}, untreated), Passed)
+    assert isinstance(judge(trace_of((1.0, 0.7, 0.6, 0.6, 0.7, 0.9)), {}, untreated), Symptom)
+    assert isinstance(judge(trace_of(RISES), {}, untreated), Symptom)
+
+
+def leaked() -> Trace:
+    trace = trace_of((1.0, 0.6, 0.3, 0.2, 0.1, 0.05))
+    trace.data.survey = SurveyRecord(shared=SharedSamples(100, 50, removable=True))
+    return trace
+
+
+def test_samples_on_both_sides_are_left_out_of_data_once() -> None:
+    asked = judge(leaked(), {})
+    assert isinstance(asked, NeedsControl)
+    assert asked.control.label == "without these samples in data"
+    honest = trace_of((1.0, 0.9, 0.9, 0.9, 0.8, 0.8))
+    shown = judge(leaked(), {}, {asked.control.label: honest})
+    assert isinstance(shown, Symptom)
+    assert shown.category == FAULTY_DATA
+    unseen = judge(honest, {}, {UNTREATED: leaked()})
+    assert isinstance(unseen, CouldNotJudge)  # nobody looked whether they are gone
+    honest.data.survey = SurveyRecord()
+    assert isinstance(judge(honest, {}, {UNTREATED: leaked()}), Passed)
+
+
+def test_samples_on_both_sides_that_make_no_difference_are_left_to_data_is_healthy() -> None:
+    shown = judge(leaked(), {}, {"without these samples in data": trace_of((1.0, 0.6, 0.3, 0.2, 0.1, 0.1))})
+    assert isinstance(shown, CouldNotJudge)
+    assert "see data_is_healthy" in shown.reason
+
+
+def test_a_scale_of_its_own_is_a_suspicion_only_where_nothing_carries_over() -> None:
+    other = ScaleShift(0.0, 1.0, 120.0, 50.0)
+    bad, good = (9.0, 9.0, 9.0, 9.0, 9.0, 9.0), (1.0, 0.8, 0.6, 0.5, 0.45, 0.4)
+    assert isinstance(judged(trace_of(bad, shift=other)), FailIfConfirmed)
+    assert isinstance(judged(trace_of(good, shift=other)), Passed)
+    assert isinstance(judged(trace_of(bad, shift=ScaleShift(0.0, 1.0, 0.5, 1.5))), CouldNotJudge)
+
+
+def test_an_evaluation_in_training_mode() -> None:
+    good = (1.0, 0.8, 0.6, 0.5, 0.45, 0.4)
+    layers = [ActiveLayer("2", "Dropout")]
+    odd = trace_of(good, active=layers, own_loss=1.0, own_loss_in_eval_mode=0.4)
+    assert isinstance(judged(odd), FailIfConfirmed)
+    assert isinstance(judged(trace_of(good, active=layers, own_loss=0.45, own_loss_in_eval_mode=0.4)), Passed)
+    assert isinstance(judge(trace_of(good, own_loss=0.4), {}, {UNTREATED: odd}), Passed)
+    assert isinstance(judge(trace_of(good, own_loss=0.9), {}, {UNTREATED: odd}), Symptom)
+
+
+def test_what_speaks_for_overfitting() -> None:
+    trace = trace_of(RISES, accuracies=(0.5, 0.7, 0.7, 0.6, 0.55, 0.5))
+    trace.data.survey = SurveyRecord(samples=64, complete=True)
+    found = look(trace, Symptom("", OVERFITTING, 2.0, 1.0))
+    assert found is not None
+    texts = [each.text for each in found.evidence]
+    assert texts[0].startswith("validation loss is lowest after step 10 (0.600) and is 2.000 after step 60")
+    assert "a gap of 50 points (more than 20 is severe)" in texts[1]
+    assert texts[2] == "64 samples for 0 parameters; no dropout, no weight decay"
+    assert [cure.kind for cure in found.cures] == ["optimizer_settings", "added_dropout", "stopped"]
+
+
+# -- trainings that run --------------------------------------------------------------------------------
+
+
+def verdict_of(make: Callable[[], Training], seed: int = 0) -> Verdict:
+    (verdict,) = diagnose(make, checks="generalizes", seed=seed).verdicts
+    return verdict
+
+
+@pytest.mark.parametrize("make", PROGRAMS, ids=lambda make: make.__name__)
+def test_odd_and_healthy(make: Callable[[], Training]) -> None:
+    verdict = verdict_of(make)
+    assert not verdict.failed, str(verdict)
+    noise = make.__name__ in ("random_labels", "regression_of_noise")
+    assert verdict.passed != noise, str(verdict)
+
+
+def raw_validation() -> Training:
+    x, y = clusters(64)
+    return made(mlp(12, 4), batches(*clusters(128)), batches(120 + 50 * x, y), 1e-2)
+
+
+def shared_samples() -> Training:
+    x, y = torch.randn(96, 30), torch.randint(4, (96,))
+    x[:, 0] += y
+    return made(mlp(30, 4, 128), batches(x, y), (x[::3].clone(), y[::3].clone()), 1e-2)
+
+
+def in_training_mode() -> Training:
+    model, teacher = mlp(12, 1, dropout=0.5), torch.randn(12, 1)
+    inputs = torch.randn(256, 12)
+
+    def evaluate(data: list[tuple[Tensor, Tensor]]) -> float:
+        with torch.no_grad():
+            return sum(float(F.mse_loss(model(x), y)) for x, y in data) / len(data)
+
+    return Training(
+        model,
+        torch.optim.Adam(model.parameters(), lr=1e-2),
+        criterion=nn.MSELoss(),
+        data=batches(inputs[:128], inputs[:128] @ teacher),
+        val_data=batches(inputs[128:], inputs[128:] @ teacher),
+        evaluate=evaluate,
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "cause"),
+    [
+        (raw_validation, "unnormalized-inputs"),
+        (shared_samples, "data-leakage"),
+        (in_training_mode, "wrong-mode"),
+    ],
+)
+def test_what_keeps_it_from_being_seen_is_named(make: Callable[[], Training], cause: str) -> None:
+    verdict = verdict_of(make)
+    assert verdict.failed, str(verdict)
+    assert (verdict.findings[0].cause, verdict.findings[0].certainty) == (cause, "confirmed"), str(verdict)
+
+
+def test_an_evaluation_leaves_nothing_behind() -> None:
+    """With it and without it, the steps are the same."""
+    make = next(each for each in PROGRAMS if each.__name__ == "images_with_batch_norm")
+    training = make()
+    before = {name: value.clone() for name, value in training.model.state_dict().items()}
+    diagnose(training, checks="generalizes")
+    assert all(torch.equal(value, before[name]) for name, value in training.model.state_dict().items())
+    assert all(module.training for module in training.model.modules())
+
+
+def test_the_battery_has_it_where_there_is_val_data() -> None:
+    checks = ["overfits_one_batch", "generalizes"]
+    with_val = diagnose(PROGRAMS[0], steps=2)
+    assert [v.check for v in with_val.verdicts if v.check in checks] == checks
+    without = diagnose(lambda: made(mlp(12, 4), clusters(16), None), steps=2)
+    assert [v.check for v in without.verdicts if v.check in checks] == checks[:1]
