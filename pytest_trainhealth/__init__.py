@@ -20,6 +20,7 @@ The rooms, from the ground up. No room imports from one further down this list, 
 `programs/`                               what can be run again from its start
 `engine/`                                 judges, confirms, diagnoses, tries cures
 `stress/`, `reproducers/`, `compare/`     build on the engine; none knows the others
+`advice/`                                 the same: tries changes on a training, and says what they gain
 `examine.py`, `api.py`                    the pipeline, and what users call outside pytest
 `reports/`                                lay out what the other rooms have found and stated
 `plugin/`                                 everything pytest calls; pytest loads `plugin/hooks.py`

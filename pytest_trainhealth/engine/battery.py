@@ -5,12 +5,15 @@ What one check finds may explain what a later one sees, so checks run in a fixed
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ..checks import check as find_check
 from ..records.verdict import Report, Verdict
-from ..settings import BATTERY, TRAINING_CHECKS, WrongSetting, check_names, keywords, near, read_keywords
+from ..settings import BATTERY, TRAINING_CHECKS, WrongSetting, check_names, keywords, near, read_keywords, setting
+from .request import AdviceRequest
 from .shared_results import SharedResults
 
 
@@ -28,6 +31,22 @@ def keywords_of(
         check: read_keywords(check, {name: settings[name] for name in settings if name in takes[check]}, f"{given}()")
         for check in wanted
     }
+
+
+def advice_request(
+    budget: float | None,
+    steps: int | None,
+    cache: str | os.PathLike[str] | None,
+    progress: Callable[[str], None] | None,
+    given: str,
+) -> AdviceRequest:
+    """What was given, or the defaults. `given` names the caller in error messages."""
+    read = {
+        name: setting(name).default if value is None else setting(name).parse(value, f"{given}: {name}=")
+        for name, value in (("advise_budget", budget), ("advise_steps", steps))
+    }
+    kept_in = None if cache is None else Path(cache).expanduser()
+    return AdviceRequest(read["advise_budget"], read["advise_steps"], kept_in, progress)
 
 
 def in_turn(name: str, wanted: Iterable[str], judge: Callable[[str, SharedResults], Verdict]) -> Report:

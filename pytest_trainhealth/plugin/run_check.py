@@ -119,10 +119,11 @@ def run_check(
         from ..compare.test_locator import of_test
 
         request = replace(request, locator=of_test(config, request.test))
-    from ..examine import NotATraining, examine  # imports torch: only for runs that have such tests
+    from ..examine import NotATraining, advised, examine  # imports torch: only for runs that have such tests
 
     try:
-        return examine(subject, with_reproducers(request, config), shared)
+        verdict = examine(subject, with_reproducers(request, config), shared)
+        return verdict if request.advice is None else advised(verdict, subject, request)
     except (NotATraining, WrongSetting) as error:
         raise misused(error) from None
     except Exception as error:

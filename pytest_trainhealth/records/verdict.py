@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+from .advice import Advice
 from .harmless import harmless, harmless_fields
 
 Certainty = Literal["confirmed", "likely", "possible"]
@@ -130,6 +131,8 @@ class Verdict:
     seed: int = 0
     #: The file that replays the failure, where one was kept.
     reproducer: str = ""
+    #: What would help, where it was asked for: measured gains first. Never a reason to fail.
+    advice: tuple[Advice, ...] = ()
 
     def __post_init__(self) -> None:
         """Whoever makes a verdict, and from whatever: what an outlet reads is harmless."""
@@ -172,6 +175,7 @@ class Verdict:
                 "untried": tuple(data["untried"]),
                 "notes": tuple(data["notes"]),
                 "figures": {k: _number(v) for k, v in data["figures"].items()},
+                "advice": tuple(Advice.from_json(each) for each in data.get("advice", ())),  # older files have none
             }
         )
 
@@ -207,6 +211,11 @@ class Report:
         return tuple(
             {f.cause: f for f in reversed(everything)}[name] for name in dict.fromkeys(f.cause for f in everything)
         )
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What would help, where it was asked for: gains first, the largest first of all."""
+        return tuple(each for verdict in self.verdicts for each in verdict.advice)
 
     def to_json(self) -> dict[str, Any]:
         return {"version": SCHEMA_VERSION, "training": self.training, "verdicts": [v.to_json() for v in self.verdicts]}

@@ -10,6 +10,7 @@ import pytest
 from ..records.verdict import Verdict
 from ..settings import CHECKS
 from ..wording import plural
+from .advice_text import advice_lines
 from .overview import check_rows, main_cause, seconds, stated_once, totals
 from .speed_bar import speed_lines
 
@@ -25,7 +26,8 @@ _Line = list[tuple[str, str | None]]
 def write_summary(reporter: pytest.TerminalReporter, results: SessionResults) -> None:
     tests = _by_test(results.checked)
     talkative = reporter.verbosity >= 0
-    lines = [*_table(tests, talkative), *_speeds(tests, talkative), *_closing_lines(tests, results.unenforced)]
+    lines = [*_table(tests, talkative), *_speeds(tests, talkative), *_advice(tests)]
+    lines += _closing_lines(tests, results.unenforced)
     if not lines:
         return
     reporter.section("training health", sep="-")
@@ -67,6 +69,16 @@ def _speeds(tests: dict[str, list[CheckedItem]], talkative: bool) -> Iterator[_L
     labels = _labels([test for test, _ in found])
     for line in speed_lines([(labels[test], verdict) for test, verdict in found] if talkative else []):
         yield [(line, None)]
+
+
+def _advice(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
+    """Whatever the verbosity: somebody has asked for it."""
+    for test, found in tests.items():
+        advice = [each for e in found for each in Verdict.from_json(e.verdict).advice]
+        if advice:
+            yield [(f"advice for {test.rpartition('::')[2]}", None)]
+            for line in advice_lines(advice):
+                yield [(f"  {line}", None)]
 
 
 def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iterator[_Line]:

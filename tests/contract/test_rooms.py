@@ -25,7 +25,7 @@ _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed", "state")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
 _ENGINE = {*_RUNNING, *_READERS, "checks", "causes", "histories", "engine"}
-_TOP = {*_ENGINE, "stress", "reproducers", "compare", "ranks"}
+_TOP = {*_ENGINE, "stress", "reproducers", "compare", "advice", "ranks"}
 
 #: A room, and the rooms that it may know besides itself. Lower lines come later; nothing is allowed that is not here.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -59,6 +59,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stress": _ENGINE,
     "reproducers": _ENGINE,
     "compare": _ENGINE,
+    "advice": _ENGINE,
     # both find the same test in other processes, and talk to them
     "ranks": {*_ENGINE, "compare"},
     "examine": _TOP,
