@@ -63,7 +63,7 @@ def measured_advice(program: Program, plan: RunPlan, asked: Panel) -> tuple[Advi
     traits = traits_of(program.start.training, trace)
     kept = KeptPairs(asked.kept_in, fingerprint(program.start.training, asked.factory, first))
     changes = panel(traits, plan.max_steps)
-    found = _Advisor(plan, asked, Trials(program, plan, kept)).tried(changes)
+    found = _Advisor(plan, asked, Trials(program, plan, kept)).tried(changes, traits.compiled)
     notes = [f"{wording.plural(kept.found, 'measurement')} of an earlier run used again"] if kept.found else []
     notes += [kept.trouble] if kept.trouble else []
     for note in notes:
@@ -88,8 +88,8 @@ class _Advisor:
         self._plan, self._asked, self._trials = plan, asked, trials
         self._whole = plan.budget.left
 
-    def tried(self, changes: Sequence[Change]) -> list[Trial]:
-        found = [Trial(change, untried=self._unfit(change)) for change in changes]
+    def tried(self, changes: Sequence[Change], compiled: bool) -> list[Trial]:
+        found = [Trial(change, untried=self._unfit(change, compiled)) for change in changes]
         able = [trial for trial in found if not trial.untried]
         runs = [self._trials.unchanged(seed) for seed in CHOOSING[:2]]
         one_start = gains.same_course([run for run in runs if run is not None])
@@ -105,9 +105,11 @@ class _Advisor:
             self._asked.tell(f"advice: {number} of {len(promising)} looked into, {trial.change.name} the latest")
         return found
 
-    def _unfit(self, change: Change) -> str:
+    def _unfit(self, change: Change, compiled: bool) -> str:
         if change.timed and not self._asked.alone:
             return "other processes share the machine: nothing can be timed with -n"
+        if change.timed and compiled:
+            return "the model is compiled, and a change would take it back to code that is not"
         return change.unfit
 
     def _choose(self, trial: Trial) -> None:

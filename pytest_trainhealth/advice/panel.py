@@ -165,7 +165,6 @@ def panel(traits: Traits, steps: int) -> tuple[Change, ...]:
             "torch.compile",
             (Cure("compiled", "torch.compile"),),
             ("model = torch.compile(model)",),
-            "compiled already" if traits.compiled else "",
             learns=False,
             timed=True,
             slow_start=True,
@@ -210,7 +209,8 @@ def _following(traits: Traits) -> float:
 
 
 def _worker_count(traits: Traits) -> int:
-    return min(_MOST_WORKERS, max(traits.cores, 1))
+    """At least two: they also wait for disks and networks, which takes no processor."""
+    return min(_MOST_WORKERS, max(traits.cores, 2))
 
 
 def _warming(steps: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from statistics import fmean, median
+from statistics import fmean
 
 from ..observe.run.hanging import DidNotComeBack
 from ..programs.plan import Look, RunPlan
@@ -104,7 +104,7 @@ def _timed(trace: Trace, steps: int) -> TimedRun:
 
 
 def _seconds(trace: Trace) -> float:
-    """Of a step: the median of what it computes, as a busy machine makes some slow, and the mean of what it waits:
-    workers bring several batches at once, and then none."""
+    """Of a step: the lower quartile of what it computes, as a busy machine makes others slow, and the mean of what it
+    waits: workers bring several batches at once, and then none."""
     computes, waits = trace.speed.computes[_WARM_UP:], trace.speed.waits[_WARM_UP:]
-    return median(computes) + fmean(waits[: len(computes)]) if computes else 0.0
+    return sorted(computes)[len(computes) // 4] + fmean(waits[: len(computes)]) if computes else 0.0

@@ -46,7 +46,7 @@ class TimedRun:
     """One run, as far as advice needs it."""
 
     losses: tuple[float, ...] = ()
-    #: Of a step, by median, with what it waits for data.
+    #: Of a step, with what it waits for data.
     seconds: float = 0.0
     samples: int | None = None
     #: Bytes that are kept for the backward pass, at most.
