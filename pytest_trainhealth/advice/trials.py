@@ -7,6 +7,7 @@ and only their ratio counts. For a change that only learns faster, one run of th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -104,7 +105,14 @@ def _timed(trace: Trace, steps: int) -> TimedRun:
 
 
 def _seconds(trace: Trace) -> float:
-    """Of a step: the lower quartile of what it computes, as a busy machine makes others slow, and the mean of what it
-    waits: workers bring several batches at once, and then none."""
+    """Of a step while nothing else used the processor: the lower decile, as in `analysis.timing.fast_step`, which says
+    how much steadier that is. Workers bring several batches at once and then none: what that waits counts as it is."""
     computes, waits = trace.speed.computes[_WARM_UP:], trace.speed.waits[_WARM_UP:]
-    return sorted(computes)[len(computes) // 4] + fmean(waits[: len(computes)]) if computes else 0.0
+    if not computes:
+        return 0.0
+    waited = fmean(waits[: len(computes)]) if trace.speed.worker_starts else _lower_decile(waits)
+    return _lower_decile(computes) + waited
+
+
+def _lower_decile(seconds: Sequence[float]) -> float:
+    return sorted(seconds)[len(seconds) // 10]

@@ -119,11 +119,15 @@ def run_check(
         from ..compare.test_locator import of_test
 
         request = replace(request, locator=of_test(config, request.test))
-    from ..examine import NotATraining, advised, examine  # imports torch: only for runs that have such tests
+    from ..examine import NotATraining, examine  # imports torch: only for runs that have such tests
 
     try:
         verdict = examine(subject, with_reproducers(request, config), shared)
-        return verdict if request.advice is None else advised(verdict, subject, request)
+        if request.advice is None:
+            return verdict
+        from ..examine import advised
+
+        return advised(verdict, subject, request)
     except (NotATraining, WrongSetting) as error:
         raise misused(error) from None
     except Exception as error:

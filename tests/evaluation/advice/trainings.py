@@ -1,13 +1,14 @@
 """Trainings with one setting that is known to be better, and trainings that are tuned.
 
-Those with a known setting are tuned ones with one thing changed for the worse, so that what helps most is known from how
-they were made. The tuned ones have their rate from a grid of factors of 2 over the 100 steps that are tried, with a
+Those with a known setting have one thing changed for the worse, so that what helps most is known from how they were
+made. The tuned ones have their rate from a grid of factors of 2 over the 100 steps that are tried, with a
 schedule, a fused optimizer, batches that keep the processor busy, and a model that is compiled where that pays.
 """
 
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -36,7 +37,7 @@ def _loader(*tensors: Tensor, batch: int) -> DataLoader[Any]:
 
 def _net(*widths: int, activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for inner, outer in zip(widths, widths[1:], strict=False):
+    for inner, outer in pairwise(widths):
         layers += [nn.Linear(inner, outer), activation()]
     return nn.Sequential(*layers[:-1])
 
