@@ -29,8 +29,8 @@ WORTH = 1.25
 SURE = 1.1
 #: A run that never gets there. By judgement: a hundredth is as good as nothing, and has a logarithm.
 _NEVER = 0.01
-#: Of what the loss falls by: a change that is to make steps faster may end this much higher. By judgement: 5 %, as runs
-#: that differ in the order of sums alone differ by up to that.
+#: Of what the loss falls by: a run that ends this much higher ends as low, give or take the noise of its last batches.
+#: By judgement: 5 %, as runs that differ in nothing but the order of sums differ by up to that.
 _AS_LOW = 0.05
 #: A loss on joined batches, times that on each. By judgement: 2.5, between the 1 of a mean and the 4 of a sum.
 _A_SUM = 2.5
@@ -77,7 +77,7 @@ def _fewer_steps(pair: PairOfRuns) -> float:
     window = _window(len(before))
     curve, changed = _means(before, window), _means(after, window)
     wanted = curve[-1]
-    if changed[-1] > wanted:  # sooner, and then worse: that is no gain
+    if changed[-1] > wanted + _AS_LOW * max(curve[0] - wanted, 0.0):  # sooner, and then worse: that is no gain
         return _NEVER
     return _first(curve, wanted, window) / _first(changed, wanted, window)
 
@@ -106,8 +106,8 @@ def _means(losses: Sequence[float], window: int) -> list[float]:
 
 
 def _first(means: Sequence[float], level: float, window: int) -> float:
-    """The step in the middle of the first window that is as low, counted from 1."""
-    return next(place for place, mean in enumerate(means) if mean <= level) + (window + 1) / 2
+    """The step in the middle of the first window that is as low, counted from 1; or of the last, if none is."""
+    return next((place for place, mean in enumerate(means) if mean <= level), len(means) - 1) + (window + 1) / 2
 
 
 def estimate(values: Sequence[float]) -> Estimate:

@@ -16,7 +16,7 @@ import torch
 
 from pytest_trainhealth import diagnose
 
-from .trainings import KNOWN, STEPS, STEPS_OF, TUNED
+from .trainings import KNOWN, STEPS, TUNED
 
 _ALL = {factory.__name__: factory for factory in (*KNOWN, *TUNED)}
 
@@ -40,7 +40,7 @@ def main() -> int:
 def _right(name: str, turn: int, budget: float, verbose: bool) -> bool:
     factory, began = _ALL[name], time.perf_counter()
     report = diagnose(factory, checks=["gradients_flow"], advise=True, advise_budget=budget,
-                      advise_steps=STEPS_OF.get(factory, STEPS), progress=print if verbose else None)  # fmt: skip
+                      advise_steps=STEPS, progress=print if verbose else None)  # fmt: skip
     gains = [each for each in report.advice if each.status == "gain"]
     first = str(gains[0]) if gains else "no gain"
     right = report.healthy and (gains[0].change if gains else None) in KNOWN.get(factory, (None,))

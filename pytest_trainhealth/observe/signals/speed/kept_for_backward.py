@@ -31,7 +31,7 @@ class KeptForBackward(Signal):
 
     def step_begins(self, batch: object) -> None:
         if self._run.step == _AT:
-            self._weights = {_address(parameter) for parameter in self._run.parameters.values()}
+            self._weights = {p.untyped_storage().data_ptr() for p in self._run.parameters.values()}
             self._open.enter_context(torch.autograd.graph.saved_tensors_hooks(self._keep, lambda tensor: tensor))
 
     def backward_ends(self) -> None:
@@ -48,14 +48,10 @@ class KeptForBackward(Signal):
 
     def _keep(self, tensor: Tensor) -> Tensor:
         with self._reading():
-            if _address(tensor) not in self._weights:  # nor a view of one
-                self._kept[_address(tensor)] = tensor.untyped_storage().nbytes()
+            if tensor.untyped_storage().data_ptr() not in self._weights:  # nor a view of one
+                self._kept[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
         return tensor
 
     def _count(self) -> None:
         self._most = max(self._most, sum(self._kept.values()))
         self._kept.clear()
-
-
-def _address(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
