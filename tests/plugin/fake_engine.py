@@ -58,7 +58,9 @@ def advised(verdict, subject, request):
     if asked.progress is not None:
         asked.progress("advice: 1 of 2 changes tried")
     where = "nowhere" if asked.kept_in is None else asked.kept_in.name
-    gain = Advice("learning rate x 10", "gain", f"with {verdict.check}, {asked.steps} steps, kept in {where}", ("lr = 1",))
+    gain = Advice(
+        "learning rate x 10", "gain", f"with {verdict.check}, {asked.steps} steps, kept in {where}", ("lr = 1",)
+    )
     return replace(verdict, advice=(gain, Advice("clipping", "no gain", "1 times as fast")))
 
 

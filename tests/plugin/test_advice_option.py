@@ -39,7 +39,9 @@ def test_with_whichever_check_is_selected(project: Project) -> None:
     project.makepyfile(TWO_CHECKS)
     chosen = ("-k", "trains_without_nan", "--trainhealth-advise-steps=30", "--trainhealth-advise-cache=kept/here.txt")
     result = project.runpytest("--trainhealth", "--trainhealth-advise", "-v", *chosen)
-    result.stdout.fnmatch_lines(["advice: 1 of 2 changes tried", "*with trains_without_nan, 30 steps, kept in here.txt"])
+    result.stdout.fnmatch_lines(
+        ["advice: 1 of 2 changes tried", "*with trains_without_nan, 30 steps, kept in here.txt"]
+    )
 
 
 def test_no_advice_where_nobody_asks(project: Project) -> None:
