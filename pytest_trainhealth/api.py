@@ -10,11 +10,11 @@ from typing import Any
 
 from .checks import check as find_check
 from .checks.improves_on import SEEDS, STEPS
-from .engine.battery import asked_for_by_name, in_turn, keywords_of
+from .engine.battery import advice_request, asked_for_by_name, in_turn, keywords_of
 from .engine.finished_run import examine_log
 from .engine.request import DoesNotApply, Reproducers, Request
 from .engine.shared_results import SharedResults
-from .examine import NotATraining, compare_trainings, examine, learning_rates
+from .examine import NotATraining, advised_report, compare_trainings, examine, learning_rates
 from .histories.unreadable import shown_path
 from .observe.source.user_frames import hide_our_frames
 from .records.history import History
@@ -26,13 +26,18 @@ from .settings import HISTORY_IS_HEALTHY, IMPROVES_ON, LEARNS_FROM_DATA, WrongSe
 from .training import Training
 
 
-def diagnose(
+def diagnose(  # noqa: PLR0913 - each but the first two is passed by name
     subject: Training | Callable[[], object] | History | str | os.PathLike[str],
     checks: Iterable[str] | str | None = None,
     *,
     name: str | None = None,
     seed: int = 0,
     reproducers: str | os.PathLike[str] | None = None,
+    advise: bool = False,
+    advise_budget: float | None = None,
+    advise_steps: int | None = None,
+    advise_cache: str | os.PathLike[str] | None = None,
+    progress: Callable[[str], None] | None = None,
     **settings: Any,
 ) -> Report:
     """Run the battery outside pytest. `checks`: names of checks, or "all" to include those that need their own marker.
@@ -40,12 +45,17 @@ def diagnose(
     A `History`, or the path of a log, is judged by `history_is_healthy`.
 
     `reproducers`: a folder for files that `replay()` reads, one for each check in which the training is not finite.
+
+    `advise`: also try changes on the training, and put what they gain into `report.advice`. `advise_budget` is in
+    seconds, `advise_steps` are those of each run; `advise_cache`, a file, keeps what was measured, so that it is not
+    measured again after an interruption; `progress`, `print` for one, is told how far it has come.
     """
     if checks is None and isinstance(subject, (History, str, os.PathLike)):
         checks = HISTORY_IS_HEALTHY
     values = keywords_of(checks, settings, "diagnose")
     training = name or _name_of(subject)
     kept = None if reproducers is None else Reproducers(Path(reproducers), run_seed=seed)
+    advice = advice_request(advise_budget, advise_steps, advise_cache, progress, "diagnose()") if advise else None
 
     def judge(check: str, shared: SharedResults) -> Verdict:
         by_name = asked_for_by_name(check, checks)
@@ -59,7 +69,10 @@ def diagnose(
         return examine(subject, request, shared)
 
     try:
-        return in_turn(training, values, judge)
+        report = in_turn(training, values, judge)
+        if advice is None:
+            return report
+        return advised_report(report, subject, Request("", training, seed, advice=advice))  # type: ignore[arg-type]
     except Exception as error:
         raise hide_our_frames(error)  # noqa: B904 - it is the same error
 

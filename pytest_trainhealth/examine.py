@@ -36,7 +36,7 @@ from .records.comparison import Comparison
 from .records.judgement import Passed
 from .records.rate_range import RateRange
 from .records.trace import Trace
-from .records.verdict import Verdict
+from .records.verdict import Report, Verdict
 from .settings import WrongSetting, setting
 from .state.live_generators import generators_noted
 from .state.process import seed_everything, undisturbed
@@ -158,6 +158,40 @@ def learning_rates(subject: Subject, request: Request, steps: int) -> RateRange:
             if not program.repeatable:
                 return RateRange(0.0, steps, 0.0, why_not=program.why_not)
             return measure(Examination(program, check, request.values, plan), steps)
+
+
+def advised(verdict: Verdict, subject: Subject, request: Request) -> Verdict:
+    """The verdict with what would help the training, where that was asked for. Advice never changes an outcome."""
+    from .advice.give import LOOK, give_advice, nothing_tried
+
+    if request.advice is None or request.replaying is not None:
+        return verdict
+    check, began = find_check(request.check), time.perf_counter()
+    if verdict.failed or check.in_ranks or check.reads_history:
+        return replace(verdict, advice=nothing_tried(verdict))
+    asked = request.advice
+    plan = RunPlan(
+        max_steps=1,
+        one_batch=False,
+        budget=Budget(asked.budget),
+        purpose=f"advice on {request.name}",
+        device=_device(request.values.get("device")),
+    )
+    with none_left(), process_settings_kept(), undisturbed(0):
+        try:
+            looking = plan.looking(LOOK)
+            with interrupting(plan.budget), _program(subject, request, looking, request.seed, []) as program:
+                found = give_advice(program, plan, asked, subject, alone=request.workers == 1)
+        except DidNotComeBack as hung:
+            found = nothing_tried(verdict, str(hung))
+    return replace(verdict, advice=found, seconds=verdict.seconds + time.perf_counter() - began)
+
+
+def advised_report(report: Report, subject: Subject, request: Request) -> Report:
+    """The report with advice. A check that failed has the last word: its fault comes first."""
+    of = next((verdict for verdict in report.verdicts if verdict.failed), report.verdicts[-1])
+    with_it = advised(of, subject, replace(request, check=of.check))
+    return replace(report, verdicts=tuple(with_it if verdict is of else verdict for verdict in report.verdicts))
 
 
 def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:

@@ -273,6 +273,23 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("explain", str, None, "print the page of a cause, check or symptom, and stop", ini=False, metavar="NAME"),
     Setting("checks", tuple, BATTERY, "the checks in the battery", metavar="NAMES"),
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
+    Setting("advise", bool, False, "also try changes on each training, and say which of them help; never a failure"),
+    Setting(
+        "advise_budget",
+        float,
+        120.0,
+        "seconds that trying changes may take, for each training",
+        metavar="SECONDS",
+        least=1.0,
+    ),
+    Setting("advise_steps", int, 100, "steps of each run that tries a change", metavar="N", least=20),
+    Setting(
+        "advise_cache",
+        str,
+        None,
+        "file that keeps what was measured, so that it is not measured again; by default in pytest's cache",
+        metavar="FILE",
+    ),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
     Setting("json", str, None, "write every verdict to this file", metavar="FILE", report="json_file"),
     Setting(

@@ -5,8 +5,10 @@ What one check finds may explain what a later one sees, so checks run in a fixed
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from ..checks import check as find_check
@@ -21,8 +23,9 @@ from ..settings import (
     keywords,
     near,
     read_keywords,
+    setting,
 )
-from .request import DoesNotApply
+from .request import AdviceRequest, DoesNotApply
 from .shared_results import SharedResults
 
 
@@ -51,6 +54,22 @@ def _all(settings: Mapping[str, Any]) -> tuple[str, ...]:
 def asked_for_by_name(check: str, checks: Iterable[str] | str | None) -> bool:
     """False for what the battery has only where a training has `val_data`."""
     return checks is not None or check not in WITH_VAL_DATA
+
+
+def advice_request(
+    budget: float | None,
+    steps: int | None,
+    cache: str | os.PathLike[str] | None,
+    progress: Callable[[str], None] | None,
+    given: str,
+) -> AdviceRequest:
+    """What was given, or the defaults. `given` names the caller in error messages."""
+    read = {
+        name: setting(name).default if value is None else setting(name).parse(value, f"{given}: {name}=")
+        for name, value in (("advise_budget", budget), ("advise_steps", steps))
+    }
+    kept_in = None if cache is None else Path(cache).expanduser()
+    return AdviceRequest(read["advise_budget"], read["advise_steps"], kept_in, progress)
 
 
 def in_turn(name: str, wanted: Iterable[str], judge: Callable[[str, SharedResults], Verdict]) -> Report:

@@ -7,7 +7,7 @@ library only, because the pytest plugin builds it in runs that must not load tor
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,19 @@ class Reproducers:
 
 
 @dataclass(frozen=True)
+class AdviceRequest:
+    """That changes are tried as well, how long, and where what was measured is kept."""
+
+    #: Seconds for all of it, and steps of each run.
+    budget: float
+    steps: int
+    #: None keeps nothing beyond this process.
+    kept_in: Path | None = None
+    #: Is told, in words, how far it has come.
+    progress: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True)
 class Request:
     check: str
     #: What the verdict calls the training.
@@ -67,6 +80,8 @@ class Request:
     expected_errors: tuple[type[BaseException], ...] = ()
     #: A reproducer to replay instead of examining the training, if it is from this very check (see `replaying`).
     replays: Reproducer | None = None
+    #: None if no advice is asked for.
+    advice: AdviceRequest | None = None
 
     @property
     def replaying(self) -> Reproducer | None:

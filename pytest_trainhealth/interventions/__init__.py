@@ -43,6 +43,11 @@ def held_still(interventions: Iterable[Cure | Condition]) -> str:
     return ", ".join(each.label for each in holding)
 
 
+def compiles(intervention: Cure | Condition) -> bool:
+    """Whether compiling is what it does (`COMPILES` in its file)."""
+    return bool(getattr(import_module(_homes()[intervention.kind]), "COMPILES", False))
+
+
 def class_name(kind: str) -> str:
     """'ZeroGradients' for 'zero_gradients'."""
     return "".join(word.capitalize() for word in kind.split("_"))

@@ -32,7 +32,7 @@ from ..settings import (
 from .items import request_for, test_of
 from .outcomes import NOT_ENFORCED, NotJudged, misused
 from .run_check import note_verdict, report_outcome, run_check
-from .stash import OPTIONS, UNENFORCED
+from .stash import OPTIONS, UNENFORCED, VERDICTS
 
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
@@ -254,7 +254,9 @@ class TrainHealth:
         from ..engine.battery import asked_for_by_name, in_turn, keywords_of
         from ..engine.request import DoesNotApply
 
-        own = {name: settings.pop(name) for name in ("name", "seed") if name in settings}
+        own: dict[str, Any] = {name: settings.pop(name) for name in ("name", "seed") if name in settings}
+        options = self._item.config.stash[OPTIONS]
+        advise = settings.pop("advise", options["advise"])
         values = keywords_of(checks, settings, "diagnose")
 
         def judge(check: str, shared: SharedResults) -> Verdict:
@@ -263,12 +265,26 @@ class TrainHealth:
             if not by_name and shared.has_val_data is False:
                 raise DoesNotApply
             request = request_for(self._item, check, values[check])
-            request = replace(request, only_with_val_data=not by_name, **own)
+            request = replace(request, advice=None, only_with_val_data=not by_name, **own)
             verdict = run_check(self._item.config, request, training, self._benchmark, shared)
             note_verdict(self._item, verdict)
             return verdict
 
-        return in_turn(own.get("name") or test_of(self._item)[1], values, judge)
+        report = in_turn(own.get("name") or test_of(self._item)[1], values, judge)
+        return self._advised(report, training, own) if advise else report
+
+    def _advised(self, report: Report, training: Subject, own: dict[str, Any]) -> Report:
+        from ..examine import advised_report
+        from .advice_options import advice_options
+
+        first = report.verdicts[0].check
+        request = replace(request_for(self._item, first, {}), advice=advice_options(self._item.config), **own)
+        found = advised_report(report, training, request)
+        self._item.stash[VERDICTS] = [
+            next((new for old, new in zip(report.verdicts, found.verdicts, strict=True) if old is noted), noted)
+            for noted in self._item.stash[VERDICTS]
+        ]
+        return found
 
     def learning_rate_range(self, training: Subject, *, steps: int = 40, budget: float = 60.0) -> RateRange:
         """Which learning rates work, and where the training's own lies, for assertions of your own."""

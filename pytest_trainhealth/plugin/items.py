@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from ..checks import check as find_check
-from ..engine.request import Request
-from ..settings import CHECKS, MARKERS, WITH_VAL_DATA, WrongSetting, read_keywords
+from ..engine.request import AdviceRequest, Request
+from ..settings import CHECKS, HISTORY_IS_HEALTHY, MARKERS, RANKS_AGREE, WITH_VAL_DATA, WrongSetting, read_keywords
 from . import benchmark
-from .stash import CALLS, CHECK, IF_VAL_DATA, OPTIONS
+from .stash import ADVISED, CALLS, CHECK, IF_VAL_DATA, OPTIONS
 
 #: No test takes this argument: parametrizing it makes one item for each check.
 CHECK_ARGUMENT = "_trainhealth_check"
+#: One has no training, the other has it in processes of its own.
+_WITHOUT_ADVICE = (HISTORY_IS_HEALTHY, RANKS_AGREE)
 
 Marks = Mapping[str, Mapping[str, Any]]
 
@@ -80,7 +82,19 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
         workers=getattr(item.config, "workerinput", {}).get("workercount", 1),
         only_with_val_data=item.stash.get(IF_VAL_DATA, False),
         expected_errors=_expected_errors(item),
+        advice=advice_for(item) if options["advise"] and check not in _WITHOUT_ADVICE else None,
     )
+
+
+def advice_for(item: pytest.Item) -> AdviceRequest | None:
+    """Once for each training: with the first of its checks that is selected, or the first that its test asks for."""
+    tests = (each for each in item.session.items if test_of(each)[0] == test_of(item)[0])
+    if next(tests, item) is not item or item.stash.get(ADVISED, False):
+        return None
+    item.stash[ADVISED] = True
+    from .advice_options import advice_options
+
+    return advice_options(item.config)
 
 
 def _expected_errors(item: pytest.Item) -> tuple[type[BaseException], ...]:

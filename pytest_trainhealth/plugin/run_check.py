@@ -139,6 +139,10 @@ def run_check(
     shared = SharedResults() if shared is None else shared
     try:
         verdict = examine(subject, with_reproducers(request, config), shared)
+        if request.advice is not None:
+            from ..examine import advised
+
+            verdict = advised(verdict, subject, request)
     except DoesNotApply:
         raise
     except (NotATraining, WrongSetting) as error:

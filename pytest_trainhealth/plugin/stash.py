@@ -37,3 +37,5 @@ VERDICTS: pytest.StashKey[list[Verdict]] = pytest.StashKey()
 UNENFORCED: pytest.StashKey[int] = pytest.StashKey()
 #: On an item: it has returned a `Training`, and no marker says what to check.
 UNMARKED: pytest.StashKey[bool] = pytest.StashKey()
+#: On an item: its training was given advice.
+ADVISED: pytest.StashKey[bool] = pytest.StashKey()

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..interventions import compiles
 from .plan import RunPlan
 
 
@@ -18,7 +19,8 @@ def uncompiled(plan: RunPlan) -> AbstractContextManager[Any]:
     """Where nobody has compiled anything yet, torch's compiler is not even loaded: a run that does so from the start
     is compiled, and its cures have no effect inside of it, which their records say."""
     stance = getattr(torch.compiler, "set_stance", None)
-    if not plan.treatment.interventions or stance is None or "torch._dynamo" not in sys.modules:
+    changes = plan.treatment.interventions
+    if not changes or any(map(compiles, changes)) or stance is None or "torch._dynamo" not in sys.modules:
         return nullcontext()
     found: AbstractContextManager[Any] = stance("force_eager")
     return found

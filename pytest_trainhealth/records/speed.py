@@ -139,6 +139,8 @@ class SpeedRecord:
     #: Bytes in use after each step, and the most there ever were.
     memory: list[int] = field(default_factory=list)
     peak_memory: int | None = None
+    #: Bytes that one step kept for its backward pass, at most.
+    kept_for_backward: int | None = None
     #: Seconds that listeners took, which do not count as the training's.
     overhead: float = 0.0
     #: Graphs that torch.compile made, by step, and why it made the last.

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+from .advice import Advice
 from .harmless import harmless, harmless_fields
 from .recorded import Curve, Recorded
 
@@ -135,6 +136,8 @@ class Verdict:
     reproducer: str = ""
     #: What is drawn of the run that decided.
     recorded: Recorded | None = None
+    #: What would help, where it was asked for: measured gains first. Never a reason to fail.
+    advice: tuple[Advice, ...] = ()
 
     def __post_init__(self) -> None:
         """Whoever makes a verdict, and from whatever: what an outlet reads is harmless."""
@@ -186,6 +189,7 @@ class Verdict:
                 "notes": tuple(data["notes"]),
                 "figures": {k: _number(v) for k, v in data["figures"].items()},
                 "recorded": Recorded.from_json(data.get("recorded")),  # older files have none
+                "advice": tuple(Advice.from_json(each) for each in data.get("advice", ())),  # older files have none
             }
         )
 
@@ -221,6 +225,11 @@ class Report:
         return tuple(
             {f.cause: f for f in reversed(everything)}[name] for name in dict.fromkeys(f.cause for f in everything)
         )
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What would help, where it was asked for: gains first, the largest first of all."""
+        return tuple(each for verdict in self.verdicts for each in verdict.advice)
 
     def to_json(self) -> dict[str, Any]:
         return {"version": SCHEMA_VERSION, "training": self.training, "verdicts": [v.to_json() for v in self.verdicts]}

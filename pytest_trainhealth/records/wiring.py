@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from .architecture import ArchitectureRecord
 from .verdict import Place
 
 #: Gradient per value, first weight against the largest, best of 64 steps: at least 1e-2 in all 192 healthy programs
@@ -467,6 +468,8 @@ class WiringRecord:
     modules: dict[str, ModuleRecord] = field(default_factory=dict)
     optimizers: dict[str, OptimizerRecord] = field(default_factory=dict)
     schedulers: list[SchedulerRecord] = field(default_factory=list)
+    #: How the model is built; None: not looked at.
+    architecture: ArchitectureRecord | None = None
     #: Size of all gradients right after backward() (per value), and of those that the optimizers got (together).
     after_backward: dict[int, float] = field(default_factory=dict)
     at_update: dict[int, float] = field(default_factory=dict)

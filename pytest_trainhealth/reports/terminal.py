@@ -10,6 +10,7 @@ import pytest
 from ..records.verdict import Verdict
 from ..settings import CHECKS, IMPROVES_ON, MATCHES_BASELINE
 from ..wording import plural
+from .advice_text import advice_lines
 from .overview import check_rows, main_cause, seconds, stated_once, totals
 from .speed_bar import speed_lines
 
@@ -29,6 +30,7 @@ def write_summary(reporter: pytest.TerminalReporter, results: SessionResults) ->
         *_table(tests, talkative),
         *_speeds(tests, talkative),
         *_told(tests),
+        *_advice(tests),
         *_closing_lines(tests, results.unenforced),
     ]
     if not lines:
@@ -81,6 +83,16 @@ def _told(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
             told = e.verdict["check"] in (MATCHES_BASELINE, IMPROVES_ON) and e.verdict["outcome"] == "passed"
             for note in e.verdict["notes"] if told else ():
                 yield [(f"{test.rpartition('::')[2]}: {note}", None)]
+
+
+def _advice(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
+    """Whatever the verbosity: somebody has asked for it."""
+    for test, found in tests.items():
+        advice = [each for e in found for each in Verdict.from_json(e.verdict).advice]
+        if advice:
+            yield [(f"advice for {test.rpartition('::')[2]}", None)]
+            for line in advice_lines(advice):
+                yield [(f"  {line}", None)]
 
 
 def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iterator[_Line]:

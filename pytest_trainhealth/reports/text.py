@@ -13,6 +13,7 @@ from shlex import quote
 
 from ..records.verdict import Certainty, Evidence, Finding, Place, Report, Rerun, Verdict
 from ..wording import names
+from .advice_text import advice_lines
 from .overview import check_rows, stated_once, totals
 
 #: pytest's short summary and JUnit's `message` show one line and cut longer ones at an arbitrary place. By judgement:
@@ -59,6 +60,8 @@ def report_text(report: Report) -> str:
     lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
     for verdict in stated_once(report.verdicts):
         lines += ["", verdict_text(verdict, in_python=True)]
+    if report.advice:
+        lines += ["", "advice", *(f"  {line}" for line in advice_lines(report.advice))]
     return "\n".join(lines)
 
 

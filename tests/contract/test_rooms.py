@@ -25,7 +25,7 @@ _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed", "state")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
 _ENGINE = {*_RUNNING, *_READERS, "checks", "causes", "histories", "engine"}
-_TOP = {*_ENGINE, "stress", "reproducers", "revisions", "baselines", "improvements", "ranks"}
+_TOP = {*_ENGINE, "stress", "reproducers", "revisions", "baselines", "improvements", "advice", "ranks"}
 
 #: A room, and the rooms that it may know besides itself. Lower lines come later; nothing is allowed that is not here.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -61,6 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "revisions": _ENGINE,
     "baselines": _ENGINE,
     "improvements": _ENGINE,
+    "advice": _ENGINE,
     # both find the same test in other processes, and talk to them
     "ranks": {*_ENGINE, "revisions"},
     "examine": _TOP,

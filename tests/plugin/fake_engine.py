@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 import types
+from dataclasses import replace
 from typing import Any
 
 import pytest_trainhealth
 from pytest_trainhealth.engine.request import DoesNotApply
+from pytest_trainhealth.records.advice import Advice
 from pytest_trainhealth.records.verdict import Evidence, Finding, Rerun, Symptom, Verdict
 
 
@@ -54,6 +56,17 @@ def examine(subject, request, shared=None):
     return Verdict(outcome="passed", **told)
 
 
+def advised(verdict, subject, request):
+    asked = request.advice
+    if asked.progress is not None:
+        asked.progress("advice: 1 of 2 changes tried")
+    where = "nowhere" if asked.kept_in is None else asked.kept_in.name
+    gain = Advice(
+        "learning rate x 10", "gain", f"with {verdict.check}, {asked.steps} steps, kept in {where}", ("lr = 1",)
+    )
+    return replace(verdict, advice=(gain, Advice("clipping", "no gain", "1 times as fast")))
+
+
 SYMPTOM = Symptom("loss 2.303 -> 2.303 in 200 steps (has to fall below 0.230)", "not-learning", 2.303, 0.23)
 FINDING = Finding(
     cause="parameters-not-in-optimizer",
@@ -72,5 +85,5 @@ def _stand_in(name: str, **content: Any) -> None:
 
 
 _MADE: dict[str, types.ModuleType] = {}
-_stand_in("examine", examine=examine, NotATraining=NotATraining)
+_stand_in("examine", examine=examine, advised=advised, NotATraining=NotATraining)
 _stand_in(pytest_trainhealth._HOMES["Training"], Training=Training)
