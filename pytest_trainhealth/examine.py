@@ -33,6 +33,7 @@ from .programs.subject import described, missing_arguments
 from .programs.training_program import TrainingProgram
 from .programs.watched_program import Watch, WatchedProgram
 from .records.comparison import Comparison
+from .records.course import thinned
 from .records.judgement import Passed
 from .records.trace import Trace
 from .records.verdict import Verdict
@@ -148,6 +149,9 @@ def _verdict(subject: Subject, program: Program, job: _Job) -> Verdict:
         conclusion = Conclusion(undecided, plan)
     shared.add(program, check, examination.untreated)
     verdict = _with_speed(conclusion.verdict, examination)
+    decided = examination.untreated
+    if decided is not None and decided.loss_seen:
+        verdict = replace(verdict, losses=thinned(decided.losses))
     if request.reproducers is not None and verdict.failed:
         from .reproducers.attach import attach_reproducer
         from .reproducers.reproducer import StepCapture

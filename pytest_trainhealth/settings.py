@@ -42,6 +42,8 @@ class Setting(NamedTuple):
     most: float | None = None
     #: The only names that it takes.
     possible: tuple[str, ...] = ()
+    #: What the option stands for where no value follows it; None if one has to.
+    alone: str | None = None
     #: The module in `reports/` that writes the verdicts to the file named here.
     report: str = ""
 
@@ -240,7 +242,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "replay", str, None, "replay the failure that this file holds, and nothing else", ini=False, metavar="FILE"
     ),
-    Setting("explain", str, None, "print the page of a cause, check or symptom, and stop", ini=False, metavar="NAME"),
+    Setting(
+        "explain",
+        str,
+        None,
+        "print the page of a cause, check or symptom, and stop; without a name, all causes by symptom",
+        ini=False,
+        metavar="NAME",
+        alone="list",
+    ),
     Setting("checks", tuple, BATTERY, "the checks in the battery", metavar="NAMES"),
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),

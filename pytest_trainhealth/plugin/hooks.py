@@ -32,6 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 how = {"action": "store_true"}
             elif setting.kind is Paths:
                 how |= {"action": "extend", "nargs": "+"}
+            elif setting.alone is not None:
+                how |= {"nargs": "?", "const": setting.alone}
             group.addoption(setting.flag, dest=setting.key, default=None, help=setting.help, **how)
         if setting.ini:
             parser.addini(setting.key, setting.help, type=INI_TYPES[setting.kind], default=None)
@@ -270,6 +272,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         from ..reports.terminal import write_summary
 
         write_summary(terminalreporter, results)
+    if results.texts is not None:
+        results.texts.fit_into_lines()
     if config.stash[OPTIONS]["replay"] is not None:
         from .replay_option import describe_outcomes
 

@@ -20,9 +20,12 @@ def attach_to_report(
 
     Uses builtin types only: anything else in a report would crash an xdist worker.
     """
+    verdicts = item.stash.get(VERDICTS, [])
     report.trainhealth = {  # type: ignore[attr-defined]
         "test": harmless(test_of(item)[0]),
-        "verdicts": [verdict.to_json() for verdict in item.stash.get(VERDICTS, [])],
+        "verdicts": [verdict.to_json() for verdict in verdicts],
+        #: Which of them the report's text is the chart of.
+        "charted": verdicts.index(error.verdict) if isinstance(error, Unhealthy) else None,
         "unenforced": unenforced + item.stash.get(UNENFORCED, 0),
         "raised": _raised(report, error),
     }

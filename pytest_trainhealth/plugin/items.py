@@ -12,6 +12,7 @@ import pytest
 
 from ..checks import check as find_check
 from ..engine.request import Request
+from ..reports.titles import title
 from ..settings import CHECKS, MARKERS, WrongSetting, read_keywords
 from . import benchmark
 from .stash import CALLS, CHECK, OPTIONS
@@ -85,13 +86,16 @@ def _expected_errors(item: pytest.Item) -> tuple[type[BaseException], ...]:
 
 
 def test_of(item: pytest.Item) -> tuple[str, str]:
-    """Node id and name of the test that an item's check belongs to.
+    """Node id and name (with its class) of the test that an item's check belongs to.
 
     Built from the parent's node id, because xdist adds a group's name to the item's own (before pytest 9.2).
     """
     check = check_of(item)
     name = item.name if check is None else _without(item.name, check)
-    return (f"{item.parent.nodeid}::{name}" if item.parent is not None and CHECK not in item.stash else name), name
+    if item.parent is None or CHECK in item.stash:
+        return name, name
+    test = f"{item.parent.nodeid}::{name}"
+    return test, title(test)
 
 
 def node_id(item: pytest.Item) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from ..reports import RunResults
     from ..reports.outlet import Outlet
+    from .failure_texts import FailureTexts
 
 
 class CheckedItem(NamedTuple):
@@ -40,6 +42,8 @@ class SessionResults:
         #: Files may hold what no longer counts.
         self._withdrawn = False
         self._interrupted = False
+        #: What pytest prints of the failures, while it does.
+        self.texts: FailureTexts | None = None
         #: One line for everything that went wrong with the results themselves.
         self.troubles: list[str] = []
 
@@ -130,6 +134,17 @@ class SessionResults:
         if self._outlets:
             self.troubles += self._write(complete=complete, last=True)
         self._not_green(session)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
+        """Around pytest's own, which prints the failures first of all."""
+        if not self._checked:
+            return (yield)
+        from .failure_texts import FailureTexts
+
+        self.texts = FailureTexts(terminalreporter)
+        with self.texts.shown():
+            return (yield)
 
     def note_failed_plugin(self, session: pytest.Session, error: OSError) -> None:
         """Another plugin could not write its report when the run ended; or pytest could not, its JUnit file say."""

@@ -125,6 +125,8 @@ class Verdict:
     untried: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     figures: Mapping[str, float | None] = field(default_factory=dict)
+    #: The loss of the run that decided, thinned out (`course.py`).
+    losses: tuple[float, ...] = ()
     steps: int = 0
     seconds: float = 0.0
     seed: int = 0
@@ -172,6 +174,7 @@ class Verdict:
                 "untried": tuple(data["untried"]),
                 "notes": tuple(data["notes"]),
                 "figures": {k: _number(v) for k, v in data["figures"].items()},
+                "losses": tuple(_number(value) for value in data.get("losses", ())),  # older files have none
             }
         )
 

@@ -40,6 +40,7 @@ def examine(subject, request, shared=None):
         "seconds": 0.4,
         "figures": {k: v for k, v in values.items() if isinstance(v, (int, float))},
         "steps": request.workers,
+        "losses": (2.303, 2.2, 2.1),
     }
     outcome = built.outcomes.get(check, "passed")
     if outcome == "interrupt":
