@@ -16,6 +16,7 @@ from .engine.shared_results import SharedResults
 from .examine import NotATraining, examine
 from .histories.unreadable import shown_path
 from .observe.source.user_frames import hide_our_frames
+from .progress.in_python import show_in_python
 from .records.history import History
 from .records.verdict import Report, Verdict
 from .reproducers.reproducer import read
@@ -43,9 +44,10 @@ def diagnose(
     values = keywords_of(checks, settings, "diagnose")
     training = name or _name_of(subject)
     kept = None if reproducers is None else Reproducers(Path(reproducers), run_seed=seed)
+    show = show_in_python()
 
     def judge(check: str, shared: SharedResults) -> Verdict:
-        request = Request(check, training, seed, values[check], reproducers=kept)
+        request = Request(check, training, seed, values[check], reproducers=kept, show=show)
         if find_check(check).reads_history:
             return examine_log(subject, request)
         if isinstance(subject, (History, str, os.PathLike)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     with none_left(), process_settings_kept() as around, undisturbed(_threads(check, request)) as left, noted:
         plan = _plan(check, request, _capture(request))
         try:
-            with interrupting(plan.budget):
+            with _shown(plan, request), interrupting(plan.budget):
                 verdict = _examined(subject, request, SharedResults() if shared is None else shared, plan, left)
         except DidNotComeBack as hung:
             verdict = Verdict(check.name, request.name, "could not judge", str(hung))
@@ -93,6 +93,21 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     remarks += [*(f"left changed: {name}" for name in (*left, *around)), *interrupted]
     seed = request.seed if request.replaying is None else request.replaying.seed
     return replace(verdict, notes=(*verdict.notes, *remarks), seed=seed, seconds=time.perf_counter() - began)
+
+
+@contextmanager
+@engine_frame
+def _shown(plan: RunPlan, request: Request) -> Iterator[None]:
+    """While the check runs, whoever waits for it sees how far it has come."""
+    if request.show is None:
+        yield
+        return
+    plan.budget.shown_on(request.show, request.check, request.name)
+    try:
+        yield
+    finally:
+        with suppress(Exception):
+            request.show.over()
 
 
 def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:

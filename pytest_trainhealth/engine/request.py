@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..compare.test_locator import TestLocator
     from ..programs.plan import Timer
+    from ..progress.progress import Show
     from ..reproducers.reproducer import Reproducer
 
 
@@ -53,6 +54,8 @@ class Request:
     workers: int = 1
     #: Times the first run; None if nothing does.
     timer: Timer | None = None
+    #: Is told how far the check has come; None if nobody looks.
+    show: Show | None = None
     #: How the process of another revision finds the same test.
     locator: TestLocator | None = None
     #: None if no reproducers are written.

@@ -15,7 +15,7 @@ import pytest
 
 from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, Paths, WrongSetting, keywords
 from .options import INI_TYPES, read
-from .stash import CHECK, FACTORY, OPTIONS, RESULTS, RUNS, SEEDS_FIXTURES, UNENFORCED, UNMARKED, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, RESULTS, RUNS, SEEDS_FIXTURES, SHOW, UNENFORCED, UNMARKED, VERDICTS
 from .unmarked import is_lost, misspelt, refuse_training
 
 if TYPE_CHECKING:
@@ -117,6 +117,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Before xdist starts its workers, so that a wrong name of a factory or a log is reported once, in one line."""
     config = session.config
+    if config.stash[OPTIONS]["enabled"] and not config.getoption("collectonly"):
+        from .progress_line import prepare
+
+        prepare(config)
     spec, logs = config.stash[OPTIONS]["training"], config.stash[OPTIONS]["history"]
     if spec is None and logs is None:
         return
@@ -133,6 +137,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         raise pytest.UsageError(str(error)) from None
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []  # no tests were requested as well
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SHOW in config.stash:
+        config.stash[SHOW].close()
+        del config.stash[SHOW]
 
 
 @pytest.hookimpl(wrapper=True)

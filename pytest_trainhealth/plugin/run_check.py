@@ -22,7 +22,7 @@ from .benchmark import fixture as benchmark_fixture
 from .items import check_of, request_for
 from .outcomes import NOT_ENFORCED, NotJudged, Unhealthy, misused
 from .replay_option import with_reproducers
-from .stash import CHECK, FACTORY, OPTIONS, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, SHOW, VERDICTS, WIDTH
 
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
@@ -115,6 +115,7 @@ def run_check(
     if fixture is not None:
         timed_steps = request.values.get("steps") or check.steps
         request = replace(request, timer=BenchmarkTimer(fixture, timed_steps))
+    request = replace(request, show=config.stash.get(SHOW, None))
     if (request.values.get("against") or check.in_ranks) and "::" in request.test:
         from ..compare.test_locator import of_test
 
@@ -167,5 +168,7 @@ def note_verdict(item: pytest.Item, verdict: Verdict) -> None:
 def chart_width(config: pytest.Config) -> int:
     """The width of the controller's terminal, in xdist workers too, so that texts are the same with and without -n."""
     workerinput = getattr(config, "workerinput", {})
-    width = workerinput.get("trainhealth_width") or shutil.get_terminal_size((_WIDEST, 24)).columns
+    # while a test is captured nobody can ask the terminal for its width, so it was asked before
+    known = workerinput.get("trainhealth_width") or config.stash.get(WIDTH, None)
+    width = known or shutil.get_terminal_size((_WIDEST, 24)).columns
     return int(min(max(width, 60), _WIDEST))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..records.verdict import Verdict
     from .factory_items import Factory
     from .options import Options
+    from .progress_line import LogLines, TerminalLine, WorkerNote
     from .session_results import SessionResults
 
 #: On the config: the settings of this run and, on the controller, the results that reports have brought in.
@@ -22,6 +23,10 @@ RESULTS: pytest.StashKey[SessionResults] = pytest.StashKey()
 FACTORY: pytest.StashKey[Factory] = pytest.StashKey()
 #: On the config: the logs that --trainhealth-history has found.
 RUNS: pytest.StashKey[tuple[Path, ...]] = pytest.StashKey()
+#: On the config: what shows how far a check has come.
+SHOW: pytest.StashKey[TerminalLine | LogLines | WorkerNote] = pytest.StashKey()
+#: On the config: the columns of the terminal, where there is one.
+WIDTH: pytest.StashKey[int] = pytest.StashKey()
 #: On the config: whether the item that is being set up is going to be judged.
 SEEDS_FIXTURES: pytest.StashKey[bool] = pytest.StashKey()
 #: On an item: its check, if that is not a parameter.

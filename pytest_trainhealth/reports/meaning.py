@@ -14,7 +14,23 @@ from typing import NamedTuple
 #: By judgement: fewer letters are "is", "the", "lr" (which is kept, for it is a word here) and endings.
 _SHORTEST = 3
 _KEPT = frozenset({"lr", "ce", "nn", "bn", "rl", "gan", "nan", "inf"})
-_EMPTY = frozenset("the and for not that this with from are was has have does but why what how when its into".split())
+_EMPTY = frozenset(
+    {
+        *("but", "does", "how", "into", "its", "what", "when", "why"),
+        "the",
+        "and",
+        "for",
+        "not",
+        "that",
+        "this",
+        "with",
+        "from",
+        "are",
+        "was",
+        "has",
+        "have",
+    }
+)
 #: How much more a word counts in a name or a title than in the text. By judgement: the title is what a page is about.
 _IN_TITLE = 4.0
 #: The best have to have this share of what the query could score at most. By judgement: a single common word in the

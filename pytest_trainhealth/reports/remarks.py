@@ -30,7 +30,7 @@ def reasons(named: Iterable[tuple[str, Verdict]]) -> dict[str, list[str]]:
 
 
 def notes(named: Iterable[tuple[str, Verdict]]) -> dict[str, list[str]]:
-    """What was noted of checks that did not fail: a failure's notes stand in its chart, those of speed beside its bar."""
+    """What was noted of checks that did not fail: those of a failure are in its chart, those of a speed by its bar."""
     found: dict[str, list[str]] = {}
     for title, verdict in named:
         shown_with_its_speed = verdict.passed and verdict.figures.get("step_seconds")

@@ -11,6 +11,7 @@ import types
 from typing import Any
 
 import pytest_trainhealth
+from pytest_trainhealth.progress.standing import Standing
 from pytest_trainhealth.records.verdict import Evidence, Finding, Rerun, Symptom, Verdict
 
 
@@ -43,6 +44,9 @@ def examine(subject, request, shared=None):
         "losses": (2.303, 2.2, 2.1),
     }
     outcome = built.outcomes.get(check, "passed")
+    if outcome == "slow" and request.show is not None:
+        request.show.tell(Standing(check, request.name, "closer look", 12, 200, 1.2034, 40.0, 20.0))
+        request.show.over()
     if outcome == "interrupt":
         raise KeyboardInterrupt
     if outcome == "failed":
