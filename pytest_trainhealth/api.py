@@ -13,6 +13,7 @@ from .engine.battery import in_turn, keywords_of
 from .engine.finished_run import examine_log
 from .engine.request import Reproducers, Request
 from .engine.shared_results import SharedResults
+from .engine.silencings import silencings_in
 from .examine import NotATraining, examine
 from .histories.unreadable import shown_path
 from .observe.source.user_frames import hide_our_frames
@@ -47,7 +48,8 @@ def diagnose(
     show = show_in_python()
 
     def judge(check: str, shared: SharedResults) -> Verdict:
-        request = Request(check, training, seed, values[check], reproducers=kept, show=show)
+        accepted = tuple(silencings_in(values[check], "diagnose()"))
+        request = Request(check, training, seed, values[check], reproducers=kept, show=show, silencings=accepted)
         if find_check(check).reads_history:
             return examine_log(subject, request)
         if isinstance(subject, (History, str, os.PathLike)):

@@ -22,6 +22,7 @@ from .engine.conclude import Conclusion, FollowedUp, FollowUp, conclude
 from .engine.examination import Examination
 from .engine.request import Request
 from .engine.shared_results import SharedResults
+from .engine.what_remains import judge_what_remains
 from .observe.run.hanging import DidNotComeBack, interrupting
 from .observe.source.engine_frames import engine_frame
 from .observe.source.spawned import note_spawning
@@ -155,10 +156,22 @@ def _verdict(subject: Subject, program: Program, job: _Job) -> Verdict:
     check, request, plan, shared = job.check, job.request, job.plan, job.shared
     examination = Examination(program, check, request.values, plan)
     made = program.first_run or shared.reusable_run(check, request.values)
+
+    def concluded(examination: Examination, made: Trace | None) -> Conclusion:
+        return conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,
+                        follow_up=FOLLOW_UPS.get(check.follow_up),
+                        expected_errors=request.expected_errors)  # fmt: skip
+
     try:
-        conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,
-                              follow_up=FOLLOW_UPS.get(check.follow_up),
-                              expected_errors=request.expected_errors)  # fmt: skip
+        conclusion = concluded(examination, made)
+        if request.silencings:
+            verdict = judge_what_remains(
+                conclusion.verdict,
+                examination,
+                request.silencings,
+                lambda each: concluded(each, each.untreated).verdict,
+            )
+            conclusion = replace(conclusion, verdict=verdict)
     except CannotStartAgain as error:
         undecided = Verdict(check.name, request.name, "could not judge", str(error))
         conclusion = Conclusion(undecided, plan)

@@ -26,6 +26,10 @@ class Paths(tuple[str, ...]):
     """The kind of a setting that takes several files or folders, one argument each."""
 
 
+class Reasons(dict[str, str]):
+    """The kind of a setting that takes names, each with a reason."""
+
+
 class Setting(NamedTuple):
     """A tuple rather than a dataclass, which takes three times as long to make, in every pytest run."""
 
@@ -124,6 +128,18 @@ def _text(value: Any) -> str:
     return value
 
 
+def _reasons(value: Any) -> Reasons:
+    """{"name": "reason"}, or lines that read `name: reason`."""
+    if isinstance(value, Mapping):
+        pairs = list(value.items())
+    else:
+        lines = value.splitlines() if isinstance(value, str) else list(value)
+        pairs = [(line.partition(":")[0].strip(), line.partition(":")[2].strip()) for line in lines if line.strip()]
+    if not all(isinstance(part, str) and part.strip() for pair in pairs for part in pair):
+        raise ValueError(value)
+    return Reasons(pairs)
+
+
 _PARSERS: dict[type, Callable[[Any], Any]] = {
     int: _whole_number,
     float: _number,
@@ -132,6 +148,7 @@ _PARSERS: dict[type, Callable[[Any], Any]] = {
     Numbers: lambda value: _several(value, _number),
     WholeNumbers: lambda value: _several(value, _whole_number),
     Paths: _paths,
+    Reasons: _reasons,
     str: _text,
 }
 _WANTED = {
@@ -142,6 +159,7 @@ _WANTED = {
     Numbers: "a list of numbers",
     WholeNumbers: "a list of whole numbers",
     Paths: "a list of paths",
+    Reasons: "a table of causes and checks, each with a reason (in a configuration file: lines `NAME: REASON`)",
     str: "a text",
 }
 
@@ -254,6 +272,31 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("checks", tuple, BATTERY, "the checks in the battery", metavar="NAMES"),
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
+    Setting(
+        "ignore",
+        Reasons,
+        None,
+        "causes and checks that are accepted, each with a reason, and if need be `until 2027-01-31`",
+        option=False,
+        checks=tuple(CHECKS),
+    ),
+    Setting(
+        "frozen",
+        str,
+        None,
+        "why parts of the model are frozen on purpose: they are not reported while something is left to train",
+        option=False,
+        ini=False,
+        checks=TRAINING_CHECKS,
+    ),
+    Setting(
+        "known",
+        str,
+        None,
+        "findings that this file lists are known: they are reported, and do not fail",
+        metavar="FILE",
+    ),
+    Setting("known_add", bool, False, "add what fails in this run to the file of known findings", ini=False),
     Setting("json", str, None, "write every verdict to this file", metavar="FILE", report="json_file"),
     Setting(
         "budget",

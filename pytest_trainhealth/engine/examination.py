@@ -48,6 +48,10 @@ class Examination:
     values: Mapping[str, Any]
     #: The plan of the run that decides. All other runs follow `rerun`.
     plan: RunPlan
+    #: Causes that are silenced: nothing is explained by them.
+    ignored_causes: frozenset[str] = frozenset()
+    #: Parameters whose faults are accepted: a trace is judged as if they were not there.
+    accepted: frozenset[str] = frozenset()
     steps_spent: int = 0
     #: The run that decided, before any cure.
     untreated: Trace | None = None
@@ -106,11 +110,17 @@ class Examination:
         unread = not_read(trace, self.check.signals)
         if unread and broke_down(trace) is None:
             return CouldNotJudge(unread)
-        judgement = self.check.judge(trace, self.values, controls)
+        judgement = self.check.judge(self._without_accepted(trace), self.values, controls)
         if not trace.cut_short or isinstance(judgement, Passed) or broke_down(trace) is not None:
             return judgement
         figures = judgement.figures if isinstance(judgement, CouldNotJudge) else {}
         return CouldNotJudge(trace.cut_short, figures)
+
+    def _without_accepted(self, trace: Trace) -> Trace:
+        if not self.accepted:
+            return trace
+        left = {name: record for name, record in trace.wiring.parameters.items() if name not in self.accepted}
+        return replace(trace, wiring=replace(trace.wiring, parameters=left))
 
     def with_controls(self, trace: Trace) -> Trace:
         """A run that was judged, together with the runs that it was compared with."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..records.silencing import Silencing
+
 if TYPE_CHECKING:
     from ..compare.test_locator import TestLocator
     from ..programs.plan import Timer
@@ -54,6 +56,8 @@ class Request:
     workers: int = 1
     #: Times the first run; None if nothing does.
     timer: Timer | None = None
+    #: What is accepted, by whom and why.
+    silencings: tuple[Silencing, ...] = ()
     #: Is told how far the check has come; None if nobody looks.
     show: Show | None = None
     #: How the process of another revision finds the same test.

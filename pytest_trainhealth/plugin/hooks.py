@@ -80,6 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
             options = prepare(config)
         config.stash[OPTIONS] = options
+        if options["enabled"] and (options["ignore"] or options["known"] is not None):
+            from .silencing import prepare_silencing
+
+            prepare_silencing(config)
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config, "workerinput"):
@@ -281,7 +285,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if results.checked or results.unenforced:
         from ..reports.terminal import write_summary
 
-        write_summary(terminalreporter, results)
+        write_summary(terminalreporter, results, whole=_whole_run(terminalreporter))
     if results.texts is not None:
         results.texts.fit_into_lines()
     if config.stash[OPTIONS]["replay"] is not None:
@@ -313,6 +317,12 @@ def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
 
     with test_seed(request):
         yield TrainHealth(request)
+
+
+def _whole_run(reporter: pytest.TerminalReporter) -> bool:
+    """Nobody has selected some of the tests: only then it is known what was of no use."""
+    config = reporter.config
+    return not reporter.stats.get("deselected") and config.args_source is not pytest.Config.ArgsSource.ARGS
 
 
 def _judged(item: pytest.Item) -> bool:

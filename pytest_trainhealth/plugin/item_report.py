@@ -10,7 +10,7 @@ from ..records.harmless import harmless
 from ..reports.text import headline
 from .items import test_of
 from .outcomes import NotJudged, Unhealthy
-from .stash import UNENFORCED, VERDICTS
+from .stash import SILENCINGS, UNENFORCED, VERDICTS
 
 
 def attach_to_report(
@@ -28,6 +28,7 @@ def attach_to_report(
         "charted": verdicts.index(error.verdict) if isinstance(error, Unhealthy) else None,
         "unenforced": unenforced + item.stash.get(UNENFORCED, 0),
         "raised": _raised(report, error),
+        "silencings": [list(each) for each in item.stash.get(SILENCINGS, [])],
     }
     _encodable(report)
     item.stash[VERDICTS] = []

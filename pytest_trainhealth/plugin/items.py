@@ -15,6 +15,7 @@ from ..engine.request import Request
 from ..reports.titles import title
 from ..settings import CHECKS, MARKERS, WrongSetting, read_keywords
 from . import benchmark
+from .silencing import silencings_for
 from .stash import CALLS, CHECK, OPTIONS
 
 #: No test takes this argument: parametrizing it makes one item for each check.
@@ -34,8 +35,14 @@ def read_marks(node: pytest.Item) -> Marks:
             given = ", ".join(map(repr, mark.args))
             raise WrongSetting(f"{node.nodeid}: {mark.name} takes keywords only, not {mark.name}({given})")
         keywords = read_keywords(mark.name, mark.kwargs, node.nodeid)
-        found[mark.name] = {**keywords, **found.get(mark.name, {})}
+        found[mark.name] = _closer(found.get(mark.name, {}), keywords)
     return found
+
+
+def _closer(closer: Mapping[str, Any], farther: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, where the closer wins; tables such as `ignore=` are put together."""
+    tables = {n: {**farther[n], **closer[n]} for n in closer if n in farther and isinstance(closer[n], Mapping)}
+    return {**farther, **closer, **tables}
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -60,7 +67,7 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
     """The item's request to the engine. `keywords` replace those of markers, for checks requested without a marker."""
     if keywords is None:
         marks = read_marks(item)
-        keywords = {**marks.get("trainhealth", {}), **marks.get(check, {})}
+        keywords = _closer(marks.get(check, {}), marks.get("trainhealth", {}))
     test, name = test_of(item)
     options = item.config.stash[OPTIONS]
     calls = item.stash.setdefault(CALLS, Counter())
@@ -75,6 +82,7 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
         call=calls[check] - 1,
         workers=getattr(item.config, "workerinput", {}).get("workercount", 1),
         expected_errors=_expected_errors(item),
+        silencings=silencings_for(item, check, test, keywords),
     )
 
 

@@ -11,13 +11,20 @@ from typing import Any
 
 import pytest
 
-from ..settings import OUTLETS, SETTINGS, Setting, WrongSetting, check_names
+from ..settings import OUTLETS, SETTINGS, Reasons, Setting, WrongSetting, check_names
 
 #: pytest's own name for each type of ini value, so that native TOML values are taken as they are.
-INI_TYPES: dict[type, Any] = {bool: "bool", int: "int", float: "float", tuple: "args", str: "string"}
+INI_TYPES: dict[type, Any] = {
+    bool: "bool",
+    int: "int",
+    float: "float",
+    tuple: "args",
+    str: "string",
+    Reasons: "linelist",
+}
 #: Settings that concern every check, but are no marker keywords.
 _FOR_EVERY_CHECK = ("threads", "device")
-_NOT_IN_HEADER = ("seed", "enabled", *(outlet.name for outlet in OUTLETS))
+_NOT_IN_HEADER = ("seed", "enabled", "ignore", *(outlet.name for outlet in OUTLETS))
 
 
 class Options:
@@ -62,6 +69,10 @@ def read(config: pytest.Config) -> Options:
             raise WrongSetting(f"{where}: {file} is a Python file, and would be overwritten")
         if file is not None:
             values[outlet.name] = str(_base_folder(config, where) / Path(file).expanduser())
+    if values["known"] is not None:
+        values["known"] = str(_base_folder(config, given["known"]) / Path(values["known"]).expanduser())
+    elif values["known_add"]:
+        raise WrongSetting(f"{given['known_add']}: add to which file? Name it with --trainhealth-known FILE")
     return Options(values, given)
 
 
@@ -81,6 +92,8 @@ def _in_ini(setting: Setting, config: pytest.Config) -> tuple[Any, str] | None:
         raise WrongSetting(f"{where}: {' '.join(str(error).split())}") from None
     if value is None:
         return None
+    if setting.kind is Reasons:
+        return value, where
     return (" ".join(value) if isinstance(value, list) else value), where
 
 

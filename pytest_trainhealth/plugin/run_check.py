@@ -151,7 +151,7 @@ def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
     note_verdict(item, verdict)
     if verdict.passed:
         return verdict
-    if verdict.failed or item.config.stash[OPTIONS]["strict"]:
+    if verdict.failed or (item.config.stash[OPTIONS]["strict"] and not verdict.silenced):
         from ..reports.text import verdict_text
 
         verbose, width = item.config.get_verbosity() > 1, chart_width(item.config)

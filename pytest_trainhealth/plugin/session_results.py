@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from .stash import OPTIONS
+
 if TYPE_CHECKING:
     from ..reports import RunResults
     from ..reports.outlet import Outlet
@@ -39,9 +41,15 @@ class SessionResults:
         self._awaited: set[str] = set()
         self._finished: set[str] = set()
         self._collected_all = True
+        #: Set in the end: nothing was cut short.
+        self.complete = False
         #: Files may hold what no longer counts.
         self._withdrawn = False
         self._interrupted = False
+        #: What was accepted: name, reason, where that was said, for which test.
+        self.offered: list[tuple[str, str, str, str]] = []
+        #: One line for what was written besides the reports.
+        self.remarks: list[str] = []
         #: What pytest prints of the failures, while it does.
         self.texts: FailureTexts | None = None
         #: One line for everything that went wrong with the results themselves.
@@ -50,6 +58,10 @@ class SessionResults:
     @property
     def checked(self) -> list[CheckedItem]:
         return [checked for of_item in self._checked.values() for checked in of_item]
+
+    @property
+    def errors(self) -> list[dict[str, str]]:
+        return list(self._errors.values())
 
     @property
     def unenforced(self) -> int:
@@ -105,6 +117,7 @@ class SessionResults:
         new = [CheckedItem(nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
         if new:
             self._checked.setdefault(report.nodeid, []).extend(new)
+        self.offered += [tuple(each) for each in brought["silencings"]]
         if brought["raised"]:
             self._note_error(report.nodeid, "raised", brought["raised"])
         return new
@@ -131,9 +144,22 @@ class SessionResults:
 
             # xdist ends like this, green, when a worker cannot send a report
             self.troubles.append(f"--trainhealth: {plural(len(self._awaited), 'selected test')} without an outcome")
+        self.complete = complete
         if self._outlets:
             self.troubles += self._write(complete=complete, last=True)
+        self._add_known(session)
         self._not_green(session)
+
+    def _add_known(self, session: pytest.Session) -> None:
+        """What fails now is known from the next run on. This one shows all of it, and fails, once more."""
+        if not self._enforced or not session.config.stash[OPTIONS]["known_add"]:
+            return
+        from .silencing import add_known
+
+        try:
+            self.remarks.append(add_known(session.config, self.checked))
+        except OSError as error:
+            self.troubles.append(f"--trainhealth-known-add: {error.strerror or error}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:

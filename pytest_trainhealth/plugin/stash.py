@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .options import Options
     from .progress_line import LogLines, TerminalLine, WorkerNote
     from .session_results import SessionResults
+    from .silencing import KnownFindings
 
 #: On the config: the settings of this run and, on the controller, the results that reports have brought in.
 OPTIONS: pytest.StashKey[Options] = pytest.StashKey()
@@ -29,6 +30,10 @@ SHOW: pytest.StashKey[TerminalLine | LogLines | WorkerNote] = pytest.StashKey()
 WIDTH: pytest.StashKey[int] = pytest.StashKey()
 #: On the config: whether the item that is being set up is going to be judged.
 SEEDS_FIXTURES: pytest.StashKey[bool] = pytest.StashKey()
+#: On the config: the findings that --trainhealth-known names.
+KNOWN_FINDINGS: pytest.StashKey[KnownFindings] = pytest.StashKey()
+#: On an item: what was accepted in its checks: name, reason, where that was said, and for which test (empty: for all).
+SILENCINGS: pytest.StashKey[list[tuple[str, str, str, str]]] = pytest.StashKey()
 #: On an item: its check, if that is not a parameter.
 CHECK: pytest.StashKey[str] = pytest.StashKey()
 #: On an item: how many times each check was requested: the fixture may ask for several trainings.

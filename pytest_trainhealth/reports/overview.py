@@ -29,7 +29,8 @@ def check_rows(verdicts: Sequence[Verdict], why_not: Callable[[Verdict], str] | 
     told = [explanation(v) if why_not is None or v.outcome != "could not judge" else why_not(v) for v in verdicts]
     text = [(v.check, _word(v.outcome), why, seconds(v.seconds)) for v, why in zip(verdicts, told, strict=True)]
     widths = [max((len(row[column]) for row in text), default=0) for column in range(4)]
-    widths[2] = max((len(explanation(v)) for v in verdicts if v.outcome != "could not judge"), default=0)
+    if why_not is None:
+        widths[2] = max((len(explanation(v)) for v in verdicts if v.outcome != "could not judge"), default=0)
     return [
         CheckRow(verdict, (f"{a:<{widths[0]}}", f"{b:<{widths[1]}}", f"{c:<{widths[2]}}", f"{d:>{widths[3]}}"))
         for verdict, (a, b, c, d) in zip(verdicts, text, strict=True)

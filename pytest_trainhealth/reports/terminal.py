@@ -13,6 +13,7 @@ from ..wording import plural
 from .one_chart import main_cause, one_chart_each
 from .overview import check_rows, seconds, totals
 from .remarks import beside, notes, reasons, remark_lines
+from .silenced import Offered, silenced_lines, unused_lines
 from .sparkline import sparkline
 from .speed_bar import speed_lines
 from .titles import title, titles
@@ -29,14 +30,17 @@ _NARROWEST = 60
 _Line = list[tuple[str, str | None]]
 
 
-def write_summary(reporter: pytest.TerminalReporter, results: SessionResults) -> None:
+def write_summary(reporter: pytest.TerminalReporter, results: SessionResults, *, whole: bool = False) -> None:
+    """`whole`: all tests were asked for, so that what was of no use is known."""
     tests = _by_test(results.checked)
     talkative, verbose = reporter.verbosity >= 0, reporter.verbosity > 0
     width = max(reporter.config.get_terminal_writer().fullwidth, _NARROWEST)
     lines = [*_table(tests, talkative, verbose), *_speeds(tests, talkative)]
     lines += _closing_lines(tests, results.unenforced)
+    lines += _silenced(tests, results, whole=whole and results.complete and not results.errors)
     if talkative:
         lines += _remarks(tests, width, verbose)
+    lines += [[(line, None)] for line in results.remarks]
     if not lines:
         return
     reporter.section("training health", sep="-")
@@ -86,11 +90,23 @@ def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iter
     for found in tests.values():
         for line in _shared_causes(found):
             yield [(line, None)]
-    unjudged = sum(e.verdict["outcome"] == "could not judge" for found in tests.values() for e in found)
+    # what is silenced was judged: it is counted by itself
+    unjudged = sum(
+        e.verdict["outcome"] == "could not judge" and not e.verdict["silenced"] for f in tests.values() for e in f
+    )
     if unjudged:
         yield [(f"{plural(unjudged, 'check')} could not judge (a failure with --trainhealth-strict)", "yellow")]
     if unenforced:
         yield [(f"{plural(unenforced, 'marker')} not enforced: run pytest --trainhealth", "yellow")]
+
+
+def _silenced(tests: dict[str, list[CheckedItem]], results: SessionResults, *, whole: bool) -> Iterator[_Line]:
+    """Never left out, not even with -q: what does not fail has to be seen."""
+    found = [(e.test, Verdict.from_json(e.verdict)) for each in tests.values() for e in each]
+    for line in silenced_lines(found):
+        yield [(line, "yellow")]
+    for line in unused_lines(found, [Offered(*each) for each in results.offered]) if whole else ():
+        yield [(line, "yellow")]
 
 
 def _remarks(tests: dict[str, list[CheckedItem]], width: int, verbose: bool) -> Iterator[_Line]:

@@ -14,6 +14,7 @@ from shlex import quote
 from ..records.verdict import Certainty, Evidence, Finding, Place, Report, Rerun, Verdict
 from ..wording import names
 from .overview import check_rows, stated_once, totals
+from .silenced import silenced_lines
 
 #: Where labels and texts begin: the longest label has 9 letters.
 _LABEL_COLUMN, _TEXT_COLUMN = 2, 12
@@ -69,6 +70,7 @@ def report_text(report: Report) -> str:
     """What a notebook shows: how every check went, then one chart for every cause."""
     lines = [f"{report.training}: {totals(report.verdicts)}", ""]
     lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
+    lines += [f"  {line}" for line in silenced_lines([("", verdict) for verdict in report.verdicts])]
     for verdict, same in stated_once(report.verdicts):
         lines += ["", verdict_text(verdict, in_python=True)]
         if same:

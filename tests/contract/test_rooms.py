@@ -65,7 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "examine": _TOP,
     "api": {*_TOP, "examine"},
     "reports": {"wording", "records", "settings"},
-    "reports.explain": {"wording", "records", "settings", "checks", "causes"},
+    "reports.explain": {"wording", "records", "settings", "checks", "causes", "reports"},
     "plugin": {*_TOP, "examine", "api", "reports", "reports.explain"},
     "": {"records", "histories", "training", "api", "plugin"},
 }

@@ -11,6 +11,7 @@ import types
 from typing import Any
 
 import pytest_trainhealth
+from pytest_trainhealth.engine.what_remains import judge_what_remains
 from pytest_trainhealth.progress.standing import Standing
 from pytest_trainhealth.records.verdict import Evidence, Finding, Rerun, Symptom, Verdict
 
@@ -50,7 +51,8 @@ def examine(subject, request, shared=None):
     if outcome == "interrupt":
         raise KeyboardInterrupt
     if outcome == "failed":
-        return Verdict(outcome="failed", symptom=SYMPTOM, findings=(FINDING,), **told)
+        verdict = Verdict(outcome="failed", symptom=SYMPTOM, findings=(FINDING,), **told)
+        return judge_what_remains(verdict, None, request.silencings, lambda _: verdict)
     if outcome == "could not judge":
         return Verdict(outcome="could not judge", reason="the data is too small", **told)
     return Verdict(outcome="passed", **told)
