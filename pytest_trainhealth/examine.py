@@ -30,7 +30,7 @@ from .programs.plan import Look, RunPlan, Wrap
 from .programs.program import Program
 from .programs.start import CannotStartAgain, Start
 from .programs.start import NotATraining as NotATraining
-from .programs.subject import described, missing_arguments
+from .programs.subject import described, instead_of, missing_arguments
 from .programs.training_program import TrainingProgram
 from .programs.watched_program import Watch, WatchedProgram
 from .records.comparison import Comparison
@@ -273,7 +273,7 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
         yield WatchedProgram(factory, seed)
         return
     if returned is not None:
-        raise NotATraining(f"the test returned {described(returned)}: return a Training, or nothing at all")
+        raise NotATraining(instead_of(returned))
     seen = [(number, trace) for number, trace in enumerate(watch.traces) if trace.losses or trace.update_count]
     if not seen:
         raise NotATraining(_nothing(request.check, spawned))

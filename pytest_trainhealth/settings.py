@@ -269,6 +269,9 @@ SETTINGS: tuple[Setting, ...] = (
         metavar="NAME",
         alone="list",
     ),
+    Setting(
+        "init", bool, None, "write a first test file for the models and loops of this project, and stop", ini=False
+    ),
     Setting("checks", tuple, BATTERY, "the checks in the battery", metavar="NAMES"),
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),

@@ -55,13 +55,18 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    name = config.getoption("trainhealth_explain")
-    if name is None:
+    name, writes = config.getoption("trainhealth_explain"), config.getoption("trainhealth_init")
+    if name is None and not writes:
         return None
-    from ..reports.explain import page
-
     try:
-        print(page(name))
+        if writes:
+            from .first_test import write_first_test
+
+            print(write_first_test(config.rootpath))
+        else:
+            from ..reports.explain import page
+
+            print(page(name))
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     return 0
@@ -111,7 +116,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     options = config.stash[OPTIONS]
     if not options["enabled"]:
         return None
-    described = f"trainhealth: {options.describe()}"
+    from .. import __version__
+
+    described = f"trainhealth: {__version__}, on ({options.switched_on_by}), {options.describe()}"
     if config.getoption("forked", False):
         return f"{described}\ntrainhealth: {_FORKED}"
     return described
@@ -286,6 +293,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         from ..reports.terminal import write_summary
 
         write_summary(terminalreporter, results, whole=_whole_run(terminalreporter))
+    elif results.asked_for_nothing and _is_new_here(terminalreporter):
+        from .first_minutes import what_to_write
+
+        terminalreporter.section("training health", sep="-")
+        for line in what_to_write(config.rootpath):
+            terminalreporter.line(line)
     if results.texts is not None:
         results.texts.fit_into_lines()
     if config.stash[OPTIONS]["replay"] is not None:
@@ -323,6 +336,12 @@ def _whole_run(reporter: pytest.TerminalReporter) -> bool:
     """Nobody has selected some of the tests: only then it is known what was of no use."""
     config = reporter.config
     return not reporter.stats.get("deselected") and config.args_source is not pytest.Config.ArgsSource.ARGS
+
+
+def _is_new_here(reporter: pytest.TerminalReporter) -> bool:
+    """The flag was given and not the configuration, which is there for runs of a few other tests, too."""
+    by_flag = reporter.config.stash[OPTIONS].given.get("enabled") == "--trainhealth"
+    return by_flag and not reporter.stats.get("deselected") and reporter.verbosity >= 0
 
 
 def _judged(item: pytest.Item) -> bool:

@@ -33,6 +33,11 @@ def attach_to_report(
     _encodable(report)
     item.stash[VERDICTS] = []
     item.stash[UNENFORCED] = 0
+    if isinstance(error, pytest.fail.Exception) and not error.pytrace:
+        # pytest adds that all entries of the traceback are hidden, and how to see them: there is nothing in them to see
+        traceback: Any = getattr(report.longrepr, "reprtraceback", None)
+        if getattr(traceback, "extraline", None) is not None:
+            traceback.extraline = None
     if isinstance(error, Unhealthy):
         # Short summary, JUnit and annotations show this message, which would otherwise be the whole chart. `reprcrash`
         # is not public in pytest: without it, those outlets are longer than they need to be, and nothing worse.
@@ -40,10 +45,6 @@ def attach_to_report(
         if crash is not None:
             crash.message = headline(error.verdict)
             crash.path, crash.lineno = _in_the_test(item, crash.path, crash.lineno)
-        # pytest adds that all entries of the traceback are hidden, and how to see them: there is nothing in them to see
-        traceback: Any = getattr(report.longrepr, "reprtraceback", None)
-        if getattr(traceback, "extraline", None) is not None:
-            traceback.extraline = None
     elif isinstance(error, NotJudged) and isinstance(report.longrepr, tuple):
         path, line, _ = report.longrepr
         report.longrepr = (*_in_the_test(item, path, line), f"Skipped: {error.msg}")

@@ -129,17 +129,33 @@ def seed_of(test: str, seed: int) -> int:
     return zlib.crc32(f"{seed}:{PurePosixPath(file).name}{separator}{names}".encode())
 
 
+_WORK_ON = "training health markers work on test functions and plain classes, not on"
+_TEST_CASE = (
+    f"{_WORK_ON} unittest.TestCase, whose methods pytest cannot split into checks: move the test out of it, or call "
+    "pytest_trainhealth.diagnose(make_training) there and assert that the report is healthy"
+)
+_SINGLE_PARAMETER = f"{_WORK_ON} single parameters: mark the function"
+
+
+def marked_by(item: pytest.Item) -> str:
+    """Whose marker asks for the check, where it is not the test's own; for those who did not mean this test."""
+    check = check_of(item)
+    nodes = [node for node, mark in item.iter_markers_with_node() if mark.name in ("trainhealth", check)]
+    farther = [node for node in nodes if node is not item]
+    if not farther or len(nodes) - len(farther) > 1:
+        return ""
+    where = "its class" if isinstance(farther[0], pytest.Class) else "the pytestmark of its file"
+    return f"The marker comes from {where}: mark the tests that train instead"
+
+
 def refuse_unsplit(item: pytest.Item) -> None:
     """Fails if pytest did not let us turn a marker into items of its own: that is better than passing unjudged."""
     __tracebackhide__ = True
     if isinstance(item, pytest.DoctestItem):  # a marker of its module, meant for the tests there
         item.warn(pytest.PytestWarning("a doctest is not watched: training health markers work on test functions"))
     elif check_of(item) is None:
-        pytest.fail(
-            "training health markers work on test functions and plain classes, not on single parameters or on "
-            "unittest.TestCase (there, use pytest_trainhealth.diagnose)",
-            pytrace=False,
-        )
+        of_unittest = isinstance(getattr(item, "cls", None), type) and hasattr(item.cls, "assertEqual")  # type: ignore[attr-defined]
+        pytest.fail(_TEST_CASE if of_unittest else _SINGLE_PARAMETER, pytrace=False)
 
 
 def finish(items: list[pytest.Item]) -> None:

@@ -24,7 +24,7 @@ INI_TYPES: dict[type, Any] = {
 }
 #: Settings that concern every check, but are no marker keywords.
 _FOR_EVERY_CHECK = ("threads", "device")
-_NOT_IN_HEADER = ("seed", "enabled", "ignore", *(outlet.name for outlet in OUTLETS))
+_NOT_IN_HEADER = ("seed", "threads", "enabled", "ignore", *(outlet.name for outlet in OUTLETS))
 
 
 class Options:
@@ -42,9 +42,21 @@ class Options:
         return {name: keywords.get(name, self.values[name]) for name in self.values if name in concerned}
 
     def describe(self) -> str:
-        """For pytest's header: always the seed, and every other setting that affects verdicts and was given."""
-        shown = ["seed", *(s.name for s in SETTINGS if s.name in self.given and s.name not in _NOT_IN_HEADER)]
-        return ", ".join(f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})" for name in shown)
+        """For pytest's header: what decides every verdict, whatever else was given, and where each of it was said."""
+        given = (s.name for s in SETTINGS if s.name in self.given and s.name not in _NOT_IN_HEADER)
+        shown = [f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})"
+                 for name in ("seed", "threads", *given)]  # fmt: skip
+        accepted = self.values["ignore"]
+        if accepted:
+            shown.append(f"ignore {', '.join(accepted)} ({self.given['ignore']})")
+        outlets = [f"{outlet.name} {Path(self.values[outlet.name]).name} ({self.given[outlet.name]})"
+                   for outlet in OUTLETS if self.values[outlet.name] is not None]  # fmt: skip
+        return ", ".join([*shown, *outlets])
+
+    @property
+    def switched_on_by(self) -> str:
+        """An option or the configuration; a training or a log on the command line switches the checks on, too."""
+        return next((self.given[name] for name in ("enabled", "training", "history") if name in self.given), "default")
 
 
 def read(config: pytest.Config) -> Options:

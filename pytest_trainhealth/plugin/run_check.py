@@ -19,14 +19,18 @@ from ..records.verdict import Verdict
 from ..settings import HISTORY_IS_HEALTHY, WrongSetting
 from .benchmark import BenchmarkTimer
 from .benchmark import fixture as benchmark_fixture
-from .items import check_of, request_for
-from .outcomes import NOT_ENFORCED, NotJudged, Unhealthy, misused
+from .items import check_of, marked_by, request_for
+from .outcomes import NOT_ENFORCED, NOTHING_TO_CHECK, NotJudged, Unhealthy, misused
 from .replay_option import with_reproducers
 from .stash import CHECK, FACTORY, OPTIONS, SHOW, VERDICTS, WIDTH
 
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
 
+_COROUTINE = (
+    "a coroutine can be watched only where a plugin such as pytest-asyncio runs it: install that, or write `def` "
+    "instead of `async def`"
+)
 #: The widest chart; more is hard to read and wraps in CI logs. By judgement.
 _WIDEST = 100
 
@@ -51,7 +55,7 @@ def intercept_call(item: pytest.Function) -> Iterator[None]:
         nonlocal called
         called = True
         if inspect.iscoroutinefunction(original):
-            pytest.fail("a coroutine can be watched only where a plugin such as pytest-asyncio runs it", pytrace=False)
+            pytest.fail(_COROUTINE, pytrace=False)
         body = functools.partial(original, *args, **kwargs)
         if check is not None:
             enforce(item, check, body)
@@ -73,7 +77,13 @@ def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> No
         request = request_for(item, check)
     except WrongSetting as error:
         raise misused(error) from None
-    report_outcome(item, run_check(item.config, request, body, lambda: item.funcargs["benchmark"]))
+    try:
+        verdict = run_check(item.config, request, body, lambda: item.funcargs["benchmark"])
+    except pytest.fail.Exception as error:
+        if str(error).startswith(NOTHING_TO_CHECK) and (whose := marked_by(item)):
+            raise misused(ValueError(f"{error}. {whose}")) from None
+        raise
+    report_outcome(item, verdict)
 
 
 def leave_unenforced(item: pytest.Item, body: Callable[[], object]) -> None:

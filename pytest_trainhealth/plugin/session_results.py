@@ -64,6 +64,11 @@ class SessionResults:
         return list(self._errors.values())
 
     @property
+    def asked_for_nothing(self) -> bool:
+        """A whole run, with nothing wrong, in which no test asked for a check."""
+        return self.complete and not (self._checked or self._errors or self._unenforced or self.troubles)
+
+    @property
     def unenforced(self) -> int:
         return sum(self._unenforced.values())
 
