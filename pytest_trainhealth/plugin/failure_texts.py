@@ -8,6 +8,7 @@ summary as much of the headline as fits into its line.
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,10 @@ from ..reports.one_chart import one_chart_each
 from ..reports.text import headline, pointer_text, shortened
 from ..reports.titles import title
 from .run_check import chart_width
+
+
+#: By these, pytest knows that a log is wide enough for everything.
+_ON_CI = ("CI", "BUILD_NUMBER")
 
 
 class _Shown:
@@ -64,7 +69,7 @@ class FailureTexts:
     def fit_into_lines(self) -> None:
         """For the short summary, which cuts what is too long for its line, in the middle of a name as it comes."""
         config = self._reporter.config
-        if config.get_verbosity() > 1:
+        if config.get_verbosity() > 1 or any(os.environ.get(name) for name in _ON_CI):
             return
         for report, verdict in self._failed():
             crash = copy.copy(report.longrepr.reprcrash)

@@ -122,7 +122,7 @@ class SessionResults:
         new = [CheckedItem(nodeid, brought["test"], verdict, xfailed) for verdict in brought["verdicts"]]
         if new:
             self._checked.setdefault(report.nodeid, []).extend(new)
-        self.offered += [tuple(each) for each in brought["silencings"]]
+        self.offered += [tuple(each) for each in brought.get("silencings", ())]
         if brought["raised"]:
             self._note_error(report.nodeid, "raised", brought["raised"])
         return new

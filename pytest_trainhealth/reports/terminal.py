@@ -92,7 +92,7 @@ def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iter
             yield [(line, None)]
     # what is silenced was judged: it is counted by itself
     unjudged = sum(
-        e.verdict["outcome"] == "could not judge" and not e.verdict["silenced"] for f in tests.values() for e in f
+        e.verdict["outcome"] == "could not judge" and not e.verdict.get("silenced") for f in tests.values() for e in f
     )
     if unjudged:
         yield [(f"{plural(unjudged, 'check')} could not judge (a failure with --trainhealth-strict)", "yellow")]

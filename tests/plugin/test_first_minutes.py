@@ -90,8 +90,8 @@ def test_models_and_loops_are_seen(sources: Path) -> None:
 
 def test_five_lines_to_begin_with(sources: Path) -> None:
     assert list(what_to_write(sources)) == [
-        "no test asks for a check: give one a marker. Seen here: Net (net.py:5), Lit (net.py:12), script.py (script.py:1) "
-        "and 4 more",
+        "no test asks for a check: give one a marker. Seen here: Net (net.py:5), Lit (net.py:12), "
+        "script.py (script.py:1) and 4 more",
         "  @pytest.mark.trainhealth",
         "  def test_main():  # from train import main",
         "      main(epochs=1)  # whatever it trains is watched",
