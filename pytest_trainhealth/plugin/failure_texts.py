@@ -21,7 +21,6 @@ from ..reports.text import headline, pointer_text, shortened
 from ..reports.titles import title
 from .run_check import chart_width
 
-
 #: By these, pytest knows that a log is wide enough for everything.
 _ON_CI = ("CI", "BUILD_NUMBER")
 
