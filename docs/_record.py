@@ -77,7 +77,7 @@ def failure(report) -> str:
     if report.healthy:
         noted = [(verdict.check, note) for verdict in report.verdicts for note in verdict.notes]
         return "".join(textwrap.fill(f"{check}: passed, with a note: {note}", 88) + "\n" for check, note in noted)
-    return verdict_text(stated_once(report.verdicts)[0], width=88) + "\n"
+    return verdict_text(stated_once(report.verdicts)[0][0], width=88) + "\n"
 
 
 def example(report) -> dict:

@@ -9,6 +9,7 @@ The flow, in one direction::
 The rooms, from the ground up. No room imports from one further down this list, and a contract test enforces that:
 
 `settings.py`, `wording.py`, `records/`   the table of settings, figures in words, and the records of every result
+`progress/`                               how far a check has come, for whoever waits for it
 `histories/`                              readers of logs, which make a `History` of a finished run
 `analysis/`                               pure functions that read a trace, or a history
 `checks/`, `causes/`                      judge a trace, explain a symptom; neither knows the other

@@ -14,9 +14,11 @@ from .engine.battery import advice_request, asked_for_by_name, in_turn, keywords
 from .engine.finished_run import examine_log
 from .engine.request import DoesNotApply, Reproducers, Request
 from .engine.shared_results import SharedResults
+from .engine.silencings import silencings_in
 from .examine import NotATraining, advised_report, compare_trainings, examine, learning_rates
 from .histories.unreadable import shown_path
 from .observe.source.user_frames import hide_our_frames
+from .progress.in_python import show_in_python
 from .records.history import History
 from .records.improvement import Improvement
 from .records.rate_range import RateRange
@@ -56,12 +58,22 @@ def diagnose(  # noqa: PLR0913 - each but the first two is passed by name
     training = name or _name_of(subject)
     kept = None if reproducers is None else Reproducers(Path(reproducers), run_seed=seed)
     advice = advice_request(advise_budget, advise_steps, advise_cache, progress, "diagnose()") if advise else None
+    show = show_in_python()
 
     def judge(check: str, shared: SharedResults) -> Verdict:
         by_name = asked_for_by_name(check, checks)
         if not by_name and shared.has_val_data is False:
             raise DoesNotApply
-        request = Request(check, training, seed, values[check], reproducers=kept, only_with_val_data=not by_name)
+        request = Request(
+            check,
+            training,
+            seed,
+            values[check],
+            reproducers=kept,
+            show=show,
+            silencings=tuple(silencings_in(values[check], "diagnose()")),
+            only_with_val_data=not by_name,
+        )
         if find_check(check).reads_history:
             return examine_log(subject, request)
         if isinstance(subject, (History, str, os.PathLike)):

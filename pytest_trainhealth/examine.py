@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from .engine.conclude import Conclusion, FollowedUp, FollowUp, conclude
 from .engine.examination import Examination
 from .engine.request import DoesNotApply, Request
 from .engine.shared_results import SharedResults
+from .engine.what_remains import judge_what_remains
 from .observe.run.hanging import DidNotComeBack, interrupting
 from .observe.source.engine_frames import engine_frame
 from .observe.source.spawned import note_spawning
@@ -29,7 +30,7 @@ from .programs.plan import Look, RunPlan, Wrap
 from .programs.program import Program
 from .programs.start import CannotStartAgain, Start
 from .programs.start import NotATraining as NotATraining
-from .programs.subject import described, missing_arguments
+from .programs.subject import described, instead_of, missing_arguments
 from .programs.training_program import TrainingProgram
 from .programs.watched_program import Watch, WatchedProgram
 from .records.comparison import Comparison
@@ -95,7 +96,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
     with none_left(), process_settings_kept() as around, undisturbed(_threads(check, request)) as left, noted:
         plan = _plan(check, request, _capture(request))
         try:
-            with interrupting(plan.budget):
+            with _shown(plan, request), interrupting(plan.budget):
                 verdict = _examined(subject, request, SharedResults() if shared is None else shared, plan, left)
         except DidNotComeBack as hung:
             verdict = Verdict(check.name, request.name, "could not judge", str(hung))
@@ -194,6 +195,21 @@ def advised_report(report: Report, subject: Subject, request: Request) -> Report
     return replace(report, verdicts=tuple(with_it if verdict is of else verdict for verdict in report.verdicts))
 
 
+@contextmanager
+@engine_frame
+def _shown(plan: RunPlan, request: Request) -> Iterator[None]:
+    """While the check runs, whoever waits for it sees how far it has come."""
+    if request.show is None:
+        yield
+        return
+    plan.budget.shown_on(request.show, request.check, request.name)
+    try:
+        yield
+    finally:
+        with suppress(Exception):
+            request.show.over()
+
+
 def _examined(subject: Subject, request: Request, shared: SharedResults, plan: RunPlan, left: list[str]) -> Verdict:
     """`left` gets what could not be put back afterwards."""
     check, saved = find_check(request.check), request.replaying
@@ -249,10 +265,22 @@ def _verdict(subject: Subject, program: Program, job: _Job) -> Verdict:
 
         return updated(examination, request)
     made = program.first_run or shared.reusable_run(check, request.values)
+
+    def concluded(examination: Examination, made: Trace | None) -> Conclusion:
+        return conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,
+                        follow_up=FOLLOW_UPS.get(check.follow_up),
+                        expected_errors=request.expected_errors)  # fmt: skip
+
     try:
-        conclusion = conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,
-                              follow_up=FOLLOW_UPS.get(check.follow_up),
-                              expected_errors=request.expected_errors)  # fmt: skip
+        conclusion = concluded(examination, made)
+        if request.silencings:
+            verdict = judge_what_remains(
+                conclusion.verdict,
+                examination,
+                request.silencings,
+                lambda each: concluded(each, each.untreated).verdict,
+            )
+            conclusion = replace(conclusion, verdict=verdict)
     except CannotStartAgain as error:
         undecided = Verdict(check.name, request.name, "could not judge", str(error))
         conclusion = Conclusion(undecided, plan)
@@ -351,7 +379,7 @@ def _program(subject: Subject, request: Request, plan: RunPlan, seed: int, left:
         yield WatchedProgram(factory, seed)
         return
     if returned is not None:
-        raise NotATraining(f"the test returned {described(returned)}: return a Training, or nothing at all")
+        raise NotATraining(instead_of(returned))
     seen = [(number, trace) for number, trace in enumerate(watch.traces) if trace.losses or trace.update_count]
     if not seen:
         raise NotATraining(_nothing(request.check, spawned))

@@ -30,6 +30,10 @@ class Builder(str):
     """The kind of a setting that takes a training, or a function that builds one; it is never given as text."""
 
 
+class Reasons(dict[str, str]):
+    """The kind of a setting that takes names, each with a reason."""
+
+
 class Setting(NamedTuple):
     """A tuple rather than a dataclass, which takes three times as long to make, in every pytest run."""
 
@@ -46,6 +50,8 @@ class Setting(NamedTuple):
     most: float | None = None
     #: The only names that it takes.
     possible: tuple[str, ...] = ()
+    #: What the option stands for where no value follows it; None if one has to.
+    alone: str | None = None
     #: The module in `reports/` that writes the verdicts to the file named here.
     report: str = ""
 
@@ -132,6 +138,18 @@ def _builder(value: Any) -> Any:
     return value
 
 
+def _reasons(value: Any) -> Reasons:
+    """{"name": "reason"}, or lines that read `name: reason`."""
+    if isinstance(value, Mapping):
+        pairs = list(value.items())
+    else:
+        lines = value.splitlines() if isinstance(value, str) else list(value)
+        pairs = [(line.partition(":")[0].strip(), line.partition(":")[2].strip()) for line in lines if line.strip()]
+    if not all(isinstance(part, str) and part.strip() for pair in pairs for part in pair):
+        raise ValueError(value)
+    return Reasons(pairs)
+
+
 _PARSERS: dict[type, Callable[[Any], Any]] = {
     int: _whole_number,
     float: _number,
@@ -141,6 +159,7 @@ _PARSERS: dict[type, Callable[[Any], Any]] = {
     WholeNumbers: lambda value: _several(value, _whole_number),
     Paths: _paths,
     Builder: _builder,
+    Reasons: _reasons,
     str: _text,
 }
 _WANTED = {
@@ -152,6 +171,7 @@ _WANTED = {
     WholeNumbers: "a list of whole numbers",
     Paths: "a list of paths",
     Builder: "a Training, or a function that builds one",
+    Reasons: "a table of causes and checks, each with a reason (in a configuration file: lines `NAME: REASON`)",
     str: "a text",
 }
 
@@ -270,7 +290,18 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "replay", str, None, "replay the failure that this file holds, and nothing else", ini=False, metavar="FILE"
     ),
-    Setting("explain", str, None, "print the page of a cause, check or symptom, and stop", ini=False, metavar="NAME"),
+    Setting(
+        "explain",
+        str,
+        None,
+        "print the page of a cause, check or symptom, and stop; without a name, all causes by symptom",
+        ini=False,
+        metavar="NAME",
+        alone="list",
+    ),
+    Setting(
+        "init", bool, None, "write a first test file for the models and loops of this project, and stop", ini=False
+    ),
     Setting("checks", tuple, BATTERY, "the checks in the battery", metavar="NAMES"),
     Setting("seed", int, 0, "with the test's id, the source of every random number", metavar="N", least=0),
     Setting("advise", bool, False, "also try changes on each training, and say which of them help; never a failure"),
@@ -291,6 +322,31 @@ SETTINGS: tuple[Setting, ...] = (
         metavar="FILE",
     ),
     Setting("strict", bool, False, "a check that could not judge is a failure, not a skip"),
+    Setting(
+        "ignore",
+        Reasons,
+        None,
+        "causes and checks that are accepted, each with a reason, and if need be `until 2027-01-31`",
+        option=False,
+        checks=tuple(CHECKS),
+    ),
+    Setting(
+        "frozen",
+        str,
+        None,
+        "why parts of the model are frozen on purpose: they are not reported while something is left to train",
+        option=False,
+        ini=False,
+        checks=TRAINING_CHECKS,
+    ),
+    Setting(
+        "known",
+        str,
+        None,
+        "findings that this file lists are known: they are reported, and do not fail",
+        metavar="FILE",
+    ),
+    Setting("known_add", bool, False, "add what fails in this run to the file of known findings", ini=False),
     Setting("json", str, None, "write every verdict to this file", metavar="FILE", report="json_file"),
     Setting(
         "sarif",

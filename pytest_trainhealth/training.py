@@ -23,6 +23,8 @@ from .tensors.module_paths import full_path
 if TYPE_CHECKING:
     from .frameworks.stepwise_loop import StepwiseLoop
 
+#: pytest looks here, too: who hands in something wrong wants to see the own line, and not the lines that look at it.
+__tracebackhide__ = True
 _PRECISIONS = {"bfloat16": torch.bfloat16, "bf16": torch.bfloat16, "float16": torch.float16, "fp16": torch.float16}
 #: Longest repr of a value that a message shows. By judgement: 40 letters fit into a message of one line.
 _LONGEST_REPR = 40

@@ -7,8 +7,10 @@ a training. No lap begins after the budget is used up, so a check ends within it
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from .. import wording
+from ..progress.progress import Progress, Show
 from . import monotonic
 from .one_time import FirstTimes
 
@@ -26,6 +28,23 @@ class Budget:
         self._began = self._lap_began = monotonic.now()
         #: Seconds of one-time costs: all of them, and those that do not count.
         self._one_time = self._free = 0.0
+        #: How far the check has come, where somebody shows it, and when they are told next.
+        self._progress: Progress | None = None
+        self._tell_at = math.inf
+
+    def shown_on(self, show: Show, check: str, training: str) -> None:
+        """From now on, at the end of a lap, `show` is told how far the check has come."""
+        self._progress = Progress(show, check, training, monotonic.now())
+        self._tell_at = self._progress.tell_at
+
+    def run_begins(self, phase: str) -> None:
+        if self._progress is not None:
+            self._progress.begins(phase)
+
+    def follows(self, losses: Sequence[float], steps: int | None = None) -> None:
+        """The run that has begun adds a loss to this list in each step; `steps`: it takes no more than these."""
+        if self._progress is not None:
+            self._progress.follows(losses, steps, monotonic.now())
 
     @property
     def left(self) -> float:
@@ -37,6 +56,9 @@ class Budget:
         if self._first_times.any_since():
             self._set_free(now - self._lap_began)
         self._lap_began = now
+        if now >= self._tell_at and self._progress is not None:
+            self._progress.tell(now, self.left)
+            self._tell_at = self._progress.tell_at
         return self.left < 0
 
     def hangs(self) -> bool:

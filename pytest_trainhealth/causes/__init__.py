@@ -59,6 +59,8 @@ class Suspicion:
     not_this: str = ""
     #: Most specific first; the first that heals the run confirms the cause.
     cures: tuple[Cure, ...] = ()
+    #: The parameters that it is about, where its cures do not name them.
+    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=tuple(p for p in places[:1] if p is not None),
         fix=_fix(aside, all(p.outside_model for p in unused), bare),
         not_this="freezing it to silence the test: the layer is still missing",
+        about=tuple(p.name for p in unused),
     )
 
 

@@ -58,6 +58,7 @@ def find_causes(
     check, row = examination.check, row_of(symptom)
     steps = max(trace.steps, check.steps) * check.runs
     runs = Reruns(examination, steps, symptom, spent_before=examination.steps_spent)
+    known = [each for each in known if each.finding.cause not in examination.ignored_causes]
     if row.about_machine:  # a training that does not learn is not slow for the same reason
         known = [each for each in known if symptom.category in find_cause(each.finding.cause).explains]
     for each in known:
@@ -70,7 +71,7 @@ def find_causes(
     wiring_faults = [each.finding for each in known if find_cause(each.finding.cause).stage is Stage.STRUCTURE]
     unstable = row.blames_rates == "always" or (row.blames_rates == "if confirmed" and only_if_confirmed)
     about_rates = rates or unstable or (check.blames_rates and not only_if_confirmed)
-    suspicions, ruled_out = _suspicions(closer, symptom, about_rates and not wiring_faults)
+    suspicions, ruled_out = _suspicions(examination, closer, symptom, about_rates and not wiring_faults)
     if only_if_confirmed:
         suspicions = [(cause, suspicion) for cause, suspicion in suspicions if suspicion.cures]
     tried = list(_try_cures(suspicions, runs, symptom))
@@ -100,21 +101,23 @@ def find_causes(
 
 def causes_of_an_error(examination: Examination, symptom: Symptom, trace: Trace) -> Diagnosis:
     """Of a trace that was recorded as closely as can be: there is no closer look, and no rate raises an error."""
-    suspicions, ruled_out = _suspicions(trace, symptom, about_rates=False)
+    suspicions, ruled_out = _suspicions(examination, trace, symptom, about_rates=False)
     runs = Reruns(examination, max(trace.steps, examination.check.steps), symptom)
     tried = list(_try_cures(suspicions, runs, symptom))
     findings = sorted((each.finding for each in tried), key=lambda f: not f.confirmed)
     return Diagnosis(tuple(findings), (), tuple(ruled_out), tuple(runs.untried))
 
 
-def _suspicions(closer: Trace, symptom: Symptom, about_rates: bool) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:
+def _suspicions(
+    examination: Examination, closer: Trace, symptom: Symptom, about_rates: bool
+) -> tuple[list[tuple[Cause, Suspicion]], list[str]]:
     """The causes for which there is evidence, in their order, and the names of those ruled out."""
     found: list[tuple[Cause, Suspicion]] = []
     ruled_out: list[str] = []
     for cause in all_causes():
         if symptom.category not in cause.explains or (cause.stage is Stage.RATES and not about_rates):
             continue
-        if cause.advice:
+        if cause.advice or cause.name in examination.ignored_causes:
             continue
         suspicion = cause.look(closer, symptom)
         if suspicion is None:

@@ -52,6 +52,10 @@ class Examination:
     values: Mapping[str, Any]
     #: The plan of the run that decides. All other runs follow `rerun`.
     plan: RunPlan
+    #: Causes that are silenced: nothing is explained by them.
+    ignored_causes: frozenset[str] = frozenset()
+    #: Parameters whose faults are accepted: a trace is judged as if they were not there.
+    accepted: frozenset[str] = frozenset()
     steps_spent: int = 0
     #: The run that decided, before any cure.
     untreated: Trace | None = None
@@ -73,6 +77,7 @@ class Examination:
         """The one way to a run: none begins once the time is used up. Its trace then has no steps, and says why."""
         if self.budget.over():
             return Trace(cut_short=self.budget.used_up(f"0 of at most {wording.plural(plan.max_steps, 'step')} taken"))
+        self.budget.run_begins(plan.described)
         try:
             trace = self.program.record(plan)
         except DidNotComeBack as hung:  # before the first step
@@ -113,11 +118,17 @@ class Examination:
         unread = not_read(trace, self.check.signals)
         if unread and broke_down(trace) is None:
             return CouldNotJudge(unread)
-        judgement = self.check.judge(trace, self.values, controls)
+        judgement = self.check.judge(self._without_accepted(trace), self.values, controls)
         if not trace.cut_short or isinstance(judgement, Passed) or broke_down(trace) is not None:
             return judgement
         figures = judgement.figures if isinstance(judgement, CouldNotJudge) else {}
         return CouldNotJudge(trace.cut_short, figures)
+
+    def _without_accepted(self, trace: Trace) -> Trace:
+        if not self.accepted:
+            return trace
+        left = {name: record for name, record in trace.wiring.parameters.items() if name not in self.accepted}
+        return replace(trace, wiring=replace(trace.wiring, parameters=left))
 
     def with_controls(self, trace: Trace) -> Trace:
         """A run that was judged, together with the runs that it was compared with."""

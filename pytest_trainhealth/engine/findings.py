@@ -51,5 +51,12 @@ def finding_of(
         fix=(healed.fix if healed is not None else None) or suspicion.fix,
         not_this=suspicion.not_this,
         symptom=symptom,
+        about=suspicion.about or _named(suspicion.cures),
         rank=cause.rank,
     )
+
+
+def _named(cures: Sequence[Cure]) -> tuple[str, ...]:
+    """The parameters that the first cure changes."""
+    names = cures[0].options.get("names", ()) if cures else ()
+    return tuple(names) if isinstance(names, (list, tuple)) and all(isinstance(n, str) for n in names) else ()

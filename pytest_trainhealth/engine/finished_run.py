@@ -17,6 +17,7 @@ from ..records.judgement import CouldNotJudge, Passed
 from ..records.trace import Trace
 from ..records.verdict import Finding, Symptom, Verdict
 from .request import Request
+from .what_remains import judge_what_remains
 
 _WHAT_TELLS = "the log does not show why: pytest --trainhealth on the training itself may"
 _ORDER = {"confirmed": 0, "likely": 1, "possible": 2}
@@ -35,7 +36,13 @@ def examine_log(subject: Any, request: Request) -> Verdict:
         raise NotAHistory(f"{request.check} reads a log: return a History or the path of one, not {found}")
     log = read_history(source)
     verdict = replace(judge_history(log, request), recorded=recorded(Trace(history=log)))
+    if request.silencings:
+        verdict = judge_what_remains(verdict, None, request.silencings, _never)
     return replace(verdict, seed=request.seed, seconds=time.perf_counter() - began)
+
+
+def _never(_: object) -> Verdict:
+    raise AssertionError("a log cannot be run again")
 
 
 def _is_training(source: Any) -> bool:

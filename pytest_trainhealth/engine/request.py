@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..records.silencing import Silencing
+
 if TYPE_CHECKING:
     from ..programs.plan import Timer
+    from ..progress.progress import Show
     from ..reproducers.reproducer import Reproducer
     from ..revisions.test_locator import TestLocator
 
@@ -70,6 +73,10 @@ class Request:
     workers: int = 1
     #: Times the first run; None if nothing does.
     timer: Timer | None = None
+    #: What is accepted, by whom and why.
+    silencings: tuple[Silencing, ...] = ()
+    #: Is told how far the check has come; None if nobody looks.
+    show: Show | None = None
     #: How the process of another revision finds the same test.
     locator: TestLocator | None = None
     #: The check is part of the battery where a training has `val_data`, and nowhere else.

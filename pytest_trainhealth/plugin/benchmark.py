@@ -84,8 +84,12 @@ class BenchmarkTimer:
 
         self._benchmark.extra_info.update(measured(trace))
         warm, rounds = warm_up(step_times(trace)), _rounds(self._benchmark)
-        if watched and rounds is not None and warm is not None and len(trace.speed.computes) > warm:
+        if not watched or rounds is None:
+            return
+        if warm is not None and len(trace.speed.computes) > warm:
             rounds[:] = step_times(trace)[warm:]
+        elif not trace.speed.computes:
+            _withdraw(self._benchmark, rounds)
 
 
 def _take_off(benchmark: Any, overhead: list[float]) -> None:
@@ -95,7 +99,16 @@ def _take_off(benchmark: Any, overhead: list[float]) -> None:
     if rounds is not None and overhead:
         rounds[:] = [max(took - ours, 0.0) for took, ours in zip(rounds, overhead, strict=False)]
     elif rounds is not None:
-        del rounds[1:]
+        _withdraw(benchmark, rounds)
+
+
+def _withdraw(benchmark: Any, rounds: list[float]) -> None:
+    """No step was taken: a row with the time that this took would read like a very fast training.
+
+    A benchmark without data is left out of the table, and one with an error is left out of the JSON as well.
+    """
+    rounds.clear()
+    benchmark.has_error = True
 
 
 def _rounds(benchmark: Any) -> list[float] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from ..settings import (
     USES_ITS_INPUT,
     read_keywords,
 )
+from ..settings import keywords as takes
 from .items import request_for, test_of
 from .outcomes import NOT_ENFORCED, NotJudged, misused
 from .run_check import note_verdict, report_outcome, run_check
@@ -55,6 +56,18 @@ class TrainHealth:
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request
         self._item: pytest.Item = request.node
+        #: What every check that is called here accepts (`ignoring`).
+        self._accepted: dict[str, Any] = {}
+
+    def ignoring(self, causes: Mapping[str, str] | None = None, *, frozen: str | None = None) -> TrainHealth:
+        """The same checks, which accept these causes or checks, each for a reason, as `ignore=` of a marker does.
+
+        `frozen`: why parts of the model are frozen on purpose.
+        """
+        given = {"ignore": causes, "frozen": frozen}
+        accepting = TrainHealth(self._request)
+        accepting._accepted = self._accepted | {name: value for name, value in given.items() if value is not None}
+        return accepting
 
     def overfits_one_batch(
         self,
@@ -306,6 +319,7 @@ class TrainHealth:
     def _check(self, check: str, training: Subject, **keywords: Any) -> Verdict:
         __tracebackhide__ = True
         given = {name: value for name, value in keywords.items() if value is not None}
+        given |= {name: value for name, value in self._accepted.items() if name in {s.name for s in takes(check)}}
         values = read_keywords(check, given, f"trainhealth.{check}")
         self._only_if_enforced()
         request = request_for(self._item, check, values)

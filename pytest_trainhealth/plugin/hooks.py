@@ -15,7 +15,7 @@ import pytest
 
 from ..settings import CHECKS, MARKERS, OUTLETS, SETTINGS, Paths, WrongSetting, keywords
 from .options import INI_TYPES, read
-from .stash import CHECK, FACTORY, OPTIONS, RESULTS, RUNS, SEEDS_FIXTURES, UNENFORCED, UNMARKED, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, RESULTS, RUNS, SEEDS_FIXTURES, SHOW, UNENFORCED, UNMARKED, VERDICTS
 from .unmarked import is_lost, misspelt, refuse_training
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 how = {"action": "store_true"}
             elif setting.kind is Paths:
                 how |= {"action": "extend", "nargs": "+"}
+            elif setting.alone is not None:
+                how |= {"nargs": "?", "const": setting.alone}
             group.addoption(setting.flag, dest=setting.key, default=None, help=setting.help, **how)
         if setting.ini:
             parser.addini(setting.key, setting.help, type=INI_TYPES[setting.kind], default=None)
@@ -53,13 +55,18 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    name = config.getoption("trainhealth_explain")
-    if name is None:
+    name, writes = config.getoption("trainhealth_explain"), config.getoption("trainhealth_init")
+    if name is None and not writes:
         return None
-    from ..reports.explain import page
-
     try:
-        print(page(name))
+        if writes:
+            from .first_test import write_first_test
+
+            print(write_first_test(config.rootpath))
+        else:
+            from ..reports.explain import page
+
+            print(page(name))
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     return 0
@@ -78,6 +85,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
             options = prepare(config)
         config.stash[OPTIONS] = options
+        if options["enabled"] and (options["ignore"] or options["known"] is not None):
+            from .silencing import prepare_silencing
+
+            prepare_silencing(config)
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config, "workerinput"):
@@ -111,7 +122,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     options = config.stash[OPTIONS]
     if not options["enabled"]:
         return None
-    described = f"trainhealth: {options.describe()}"
+    from .. import __version__
+
+    described = f"trainhealth: {__version__}, on ({options.switched_on_by}), {options.describe()}"
     if config.getoption("forked", False):
         return f"{described}\ntrainhealth: {_FORKED}"
     return described
@@ -121,6 +134,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Before xdist starts its workers, so that a wrong name of a factory or a log is reported once, in one line."""
     config = session.config
+    if config.stash[OPTIONS]["enabled"] and not config.getoption("collectonly"):
+        from .progress_line import prepare
+
+        prepare(config)
     spec, logs = config.stash[OPTIONS]["training"], config.stash[OPTIONS]["history"]
     if spec is None and logs is None:
         return
@@ -137,6 +154,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         raise pytest.UsageError(str(error)) from None
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []  # no tests were requested as well
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SHOW in config.stash:
+        config.stash[SHOW].close()
+        del config.stash[SHOW]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -282,7 +305,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if results.checked or results.unenforced:
         from ..reports.terminal import write_summary
 
-        write_summary(terminalreporter, results)
+        write_summary(terminalreporter, results, whole=_whole_run(terminalreporter))
+    elif results.asked_for_nothing and _is_new_here(terminalreporter):
+        from .first_minutes import what_to_write
+
+        terminalreporter.section("training health", sep="-")
+        for line in what_to_write(config.rootpath):
+            terminalreporter.line(line)
+    if results.texts is not None:
+        results.texts.fit_into_lines()
     if config.stash[OPTIONS]["replay"] is not None:
         from .replay_option import describe_outcomes
 
@@ -314,6 +345,18 @@ def trainhealth(request: pytest.FixtureRequest) -> Generator[TrainHealth]:
 
     with test_seed(request):
         yield TrainHealth(request)
+
+
+def _whole_run(reporter: pytest.TerminalReporter) -> bool:
+    """Nobody has selected some of the tests: only then it is known what was of no use."""
+    config = reporter.config
+    return not reporter.stats.get("deselected") and config.args_source is not pytest.Config.ArgsSource.ARGS
+
+
+def _is_new_here(reporter: pytest.TerminalReporter) -> bool:
+    """The flag was given and not the configuration, which is there for runs of a few other tests, too."""
+    by_flag = reporter.config.stash[OPTIONS].given.get("enabled") == "--trainhealth"
+    return by_flag and not reporter.stats.get("deselected") and reporter.verbosity >= 0
 
 
 def _judged(item: pytest.Item) -> bool:

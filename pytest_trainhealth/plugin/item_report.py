@@ -12,7 +12,7 @@ from ..reports.text import headline
 from .items import test_of
 from .junit_properties import junit_properties
 from .outcomes import NotJudged, Unhealthy
-from .stash import UNENFORCED, VERDICTS
+from .stash import SILENCINGS, UNENFORCED, VERDICTS
 
 
 def attach_to_report(
@@ -28,12 +28,20 @@ def attach_to_report(
         "test": harmless(test_of(item)[0]),
         "place": _own_place(item),
         "verdicts": [verdict.to_json() for verdict in verdicts],
+        #: Which of them the report's text is the chart of.
+        "charted": verdicts.index(error.verdict) if isinstance(error, Unhealthy) else None,
         "unenforced": unenforced + item.stash.get(UNENFORCED, 0),
         "raised": _raised(report, error),
+        "silencings": [list(each) for each in item.stash.get(SILENCINGS, [])],
     }
     _encodable(report)
     item.stash[VERDICTS] = []
     item.stash[UNENFORCED] = 0
+    if isinstance(error, pytest.fail.Exception) and not error.pytrace:
+        # pytest adds that all entries of the traceback are hidden, and how to see them: there is nothing in them to see
+        traceback: Any = getattr(report.longrepr, "reprtraceback", None)
+        if getattr(traceback, "extraline", None) is not None:
+            traceback.extraline = None
     if isinstance(error, Unhealthy):
         # Short summary, JUnit and annotations show this message, which would otherwise be the whole chart. `reprcrash`
         # is not public in pytest: without it, those outlets are longer than they need to be, and nothing worse.
@@ -41,10 +49,6 @@ def attach_to_report(
         if crash is not None:
             crash.message = headline(error.verdict)
             crash.path, crash.lineno = _in_the_test(item, crash.path, crash.lineno)
-        # pytest adds that all entries of the traceback are hidden, and how to see them: there is nothing in them to see
-        traceback: Any = getattr(report.longrepr, "reprtraceback", None)
-        if getattr(traceback, "extraline", None) is not None:
-            traceback.extraline = None
     elif isinstance(error, NotJudged) and isinstance(report.longrepr, tuple):
         path, line, _ = report.longrepr
         report.longrepr = (*_in_the_test(item, path, line), f"Skipped: {error.msg}")

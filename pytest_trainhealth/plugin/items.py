@@ -12,8 +12,10 @@ import pytest
 
 from ..checks import check as find_check
 from ..engine.request import AdviceRequest, Request
+from ..reports.titles import title
 from ..settings import CHECKS, HISTORY_IS_HEALTHY, MARKERS, RANKS_AGREE, WITH_VAL_DATA, WrongSetting, read_keywords
 from . import benchmark
+from .silencing import silencings_for
 from .stash import ADVISED, CALLS, CHECK, IF_VAL_DATA, OPTIONS
 
 #: No test takes this argument: parametrizing it makes one item for each check.
@@ -35,8 +37,14 @@ def read_marks(node: pytest.Item) -> Marks:
             given = ", ".join(map(repr, mark.args))
             raise WrongSetting(f"{node.nodeid}: {mark.name} takes keywords only, not {mark.name}({given})")
         keywords = read_keywords(mark.name, mark.kwargs, node.nodeid)
-        found[mark.name] = {**keywords, **found.get(mark.name, {})}
+        found[mark.name] = _closer(found.get(mark.name, {}), keywords)
     return found
+
+
+def _closer(closer: Mapping[str, Any], farther: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, where the closer wins; tables such as `ignore=` are put together."""
+    tables = {n: {**farther[n], **closer[n]} for n in closer if n in farther and isinstance(closer[n], Mapping)}
+    return {**farther, **closer, **tables}
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -61,7 +69,7 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
     """The item's request to the engine. `keywords` replace those of markers, for checks requested without a marker."""
     if keywords is None:
         marks = read_marks(item)
-        keywords = {**marks.get("trainhealth", {}), **marks.get(check, {})}
+        keywords = _closer(marks.get(check, {}), marks.get("trainhealth", {}))
     test, name = test_of(item)
     options = item.config.stash[OPTIONS]
     calls = item.stash.setdefault(CALLS, Counter())
@@ -83,6 +91,7 @@ def request_for(item: pytest.Item, check: str, keywords: Mapping[str, Any] | Non
         only_with_val_data=item.stash.get(IF_VAL_DATA, False),
         expected_errors=_expected_errors(item),
         advice=advice_for(item) if options["advise"] and check not in _WITHOUT_ADVICE else None,
+        silencings=silencings_for(item, check, test, keywords),
     )
 
 
@@ -105,13 +114,16 @@ def _expected_errors(item: pytest.Item) -> tuple[type[BaseException], ...]:
 
 
 def test_of(item: pytest.Item) -> tuple[str, str]:
-    """Node id and name of the test that an item's check belongs to.
+    """Node id and name (with its class) of the test that an item's check belongs to.
 
     Built from the parent's node id, because xdist adds a group's name to the item's own (before pytest 9.2).
     """
     check = check_of(item)
     name = item.name if check is None else _without(item.name, check)
-    return (f"{item.parent.nodeid}::{name}" if item.parent is not None and CHECK not in item.stash else name), name
+    if item.parent is None or CHECK in item.stash:
+        return name, name
+    test = f"{item.parent.nodeid}::{name}"
+    return test, title(test)
 
 
 def node_id(item: pytest.Item) -> str:
@@ -137,17 +149,33 @@ def seed_of(test: str, seed: int) -> int:
     return zlib.crc32(f"{seed}:{PurePosixPath(file).name}{separator}{names}".encode())
 
 
+_WORK_ON = "training health markers work on test functions and plain classes, not on"
+_TEST_CASE = (
+    f"{_WORK_ON} unittest.TestCase, whose methods pytest cannot split into checks: move the test out of it, or call "
+    "pytest_trainhealth.diagnose(make_training) there and assert that the report is healthy"
+)
+_SINGLE_PARAMETER = f"{_WORK_ON} single parameters: mark the function"
+
+
+def marked_by(item: pytest.Item) -> str:
+    """Whose marker asks for the check, where it is not the test's own; for those who did not mean this test."""
+    check = check_of(item)
+    nodes = [node for node, mark in item.iter_markers_with_node() if mark.name in ("trainhealth", check)]
+    farther = [node for node in nodes if node is not item]
+    if not farther or len(nodes) - len(farther) > 1:
+        return ""
+    where = "its class" if isinstance(farther[0], pytest.Class) else "the pytestmark of its file"
+    return f"The marker comes from {where}: mark the tests that train instead"
+
+
 def refuse_unsplit(item: pytest.Item) -> None:
     """Fails if pytest did not let us turn a marker into items of its own: that is better than passing unjudged."""
     __tracebackhide__ = True
     if isinstance(item, pytest.DoctestItem):  # a marker of its module, meant for the tests there
         item.warn(pytest.PytestWarning("a doctest is not watched: training health markers work on test functions"))
     elif check_of(item) is None:
-        pytest.fail(
-            "training health markers work on test functions and plain classes, not on single parameters or on "
-            "unittest.TestCase (there, use pytest_trainhealth.diagnose)",
-            pytrace=False,
-        )
+        of_unittest = isinstance(getattr(item, "cls", None), type) and hasattr(item.cls, "assertEqual")  # type: ignore[attr-defined]
+        pytest.fail(_TEST_CASE if of_unittest else _SINGLE_PARAMETER, pytrace=False)
 
 
 def finish(items: list[pytest.Item]) -> None:

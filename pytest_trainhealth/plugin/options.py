@@ -11,13 +11,20 @@ from typing import Any
 
 import pytest
 
-from ..settings import OUTLETS, SETTINGS, Setting, WrongSetting, check_names
+from ..settings import OUTLETS, SETTINGS, Reasons, Setting, WrongSetting, check_names
 
 #: pytest's own name for each type of ini value, so that native TOML values are taken as they are.
-INI_TYPES: dict[type, Any] = {bool: "bool", int: "int", float: "float", tuple: "args", str: "string"}
+INI_TYPES: dict[type, Any] = {
+    bool: "bool",
+    int: "int",
+    float: "float",
+    tuple: "args",
+    str: "string",
+    Reasons: "linelist",
+}
 #: Settings that concern every check, but are no marker keywords.
 _FOR_EVERY_CHECK = ("threads", "device")
-_NOT_IN_HEADER = ("seed", "enabled", *(outlet.name for outlet in OUTLETS))
+_NOT_IN_HEADER = ("seed", "threads", "enabled", "ignore", *(outlet.name for outlet in OUTLETS))
 
 
 class Options:
@@ -40,9 +47,21 @@ class Options:
         return {name: keywords.get(name, self.values[name]) for name in self.values if name in concerned}
 
     def describe(self) -> str:
-        """For pytest's header: always the seed, and every other setting that affects verdicts and was given."""
-        shown = ["seed", *(s.name for s in SETTINGS if s.name in self.given and s.name not in _NOT_IN_HEADER)]
-        return ", ".join(f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})" for name in shown)
+        """For pytest's header: what decides every verdict, whatever else was given, and where each of it was said."""
+        given = (s.name for s in SETTINGS if s.name in self.given and s.name not in _NOT_IN_HEADER)
+        shown = [f"{name} {_written(self.values[name])} ({self.given.get(name, 'default')})"
+                 for name in ("seed", "threads", *given)]  # fmt: skip
+        accepted = self.values["ignore"]
+        if accepted:
+            shown.append(f"ignore {', '.join(accepted)} ({self.given['ignore']})")
+        outlets = [f"{outlet.name} {Path(self.values[outlet.name]).name} ({self.given[outlet.name]})"
+                   for outlet in OUTLETS if self.values[outlet.name] is not None]  # fmt: skip
+        return ", ".join([*shown, *outlets])
+
+    @property
+    def switched_on_by(self) -> str:
+        """An option or the configuration; a training or a log on the command line switches the checks on, too."""
+        return next((self.given[name] for name in ("enabled", "training", "history") if name in self.given), "default")
 
 
 def read(config: pytest.Config) -> Options:
@@ -67,6 +86,10 @@ def read(config: pytest.Config) -> Options:
             raise WrongSetting(f"{where}: {file} is a Python file, and would be overwritten")
         if file is not None:
             values[outlet.name] = str(_base_folder(config, where) / Path(file).expanduser())
+    if values["known"] is not None:
+        values["known"] = str(_base_folder(config, given["known"]) / Path(values["known"]).expanduser())
+    elif values["known_add"]:
+        raise WrongSetting(f"{given['known_add']}: add to which file? Name it with --trainhealth-known FILE")
     return Options(values, given)
 
 
@@ -86,6 +109,8 @@ def _in_ini(setting: Setting, config: pytest.Config) -> tuple[Any, str] | None:
         raise WrongSetting(f"{where}: {' '.join(str(error).split())}") from None
     if value is None:
         return None
+    if setting.kind is Reasons:
+        return value, where
     return (" ".join(value) if isinstance(value, list) else value), where
 
 

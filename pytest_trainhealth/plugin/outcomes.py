@@ -16,6 +16,9 @@ else:
 
 NOT_ENFORCED = "training health is not enforced: run pytest --trainhealth"
 
+#: How the reason begins where a test has neither trained nor handed in a training.
+NOTHING_TO_CHECK = "nothing to check"
+
 
 class Unhealthy(Failed):
     """A check failed. The text says everything, so there is no traceback."""

@@ -19,15 +19,19 @@ from ..records.verdict import Verdict
 from ..settings import HISTORY_IS_HEALTHY, WrongSetting
 from .benchmark import BenchmarkTimer
 from .benchmark import fixture as benchmark_fixture
-from .items import check_of, request_for
-from .outcomes import NOT_ENFORCED, NotApplicable, NotJudged, Unhealthy, misused
+from .items import check_of, marked_by, request_for
+from .outcomes import NOT_ENFORCED, NOTHING_TO_CHECK, NotApplicable, NotJudged, Unhealthy, misused
 from .replay_option import with_reproducers
-from .stash import CHECK, FACTORY, OPTIONS, VAL_DATA, VERDICTS
+from .stash import CHECK, FACTORY, OPTIONS, SHOW, VAL_DATA, VERDICTS, WIDTH
 
 if TYPE_CHECKING:
     from ..engine.shared_results import SharedResults
 
 _NO_VAL_DATA = "the training has no val_data"
+_COROUTINE = (
+    "a coroutine can be watched only where a plugin such as pytest-asyncio runs it: install that, or write `def` "
+    "instead of `async def`"
+)
 #: The widest chart; more is hard to read and wraps in CI logs. By judgement.
 _WIDEST = 100
 
@@ -52,7 +56,7 @@ def intercept_call(item: pytest.Function) -> Iterator[None]:
         nonlocal called
         called = True
         if inspect.iscoroutinefunction(original):
-            pytest.fail("a coroutine can be watched only where a plugin such as pytest-asyncio runs it", pytrace=False)
+            pytest.fail(_COROUTINE, pytrace=False)
         body = functools.partial(original, *args, **kwargs)
         if check is not None:
             enforce(item, check, body)
@@ -84,6 +88,10 @@ def judge_item(item: pytest.Item, request: Request, subject: Any, benchmark: Cal
         verdict = run_check(item.config, request, subject, benchmark)
     except DoesNotApply:
         raise NotApplicable(_NO_VAL_DATA) from None
+    except pytest.fail.Exception as error:
+        if str(error).startswith(NOTHING_TO_CHECK) and (whose := marked_by(item)):
+            raise misused(ValueError(f"{error}. {whose}")) from None
+        raise
     report_outcome(item, verdict)
 
 
@@ -126,6 +134,7 @@ def run_check(
     if fixture is not None:
         timed_steps = request.values.get("steps") or check.steps
         request = replace(request, timer=BenchmarkTimer(fixture, timed_steps))
+    request = replace(request, show=config.stash.get(SHOW, None))
     if (request.values.get("against") or check.in_ranks) and "::" in request.test:
         from ..revisions.test_locator import of_test
 
@@ -175,7 +184,7 @@ def report_outcome(item: pytest.Item, verdict: Verdict) -> Verdict:
     note_verdict(item, verdict)
     if verdict.passed:
         return verdict
-    if verdict.failed or item.config.stash[OPTIONS]["strict"]:
+    if verdict.failed or (item.config.stash[OPTIONS]["strict"] and not verdict.silenced):
         from ..reports.text import verdict_text
 
         verbose, width = item.config.get_verbosity() > 1, chart_width(item.config)
@@ -192,5 +201,7 @@ def note_verdict(item: pytest.Item, verdict: Verdict) -> None:
 def chart_width(config: pytest.Config) -> int:
     """The width of the controller's terminal, in xdist workers too, so that texts are the same with and without -n."""
     workerinput = getattr(config, "workerinput", {})
-    width = workerinput.get("trainhealth_width") or shutil.get_terminal_size((_WIDEST, 24)).columns
+    # while a test is captured nobody can ask the terminal for its width, so it was asked before
+    known = workerinput.get("trainhealth_width") or config.stash.get(WIDTH, None)
+    width = known or shutil.get_terminal_size((_WIDEST, 24)).columns
     return int(min(max(width, 60), _WIDEST))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from .stash import OPTIONS
+
 if TYPE_CHECKING:
     from ..reports import RunResults
     from ..reports.outlet import Outlet
+    from .failure_texts import FailureTexts
 
 
 class CheckedItem(NamedTuple):
@@ -39,10 +43,16 @@ class SessionResults:
         self._awaited: set[str] = set()
         self._finished: set[str] = set()
         self._collected_all = True
+        #: Set in the end: nothing was cut short.
+        self.complete = False
         #: Files may hold what no longer counts.
         self._withdrawn = False
         self._interrupted = False
         self._complete = False
+        #: What was accepted: name, reason, where that was said, for which test.
+        self.offered: list[tuple[str, str, str, str]] = []
+        #: What pytest prints of the failures, while it does.
+        self.texts: FailureTexts | None = None
         #: One line for everything that went wrong with the results themselves.
         self.troubles: list[str] = []
         #: What a user should know about the files that were written, in one line each.
@@ -51,6 +61,15 @@ class SessionResults:
     @property
     def checked(self) -> list[CheckedItem]:
         return [checked for of_item in self._checked.values() for checked in of_item]
+
+    @property
+    def errors(self) -> list[dict[str, str]]:
+        return list(self._errors.values())
+
+    @property
+    def asked_for_nothing(self) -> bool:
+        """A whole run, with nothing wrong, in which no test asked for a check."""
+        return self.complete and not (self._checked or self._errors or self._unenforced or self.troubles)
 
     @property
     def unenforced(self) -> int:
@@ -107,6 +126,7 @@ class SessionResults:
         new = [CheckedItem(nodeid, test, verdict, xfailed, place) for verdict in brought["verdicts"]]
         if new:
             self._checked.setdefault(report.nodeid, []).extend(new)
+        self.offered += [tuple(each) for each in brought.get("silencings", ())]
         if brought["raised"]:
             self._note_error(report.nodeid, "raised", brought["raised"])
         return new
@@ -133,10 +153,34 @@ class SessionResults:
 
             # xdist ends like this, green, when a worker cannot send a report
             self.troubles.append(f"--trainhealth: {plural(len(self._awaited), 'selected test')} without an outcome")
+        self.complete = complete
         if self._outlets:
             self.troubles += self._write(complete=complete, last=True)
             self.remarks += [f"{each.given}: {each.remark}" for each in self._outlets if each.remark]
+        self._add_known(session)
         self._not_green(session)
+
+    def _add_known(self, session: pytest.Session) -> None:
+        """What fails now is known from the next run on. This one shows all of it, and fails, once more."""
+        if not self._enforced or not session.config.stash[OPTIONS]["known_add"]:
+            return
+        from .silencing import add_known
+
+        try:
+            self.remarks.append(add_known(session.config, self.checked))
+        except OSError as error:
+            self.troubles.append(f"--trainhealth-known-add: {error.strerror or error}")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
+        """Around pytest's own, which prints the failures first of all."""
+        if not self._checked:
+            return (yield)
+        from .failure_texts import FailureTexts
+
+        self.texts = FailureTexts(terminalreporter)
+        with self.texts.shown():
+            return (yield)
 
     def note_failed_plugin(self, session: pytest.Session, error: OSError) -> None:
         """Another plugin could not write its report when the run ended; or pytest could not, its JUnit file say."""

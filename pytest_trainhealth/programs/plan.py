@@ -101,6 +101,16 @@ class RunPlan:
     #: A run with a cure may take more steps: one that merely puts a failure off must have the time to fail.
     cured_steps: int | None = None
 
+    @property
+    def described(self) -> str:
+        """What kind of run this is, for whoever waits for it; empty for the first."""
+        changed = [each.label for each in self.treatment.interventions]
+        if changed:
+            return f"run with {', '.join(changed)}"
+        if self.look.closely_at is not None or self.look.every_step or self.wrap.around_step:
+            return "closer look"
+        return "second run, other random numbers" if self.seed_offset else ""
+
     def untimed(self) -> RunPlan:
         """For every run but the first: timing a re-run, too, would mix two trainings in one table."""
         return replace(self, wrap=replace(self.wrap, timer=None))

@@ -22,10 +22,22 @@ def missing_arguments(function: Any) -> str:
             and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         ]
         name = getattr(function, "__name__", type(function).__name__)
+        named = "make" if name == "<lambda>" else name
         given = ", ".join(f"{each}=..." for each in needed)
         what = "arguments" if len(needed) > 1 else "an argument"
-        return f"{name}() needs {what} but is called without any: hand in, say, functools.partial({name}, {given})"
+        how = f"hand in lambda: {named}({given}), or functools.partial({named}, {given})"
+        return f"{name}() needs {what} but is called without any: {how}"
     return ""
+
+
+def instead_of(returned: object) -> str:
+    """What a test has to return in place of this, for those who do it the first time."""
+    if any(kind.__name__ == "Module" and kind.__module__.startswith("torch.nn.") for kind in type(returned).__mro__):
+        how = "return Training(model, optimizer=..., criterion=..., data=...), or nothing at all"
+        return f"the test returned a model, {described(returned)}: {how}"
+    if inspect.isfunction(returned) or inspect.ismethod(returned):
+        return f"the test returned the function {returned.__name__}: call it, and return the Training that it makes"
+    return f"the test returned {described(returned)}: return a Training, or nothing at all"
 
 
 def described(value: object) -> str:

@@ -106,6 +106,7 @@ class Watch:
         self._stack = ExitStack()
         run.budget, run.creation_sites = plan.budget, self._sites
         run.most_batches = plan.look.most_batches
+        plan.budget.follows(run.trace.losses)
         run.trace.cured, run.trace.watched = bool(plan.treatment.cures), True
         for intervention in plan.treatment.interventions:
             run.subscribe(install(intervention, run, self._stack))

@@ -97,6 +97,8 @@ class Finding:
     fix: Fix | None = None
     not_this: str = ""
     symptom: Symptom | None = None
+    #: The parameters that it is about, where it is about some.
+    about: tuple[str, ...] = ()
     #: The cause's place in the order of investigation: data and wiring first, learning rates last.
     rank: int = 0
 
@@ -112,6 +114,19 @@ class Finding:
     @property
     def headline(self) -> str:
         return f"{self.cause}: {self.statement}"
+
+
+@dataclass(frozen=True)
+class Silenced:
+    """A finding that somebody has accepted, and why. Without a finding: what the check saw, and has no cause for."""
+
+    #: The cause or the check that is silenced.
+    name: str
+    reason: str
+    #: Where that was said: a marker, the configuration, the file of known findings.
+    given: str
+    finding: Finding | None = None
+    symptom: Symptom | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +153,8 @@ class Verdict:
     recorded: Recorded | None = None
     #: What would help, where it was asked for: measured gains first. Never a reason to fail.
     advice: tuple[Advice, ...] = ()
+    #: What was found and does not count. The outcome is that of what remains.
+    silenced: tuple[Silenced, ...] = ()
 
     def __post_init__(self) -> None:
         """Whoever makes a verdict, and from whatever: what an outlet reads is harmless."""
@@ -190,6 +207,7 @@ class Verdict:
                 "figures": {k: _number(v) for k, v in data["figures"].items()},
                 "recorded": Recorded.from_json(data.get("recorded")),  # older files have none
                 "advice": tuple(Advice.from_json(each) for each in data.get("advice", ())),  # older files have none
+                "silenced": tuple(_silenced(each) for each in data.get("silenced", ())),  # older files have none
             }
         )
 
@@ -288,8 +306,15 @@ def _finding(data: Mapping[str, Any]) -> Finding:
             **data,
             "evidence": evidence,
             "places": tuple(Place(**p) for p in data["places"]),
+            "about": tuple(data.get("about", ())),  # older files have none
             "reruns": tuple(map(_rerun, data["reruns"])),
             "fix": None if fix is None else Fix(fix["instruction"], tuple(fix["code"])),
             "symptom": _symptom(data["symptom"]),
         }
     )
+
+
+def _silenced(data: Mapping[str, Any]) -> Silenced:
+    finding = data["finding"]
+    found = None if finding is None else _finding(finding)
+    return Silenced(**{**data, "finding": found, "symptom": _symptom(data["symptom"])})

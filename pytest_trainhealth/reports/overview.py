@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..records.verdict import Outcome, Verdict
+from .one_chart import doubt, one_chart_each
 
-_SUREST_FIRST = ("confirmed", "likely", "possible")
 #: Seconds: more would be shown as 100.0 s.
 _WITHOUT_TENTHS = 99.95
 
@@ -21,11 +21,16 @@ class CheckRow:
     columns: tuple[str, str, str, str]
 
 
-def check_rows(verdicts: Sequence[Verdict]) -> list[CheckRow]:
-    """Reasons for not judging may be long sentences: they stick out rather than widen every row."""
-    text = [(v.check, _word(v.outcome), explanation(v), seconds(v.seconds)) for v in verdicts]
+def check_rows(verdicts: Sequence[Verdict], why_not: Callable[[Verdict], str] | None = None) -> list[CheckRow]:
+    """Reasons for not judging may be long sentences: they stick out rather than widen every row.
+
+    `why_not` words them for this table.
+    """
+    told = [explanation(v) if why_not is None or v.outcome != "could not judge" else why_not(v) for v in verdicts]
+    text = [(v.check, _word(v.outcome), why, seconds(v.seconds)) for v, why in zip(verdicts, told, strict=True)]
     widths = [max((len(row[column]) for row in text), default=0) for column in range(4)]
-    widths[2] = max((len(explanation(v)) for v in verdicts if v.outcome != "could not judge"), default=0)
+    if why_not is None:
+        widths[2] = max((len(explanation(v)) for v in verdicts if v.outcome != "could not judge"), default=0)
     return [
         CheckRow(verdict, (f"{a:<{widths[0]}}", f"{b:<{widths[1]}}", f"{c:<{widths[2]}}", f"{d:>{widths[3]}}"))
         for verdict, (a, b, c, d) in zip(verdicts, text, strict=True)
@@ -48,28 +53,15 @@ def totals(verdicts: Iterable[Verdict]) -> str:
     return ", ".join(f"{counted[outcome]:,} {outcome}" for outcome in outcomes if counted[outcome]) or "no checks"
 
 
-def stated_once(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Failed verdicts, the surest for each cause: one cause is one fix, however many checks noticed it."""
-    surest: dict[str, Verdict] = {}
-    for verdict in verdicts:
-        if verdict.failed:
-            key = main_cause(verdict) or verdict.check
-            surest[key] = min(surest.get(key, verdict), verdict, key=_doubt)
-    return sorted(surest.values(), key=_doubt)
-
-
-def main_cause(verdict: Verdict) -> str | None:
-    return verdict.findings[0].cause if verdict.findings else None
+def stated_once(verdicts: Sequence[Verdict]) -> list[tuple[Verdict, list[Verdict]]]:
+    """The failed verdicts of one training that get a chart, the surest first, each with those that point to it."""
+    charts = one_chart_each([("", verdict) for verdict in verdicts])
+    charts.sort(key=lambda chart: doubt(verdicts[chart.shown]))
+    return [(verdicts[chart.shown], [verdicts[number] for number in chart.pointing]) for chart in charts]
 
 
 def seconds(value: float) -> str:
     return f"{value:.1f} s" if value < _WITHOUT_TENTHS else f"{value:,.0f} s"
-
-
-def _doubt(verdict: Verdict) -> tuple[int, int]:
-    if not verdict.findings:
-        return len(_SUREST_FIRST), 0
-    return _SUREST_FIRST.index(verdict.findings[0].certainty), verdict.findings[0].rank
 
 
 def _word(outcome: Outcome) -> str:

@@ -11,28 +11,36 @@ from ..records.verdict import Verdict
 from ..settings import CHECKS, IMPROVES_ON, MATCHES_BASELINE
 from ..wording import plural
 from .advice_text import advice_lines
-from .overview import check_rows, main_cause, seconds, stated_once, totals
+from .one_chart import main_cause, one_chart_each
+from .overview import check_rows, seconds, totals
+from .remarks import beside, notes, reasons, remark_lines
+from .silenced import Offered, silenced_lines, unused_lines
+from .sparkline import sparkline
 from .speed_bar import speed_lines
+from .titles import title, titles
 
 if TYPE_CHECKING:
     from ..plugin.session_results import CheckedItem, SessionResults
 
 _COLOURS = {"failed": "red", "passed": "green", "could not judge": "yellow"}
 
+#: Columns: remarks are sentences, and no narrower than this even where pytest's other lines are. By judgement.
+_NARROWEST = 60
+
 #: Pieces of a line, each with its colour.
 _Line = list[tuple[str, str | None]]
 
 
-def write_summary(reporter: pytest.TerminalReporter, results: SessionResults) -> None:
+def write_summary(reporter: pytest.TerminalReporter, results: SessionResults, *, whole: bool = False) -> None:
+    """`whole`: all tests were asked for, so that what was of no use is known."""
     tests = _by_test(results.checked)
-    talkative = reporter.verbosity >= 0
-    lines = [
-        *_table(tests, talkative),
-        *_speeds(tests, talkative),
-        *_told(tests),
-        *_advice(tests),
-        *_closing_lines(tests, results.unenforced),
-    ]
+    talkative, verbose = reporter.verbosity >= 0, reporter.verbosity > 0
+    width = max(reporter.config.get_terminal_writer().fullwidth, _NARROWEST)
+    lines = [*_table(tests, talkative, verbose), *_speeds(tests, talkative), *_told(tests), *_advice(tests)]
+    lines += _closing_lines(tests, results.unenforced)
+    lines += _silenced(tests, results, whole=whole and results.complete and not results.errors)
+    if talkative:
+        lines += _remarks(tests, width, verbose)
     if not lines:
         return
     reporter.section("training health", sep="-")
@@ -42,11 +50,11 @@ def write_summary(reporter: pytest.TerminalReporter, results: SessionResults) ->
         reporter.line("")
 
 
-def _table(tests: dict[str, list[CheckedItem]], with_healthy: bool) -> Iterator[_Line]:
-    """One line for a healthy training (none under -q), one for each check otherwise."""
+def _table(tests: dict[str, list[CheckedItem]], with_healthy: bool, verbose: bool) -> Iterator[_Line]:
+    """One line for a healthy training (none under -q), one for each check otherwise; with -v the course of its loss."""
     verdicts = {test: [Verdict.from_json(e.verdict) for e in found] for test, found in tests.items()}
-    healthy = {test for test, found in verdicts.items() if all(verdict.passed for verdict in found)}
-    rows = iter(check_rows([verdict for test in tests if test not in healthy for verdict in verdicts[test]]))
+    healthy = {test for test, found in verdicts.items() if all(verdict.passed for verdict in found) and not verbose}
+    rows = iter(check_rows([verdict for test in tests if test not in healthy for verdict in verdicts[test]], beside))
     labels = _labels([test for test in tests if with_healthy or test not in healthy])
     for test, label in labels.items():
         if test in healthy:
@@ -59,8 +67,15 @@ def _table(tests: dict[str, list[CheckedItem]], with_healthy: bool) -> Iterator[
             check, outcome, explanation, took = row.columns
             colour = "yellow" if checked.xfailed else _COLOURS[row.verdict.outcome]
             expected = "   (expected)" if checked.xfailed else ""
-            yield [(f"{label}   {check}  ", None), (outcome, colour), (f"   {explanation}   {took}{expected}", None)]
+            course = sparkline(_course(row.verdict)) if verbose else ""
+            rest = f"   {explanation}   {took}{expected}{'   ' if course else ''}{course}"
+            yield [(f"{label}   {check}  ", None), (outcome, colour), (rest, None)]
             label = " " * len(label)
+
+
+def _course(verdict: Verdict) -> tuple[float, ...]:
+    recorded = verdict.recorded
+    return () if recorded is None or recorded.losses is None else recorded.losses.values
 
 
 def _speeds(tests: dict[str, list[CheckedItem]], talkative: bool) -> Iterator[_Line]:
@@ -99,22 +114,40 @@ def _closing_lines(tests: dict[str, list[CheckedItem]], unenforced: int) -> Iter
     for found in tests.values():
         for line in _shared_causes(found):
             yield [(line, None)]
-    unjudged = sum(e.verdict["outcome"] == "could not judge" for found in tests.values() for e in found)
+    # what is silenced was judged: it is counted by itself
+    unjudged = sum(
+        e.verdict["outcome"] == "could not judge" and not e.verdict.get("silenced") for f in tests.values() for e in f
+    )
     if unjudged:
         yield [(f"{plural(unjudged, 'check')} could not judge (a failure with --trainhealth-strict)", "yellow")]
     if unenforced:
         yield [(f"{plural(unenforced, 'marker')} not enforced: run pytest --trainhealth", "yellow")]
 
 
+def _silenced(tests: dict[str, list[CheckedItem]], results: SessionResults, *, whole: bool) -> Iterator[_Line]:
+    """Never left out, not even with -q: what does not fail has to be seen."""
+    found = [(e.test, Verdict.from_json(e.verdict)) for each in tests.values() for e in each]
+    for line in silenced_lines(found):
+        yield [(line, "yellow")]
+    for line in unused_lines(found, [Offered(*each) for each in results.offered]) if whole else ():
+        yield [(line, "yellow")]
+
+
+def _remarks(tests: dict[str, list[CheckedItem]], width: int, verbose: bool) -> Iterator[_Line]:
+    labels = titles(list(tests))
+    named = [(labels[test], Verdict.from_json(e.verdict)) for test, found in tests.items() for e in found]
+    for label, found in (("not judged", reasons(named)), ("note", notes(named))):
+        for line in remark_lines(label, found, width=width, all_of_them=verbose):
+            yield [(line, None)]
+
+
 def _shared_causes(found: Sequence[CheckedItem]) -> Iterator[str]:
     """One cause, one fix, however many checks noticed it."""
-    failed = [(e, Verdict.from_json(e.verdict)) for e in found if e.verdict["outcome"] == "failed"]
-    for words in stated_once([verdict for _, verdict in failed]):
-        cause = main_cause(words)
-        same = [(e, verdict) for e, verdict in failed if main_cause(verdict) == cause]
-        if cause is not None and len(same) > 1:
-            nodeid = next(e.nodeid for e, verdict in same if verdict is words)
-            yield f"1 cause explains {plural(len(same), 'failure')}: {cause}, see {nodeid.rpartition('::')[2]}"
+    failed = [(e, Verdict.from_json(e.verdict)) for e in found]
+    for chart in one_chart_each([(e.test, verdict) for e, verdict in failed]):
+        if chart.pointing:
+            (shown, verdict), failures = failed[chart.shown], plural(1 + len(chart.pointing), "failure")
+            yield f"1 cause explains {failures}: {main_cause(verdict)}, see {title(shown.nodeid)}"
 
 
 def _by_test(checked: Sequence[CheckedItem]) -> dict[str, list[CheckedItem]]:
@@ -127,9 +160,6 @@ def _by_test(checked: Sequence[CheckedItem]) -> dict[str, list[CheckedItem]]:
 
 
 def _labels(tests: Sequence[str]) -> dict[str, str]:
-    """The test's name alone, with its path where another has the same name."""
-    short = {test: test.rpartition("::")[2] for test in tests}
-    names = list(short.values())
-    labels = {test: name if names.count(name) == 1 else test for test, name in short.items()}
+    labels = titles(tests)
     widest = max(map(len, labels.values()), default=0)
     return {test: label.ljust(widest) for test, label in labels.items()}

@@ -15,10 +15,8 @@ from ..records.verdict import Certainty, Evidence, Finding, Place, Report, Rerun
 from ..wording import names
 from .advice_text import advice_lines
 from .overview import check_rows, stated_once, totals
+from .silenced import silenced_lines
 
-#: pytest's short summary and JUnit's `message` show one line and cut longer ones at an arbitrary place. By judgement:
-#: 100 columns less "FAILED" and its like.
-HEADLINE_COLUMNS = 90
 #: Where labels and texts begin: the longest label has 9 letters.
 _LABEL_COLUMN, _TEXT_COLUMN = 2, 12
 #: The three words for how sure a cause is have these meanings and no others.
@@ -34,9 +32,17 @@ _MOST_LINES = 4
 
 
 def headline(verdict: Verdict) -> str:
-    """One line for every outlet, with the part that one can search for first."""
-    line = " ".join(verdict.headline.split())
-    return line if len(line) <= HEADLINE_COLUMNS else f"{line[: HEADLINE_COLUMNS - 3]}..."
+    """One line for every outlet, with the part that one can search for first. Whole: half a sentence misleads."""
+    return " ".join(verdict.headline.split())
+
+
+def shortened(line: str, width: int) -> str:
+    """A headline where there is room for `width` columns: whole, or as much as makes sense alone; else nothing.
+
+    What makes sense alone is its first part, the name of the cause or check; what follows is a sentence.
+    """
+    name = line.partition(":")[0]
+    return next((part for part in (line, name) if len(part) <= width), "")
 
 
 def verdict_text(
@@ -51,15 +57,25 @@ def verdict_text(
     rows = (
         _chart(verdict, verbose, _replay_command(verdict, in_python, factory)) if verdict.failed else _unjudged(verdict)
     )
-    return "\n".join([headline(verdict), "", *_laid_out(rows, width)])
+    return "\n".join([*_wrapped(headline(verdict), width), "", *_laid_out(rows, width)])
+
+
+def pointer_text(verdict: Verdict, other: str, *, width: int = 100) -> str:
+    """In place of a chart that would say once more what the chart of `other` says."""
+    finding = verdict.findings[0]
+    line = f"{finding.cause}: {finding.certainty} here too, see {other}"
+    return line if len(line) <= width else f"{finding.cause}: see {other}"
 
 
 def report_text(report: Report) -> str:
     """What a notebook shows: how every check went, then one chart for every cause."""
     lines = [f"{report.training}: {totals(report.verdicts)}", ""]
     lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
-    for verdict in stated_once(report.verdicts):
+    lines += [f"  {line}" for line in silenced_lines([("", verdict) for verdict in report.verdicts])]
+    for verdict, same in stated_once(report.verdicts):
         lines += ["", verdict_text(verdict, in_python=True)]
+        if same:
+            lines += _laid_out(iter([("same in", [names([each.check for each in same], len(same))])]), 100)
     if report.advice:
         lines += ["", "advice", *(f"  {line}" for line in advice_lines(report.advice))]
     return "\n".join(lines)
@@ -84,7 +100,7 @@ def _chart(verdict: Verdict, verbose: bool, replay: str) -> Iterator[_Row]:
         yield "raised", _lines(places if verbose else places[-_MOST_LINES:])
     finding = verdict.findings[0] if verdict.findings else None
     if finding is not None:
-        yield "cause", _cause(finding, cut=headline(verdict) != finding.headline)
+        yield "cause", _cause(finding)
         yield "evidence", _capped([_fact(e, finding.places) for e in finding.evidence], _MOST_EVIDENCE, verbose)
     elif verdict.ruled_out:
         yield "cause", [f"none known; ruled out: {names(verdict.ruled_out, len(verdict.ruled_out) if verbose else 4)}"]
@@ -114,11 +130,10 @@ def _unjudged(verdict: Verdict) -> Iterator[_Row]:
     yield "more", [_Verbatim(f"pytest --trainhealth-explain {verdict.check}")]
 
 
-def _cause(finding: Finding, cut: bool) -> list[str]:
-    """How sure it is and why; the statement once more where the headline had no room for it."""
-    words = [finding.statement] if cut else []
-    words.append(finding.why or _MEANING[finding.certainty])
-    return [f"{finding.certainty}: {'; '.join(words)}", *(_Verbatim(f"  {line}") for line in _lines(finding.places))]
+def _cause(finding: Finding) -> list[str]:
+    """How sure it is and why: what is wrong stands in the headline."""
+    why = finding.why or _MEANING[finding.certainty]
+    return [f"{finding.certainty}: {why}", *(_Verbatim(f"  {line}") for line in _lines(finding.places))]
 
 
 def _lines(places: Sequence[Place]) -> list[str]:
@@ -173,6 +188,11 @@ def _capped(lines: Sequence[str], most: int, verbose: bool) -> list[str]:
     if verbose or len(lines) <= most:
         return list(lines)
     return [*lines[:most], f"({len(lines) - most:,} more with -vv)"]
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """At the width of the rows below it, which are indented like the rest of a long headline."""
+    return textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _laid_out(rows: Iterator[_Row], width: int) -> Iterator[str]:

@@ -20,7 +20,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 _RECORDS = {"settings", "wording", "records"}
 _READERS = {*_RECORDS, "analysis"}
-_TORCH = {"tensors", "state", "frameworks", "training", "budget"}
+_TORCH = {"tensors", "state", "frameworks", "training", "budget", "progress"}
 _SIGHT = {"observe.source", "observe.run", "observe.calls", "observe.signals", "observe.microscope", "observe.errors"}
 _TOPICS = {f"observe.signals.{topic}" for topic in ("wiring", "losses", "data", "numbers", "probes", "speed", "state")}
 _RUNNING = {*_RECORDS, *_TORCH, *_SIGHT, *_TOPICS, "interventions", "programs"}
@@ -33,7 +33,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wording": set(),
     "records": {"wording"},
     "histories": {"records", "wording"},
-    "budget": {"wording"},
+    "progress": {"wording"},
+    "budget": {"wording", "progress"},
     "analysis": _RECORDS,
     "checks": _READERS,
     "causes": _READERS,
@@ -69,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": {"wording", "records", "settings", "reports.html"},
     # of `frameworks`, the door to packages that only some users have
     "reports.html": {"wording", "records", "settings", "reports", "frameworks"},
-    "reports.explain": {"wording", "records", "settings", "checks", "causes"},
+    "reports.explain": {"wording", "records", "settings", "checks", "causes", "reports"},
     # a rule of a code scanner comes with its page
     "reports.sarif": {"", "wording", "records", "settings", "causes", "reports"},
     "plugin": {*_TOP, "examine", "api", "reports", "reports.explain"},

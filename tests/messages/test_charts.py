@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_trainhealth.records.verdict import Verdict
-from pytest_trainhealth.reports.text import HEADLINE_COLUMNS, headline, verdict_text
+from pytest_trainhealth.reports.text import headline, pointer_text, shortened, verdict_text
 
 from .made_up import HEAD, STUCK, VERDICTS, WHOLE
 
@@ -38,23 +38,35 @@ def test_narrow() -> None:
 def test_the_grammar(name: str) -> None:
     """Labels in their order at column 2, text at column 12, `more` last, plain ASCII."""
     lines = verdict_text(VERDICTS[name]).splitlines()
-    assert lines[1] == ""
-    found = [line[2:12].strip() for line in lines[2:] if line[2] != " "]
+    rows = lines[lines.index("") + 1 :]
+    found = [line[2:12].strip() for line in rows if line[2] != " "]
     assert found == [label for label in LABELS if label in found]
     assert found[0] == "symptom"
     assert found[-1] == "more"
-    assert all(line.startswith("  ") and line[11] == " " and line[12] != "" for line in lines[2:])
+    assert all(line.startswith("  ") and line[11] == " " and line[12] != "" for line in rows)
     assert "\n".join(lines).isascii()
     assert not any(line != line.rstrip() for line in lines)
 
 
 @pytest.mark.parametrize("verdict", VERDICTS.values(), ids=VERDICTS)
-def test_headlines_are_one_line_that_fits(verdict: Verdict) -> None:
+def test_headlines_are_one_whole_line(verdict: Verdict) -> None:
     line = headline(verdict)
-    assert len(line) <= HEADLINE_COLUMNS
+    assert line == verdict.headline
     assert "\n" not in line
-    assert line.endswith("...") or not line.endswith(".")
+    assert not line.endswith(".")
     assert line.split(":")[0] in ("parameters-not-in-optimizer", "lr-too-low", "overfits_one_batch")
+
+
+@pytest.mark.parametrize(("width", "left"), [(80, "whole"), (79, "lr-too-low"), (10, "lr-too-low"), (9, "")], ids=str)
+def test_where_there_is_too_little_room_the_name_is_left_or_nothing(width: int, left: str) -> None:
+    line = "lr-too-low: " + "x" * 68
+    assert shortened(line, width) == (line if left == "whole" else left)
+
+
+def test_another_check_of_the_same_cause_points_to_the_chart() -> None:
+    assert pointer_text(WHOLE, "TestIt::test_it[gradients_flow]") == (
+        "parameters-not-in-optimizer: confirmed here too, see TestIt::test_it[gradients_flow]"
+    )
 
 
 def test_a_headline_that_fits_is_that_of_the_verdict() -> None:

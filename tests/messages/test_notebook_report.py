@@ -29,7 +29,7 @@ def test_a_cause_is_told_once_by_the_surest_check() -> None:
         "  overfits_one_batch  failed  parameters-not-in-optimizer (confirmed)  2.1 s",
         "  trains_without_nan  passed                                           0.9 s",
     ]
-    assert f"parameters-not-in-optimizer{chart}" == verdict_text(WHOLE)
+    assert f"parameters-not-in-optimizer{chart}" == f"{verdict_text(WHOLE)}\n  same in   gradients_flow"
 
 
 def test_what_could_not_be_judged_is_said() -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest_trainhealth
 from pytest_trainhealth.engine.request import DoesNotApply
+from pytest_trainhealth.engine.what_remains import judge_what_remains
+from pytest_trainhealth.progress.standing import Standing
 from pytest_trainhealth.records.advice import Advice
 from pytest_trainhealth.records.verdict import Evidence, Finding, Rerun, Symptom, Verdict
 
@@ -45,12 +47,17 @@ def examine(subject, request, shared=None):
         "seconds": 0.4,
         "figures": {k: v for k, v in values.items() if isinstance(v, (int, float))},
         "steps": request.workers,
+        "losses": (2.303, 2.2, 2.1),
     }
     outcome = built.outcomes.get(check, "passed")
+    if outcome == "slow" and request.show is not None:
+        request.show.tell(Standing(check, request.name, "closer look", 12, 200, 1.2034, 40.0, 20.0))
+        request.show.over()
     if outcome == "interrupt":
         raise KeyboardInterrupt
     if outcome == "failed":
-        return Verdict(outcome="failed", symptom=SYMPTOM, findings=(FINDING,), **told)
+        verdict = Verdict(outcome="failed", symptom=SYMPTOM, findings=(FINDING,), **told)
+        return judge_what_remains(verdict, None, request.silencings, lambda _: verdict)
     if outcome == "could not judge":
         return Verdict(outcome="could not judge", reason="the data is too small", **told)
     return Verdict(outcome="passed", **told)

@@ -53,7 +53,8 @@ def test_it_is_reported_like_a_test(models: Project) -> None:
     result = models.runpytest("--trainhealth-training", SPEC)
     result.stdout.fnmatch_lines(
         [
-            "trainhealth: seed 0 (default), training models.classifier:make_training (--trainhealth-training)",
+            "trainhealth: *, on (--trainhealth-training), seed 0 (default), threads 1 (default), "
+            "training models.classifier:make_training (--trainhealth-training)",
             "collected 7 items",
             "  cause     confirmed: *",
             f"{SPEC}   overfits_one_batch  passed *",

@@ -109,3 +109,54 @@ def test_a_repeated_attempt_counts_once(project: Project) -> None:
     project.runpytest("--trainhealth", "-p", "again").stdout.fnmatch_lines(
         ["test_it   1 passed   gradients_flow   0.4 s"]
     )
+
+
+CHARTS = """
+    import pytest
+    from pytest_trainhealth import Training
+
+    class TestHeads:
+        @pytest.mark.parametrize("kind", ["a::b"])
+        @pytest.mark.trainhealth(checks=["overfits_one_batch", "gradients_flow", "trains_without_nan"])
+        def test_finetune(self, kind):
+            return Training(overfits_one_batch="failed", gradients_flow="failed", trains_without_nan="failed")
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n2",)])
+def test_one_chart_for_one_cause_of_a_training(project: Project, options: tuple[str, ...]) -> None:
+    """Also under xdist, where any worker may be the first to report. Classes and parameters belong to the names."""
+    project.makepyfile(test_it=CHARTS)
+    result = project.runpytest("--trainhealth", "--junitxml=out.xml", *options)
+    result.assert_outcomes(failed=3)
+    text = result.stdout.str()
+    assert text.count("  symptom   ") == 1
+    chart = "TestHeads::test_finetune[a::b-overfits_one_batch]"
+    assert text.count(f"parameters-not-in-optimizer: see {chart}\n") == 2
+    assert "TestHeads::test_finetune[a::b]   overfits_one_batch  failed " in text
+    # what one test's result is read from has all of it
+    assert (project.path / "out.xml").read_text().count("  symptom   ") == 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "line"),
+    [
+        (160, " - parameters-not-in-optimizer: the optimizer never updates head.weight and head.bias"),
+        (80, " - parameters-not-in-optimizer"),
+        (60, ""),
+    ],
+)
+def test_the_short_summary_cuts_no_headline(
+    project: Project, monkeypatch: pytest.MonkeyPatch, columns: int, line: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    project.makepyfile(test_it=MIXED)
+    result = project.runpytest("--trainhealth", "-k", "test_finetune and gradients_flow")
+    assert f"FAILED test_it.py::test_finetune[gradients_flow]{line}" in result.outlines
+
+
+def test_verbose_shows_the_course_of_the_loss(project: Project) -> None:
+    project.makepyfile(MIXED)
+    result = project.runpytest("--trainhealth", "-v", "-k", "gradients_flow")
+    assert "test_healthy    gradients_flow  passed" in result.stdout.str()
+    result.stdout.fnmatch_lines(["test_finetune   gradients_flow * 0.4 s   2.303 ^-_ 2.100"])

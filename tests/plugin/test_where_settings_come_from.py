@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_trainhealth import __version__
+
 from .conftest import Project, ReadJson
 
 
@@ -91,12 +93,23 @@ def test_the_header_says_where_the_seed_comes_from(project: Project) -> None:
     project.makeini("[pytest]\ntrainhealth_seed = 3\ntrainhealth_budget = 60")
     result = project.runpytest("--trainhealth", "--trainhealth-threads=2")
     result.stdout.fnmatch_lines(
-        ["trainhealth: seed 3 (tox.ini), budget 60.0 (tox.ini), threads 2 (--trainhealth-threads)"]
+        [
+            f"trainhealth: {__version__}, on (--trainhealth), seed 3 (tox.ini), threads 2 (--trainhealth-threads), "
+            "budget 60.0 (tox.ini)"
+        ]
     )
 
 
 def test_the_header_with_nothing_given(project: Project) -> None:
-    project.runpytest("--trainhealth").stdout.fnmatch_lines(["trainhealth: seed 0 (default)"])
+    project.runpytest("--trainhealth").stdout.fnmatch_lines(
+        [f"trainhealth: {__version__}, on (--trainhealth), seed 0 (default), threads 1 (default)"]
+    )
+
+
+def test_the_header_says_what_is_on(project: Project) -> None:
+    project.makeini("[pytest]\ntrainhealth = true\ntrainhealth_ignore = lr-too-low: it is a smoke test")
+    result = project.runpytest("--trainhealth-json=deep/../out.json")
+    result.stdout.fnmatch_lines(["*, on (tox.ini), *, ignore lr-too-low (tox.ini), json out.json (--trainhealth-json)"])
 
 
 def test_no_header_when_not_enforced(project: Project) -> None:

@@ -30,7 +30,7 @@ def run(project: Project, marker: str, *options: str) -> pytest.RunResult:
         ),
         (
             "gradients_flow(ratio=3)",
-            "test_it.py::test_it: gradients_flow takes no 'ratio'. Possible: budget, steps",
+            "test_it.py::test_it: gradients_flow takes no 'ratio'. Possible: ignore, frozen, budget, steps",
         ),
         (
             "overfits_one_batch(50)",

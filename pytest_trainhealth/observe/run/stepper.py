@@ -150,12 +150,25 @@ class Stepper:
         if training.criterion is not None:
             inputs, target = _pair(batch)
             return _loss_in(training.criterion(_output(training.model, inputs), target), self._source)
-        return _loss_in(_output(training.model, batch), self._source, carried=True)
+        try:
+            output = _output(training.model, batch)
+        except Exception as error:
+            if isinstance(batch, (list, tuple)):
+                error.add_note(_WHOLE_BATCH)
+            raise
+        return _loss_in(output, self._source, carried=True)
 
     def _autocast(self) -> AbstractContextManager[Any]:
         if self._training.precision is None:
             return _AS_IT_IS
         return torch.autocast(self._training.device.type, dtype=self._training.precision)
+
+
+#: For whoever forgot to say what the loss is.
+_WHOLE_BATCH = (
+    "Training has no loss=, criterion= or step=, so the model is called with the whole batch, and its output has to "
+    "carry the loss: hand in criterion= for (inputs, target) batches, or loss=lambda model, batch: ..."
+)
 
 
 def takes_a_batch(step: Any, data: Any) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 from ...records.verdict import Outcome, Verdict
 from ...settings import CHECKS
-from ..overview import main_cause, stated_once
+from ..one_chart import main_cause
+from ..overview import stated_once
 
 #: Characters of a link. By judgement: a longer one is not typed, and node ids may have hundreds.
 _LONGEST_SLUG = 80
@@ -45,7 +46,7 @@ class TrainingGroup:
 
     @property
     def causes(self) -> list[str]:
-        return [main_cause(verdict) or "no known cause fits" for verdict in stated_once(self.verdicts)]
+        return [main_cause(verdict) or "no known cause fits" for verdict, _ in stated_once(self.verdicts)]
 
     @property
     def seconds(self) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...records.verdict import Verdict
-from ..overview import explanation, main_cause, seconds, stated_once, totals
+from ..overview import explanation, seconds, stated_once, totals
 from .figure import Figure, Table
 from .figures import figures_of
-from .grouping import Judged, TrainingGroup
+from .grouping import TrainingGroup
 from .markup import Markup, tag
 from .plotting import Plotter
 from .sentences import pill, pointer, told
@@ -57,20 +57,12 @@ def _remarks(verdict: Verdict) -> Markup:
 
 def _verdicts(group: TrainingGroup) -> Iterator[Markup]:
     """One cause is one fix: it is told once, by the surest check, and the others point there."""
-    shown = stated_once(group.verdicts)
     by_verdict = {id(each.verdict): each for each in group.judged}
-    for verdict in shown:
+    for verdict, same in stated_once(group.verdicts):
         first = by_verdict[id(verdict)]
         yield told(first)
-        cause = main_cause(verdict)
-        same = [each for each in group.judged if cause is not None and _points_to(each, verdict, cause)]
-        yield from (pointer(each, first) for each in same)
+        yield from (pointer(by_verdict[id(each)], first) for each in same)
     yield from (told(each) for each in group.judged if each.verdict.outcome == "could not judge")
-
-
-def _points_to(judged: Judged, shown: Verdict, cause: str) -> bool:
-    verdict = judged.verdict
-    return verdict.failed and verdict is not shown and main_cause(verdict) == cause
 
 
 def _recorded(group: TrainingGroup, plotter: Plotter | None, every_plot: bool) -> Markup | None:

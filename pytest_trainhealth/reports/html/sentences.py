@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...records.verdict import Finding, Place, Rerun, Verdict
-from ..overview import explanation, main_cause
+from ..one_chart import main_cause
+from ..overview import explanation
 from .grouping import Judged
 from .markup import Markup, tag
 
