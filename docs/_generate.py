@@ -321,8 +321,8 @@ def _api() -> str:
         _doc(compare),
         _doc(Improvement)
         + " `outcome` is one of `better`, `worse`, `no difference beyond noise`, `less than 10 % apart` "
-        "and `could not compare`; `fixed` is better without NaN and without more overfitting; `change`, `low` and `high` "
-        "are the share that was gained, and its interval of 95 %.",
+        "and `could not compare`; `fixed` is better without NaN and without more overfitting; `change`, `low` and "
+        "`high` are the share that was gained, and its interval of 95 %.",
         "## `history`",
         _signature("history", history),
         _doc(history),
