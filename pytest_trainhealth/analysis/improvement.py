@@ -102,7 +102,7 @@ def _other_measure(before: Sequence[SeedRun], after: Sequence[SeedRun], by: str)
     for one, other in zip(before, after, strict=False):
         a, b = one.validation, other.validation
         same = a.start and a.start == b.start and a.batches and a.batches == b.batches and a.points and b.points
-        if same and abs(a.points[0][1] - b.points[0][1]) > _THE_SAME * max(abs(a.points[0][1]), 1e-30):
+        if same and abs(a.points[0][1] - b.points[0][1]) > _THE_SAME * abs(a.points[0][1]):
             first, second = wording.loss(a.points[0][1]), wording.loss(b.points[0][1])
             return (
                 f"with the same weights and batches, the validation loss is {first} before and {second} after: the two "
