@@ -541,7 +541,7 @@ def test_advice_is_a_note_with_its_page(program: Callable[[], Training]) -> None
 
 
 def test_what_was_a_note_is_a_fault_once_it_is_shown() -> None:
-    """A raw column with which 80 steps learn nothing; validation data that are all copies of the data, but for noise."""
+    """A raw column with which 80 steps learn nothing; val_data that are copies of data, but for noise."""
     raw, copied = (verdict(program).findings[0] for program in (one_raw_column, near_duplicates))
     assert (raw.cause, raw.certainty) == ("unnormalized-inputs", "confirmed")
     assert (copied.cause, copied.certainty) == ("data-leakage", "likely")
