@@ -28,7 +28,7 @@ AS_IT_IS = Cure("once_more", f"as it is, {STEPS} steps")
 STANDARDISED = Cure("standardised_inputs", f"inputs standardised, {STEPS} steps", {"inputs": 3.0})
 LEFT_OUT = Cure("drop_bad_samples", f"these samples left out, {STEPS} steps", {"beyond": 30.0})
 
-#: One feature of many, times the median one, and its size: as for the advice about it (analysis/data_advice.py).
+#: One feature of many, times the median one, and its size. By judgement: 100 and 50, as in analysis/data_advice.py.
 ONE_FEATURE, LARGE = 100.0, 50.0
 #: Times the largest value of the median sample: at most 11 in the 257 healthy programs (causes/outliers.py).
 FAR_BEYOND = 100.0

@@ -9,15 +9,16 @@ What it does
 When it fails
     The loss is NaN or infinite and does not come back; the learning rate is 0 throughout; the loss never moves, or loss
     and accuracy stay those of chance; it ends far above its best; its swings grow, or training and validation jump
-    together; the norm of the gradient grows a hundredfold and nothing is learnt meanwhile; the learning rate is gone
-    while the loss still fell; the validation loss rises while the training loss falls.
+    together; the norm of the gradient grows a hundredfold and nothing is learnt meanwhile, or is almost 0; the learning
+    rate is gone while the loss still fell, is too low to move anything, or still warms up when the run is over; the
+    validation loss rises while the training loss falls; steps take three times as long from one entry on, to the end.
 
 What is not an alarm
     A run that is flat at its end: it has converged. Noise, bumps, warm restarts, runs that were resumed, a loss below
     0, a validation loss that gives back a little, or rises while its accuracy does not fall; a gap between training and
-    validation; steps that get slower. Some of that is worth a note. Losses of adversaries and of reinforcement learning
-    say nothing by themselves: could not judge, unless a reward rises. What is not logged is not claimed, and the notes
-    say what would have to be.
+    validation; steps that get a little slower, or after a restart. Some of that is worth a note. Losses of adversaries
+    and of reinforcement learning say nothing by themselves: could not judge, unless a reward rises. What is not logged
+    is not claimed, and the notes say what would have to be.
 """
 
 from __future__ import annotations

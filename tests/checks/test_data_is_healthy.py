@@ -522,12 +522,10 @@ def nan_in_validation() -> Training:
 ADVICE = {
     rare_class: "class-imbalance",
     tiny_foreground: "class-imbalance",
-    one_raw_column: "unnormalized-inputs",
     an_outlier: "outliers",
     a_constant_column: "constant-features",
     repeated_samples: "duplicated-samples",
     wrong_labels: "label-noise",
-    near_duplicates: "data-leakage",
     a_toy_target: "target-leakage",
     missing_targets: "nan-in-data",
     nan_in_validation: "nan-in-data",
@@ -540,6 +538,13 @@ def test_advice_is_a_note_with_its_page(program: Callable[[], Training]) -> None
     assert found.passed, str(found)
     assert noted(found) == {ADVICE[program]}
     assert found.notes[0].endswith(f"(pytest --trainhealth-explain {ADVICE[program]})")
+
+
+def test_what_was_a_note_is_a_fault_once_it_is_shown() -> None:
+    """A raw column with which 80 steps learn nothing; val_data that are copies of data, but for noise."""
+    raw, copied = (verdict(program).findings[0] for program in (one_raw_column, near_duplicates))
+    assert (raw.cause, raw.certainty) == ("unnormalized-inputs", "confirmed")
+    assert (copied.cause, copied.certainty) == ("data-leakage", "likely")
 
 
 def test_sorted_batches_are_a_note() -> None:

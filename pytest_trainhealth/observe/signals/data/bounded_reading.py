@@ -21,8 +21,11 @@ from ...run.loader_end import end_workers
 #: Batches that are read from a loader that makes them. By judgement: 32 show what comes again and again, and take less
 #: than the 80 steps of learns_from_data.
 _MADE = 32
-#: Values that are looked at where they lie in memory. By judgement: 4 million take a tenth of a second.
-_STORED = 4_000_000
+#: Values that are looked at where they lie in memory. A million rows of 20 numbers and a class are 21 million, and took
+#: 2 to 4 seconds (docs/reliability.md).
+_STORED = 24_000_000
+#: Of them, at a time. By judgement: a million are 4 MB.
+_AT_A_TIME = 1_000_000
 #: Rows that are taken at a time from tensors in memory. By judgement: 8,192 rows of 20 numbers are less than 1 MB.
 _ROWS = 8192
 
@@ -56,7 +59,7 @@ class Reading:
         most = size if self._most is None else min(size, self._most * (self._data.batch_size or 1))
         most = most if self._most is not None else min(most, max(1, _STORED // width))
         self.complete = most == size
-        rows = max(1, min(_ROWS, _STORED // (4 * width)))
+        rows = max(1, min(_ROWS, _AT_A_TIME // width))
         for begin in range(0, most, rows):
             chosen: Any = slice(begin, min(begin + rows, most))
             if indices is not None:

@@ -13,6 +13,8 @@ from .field_roles import given_target
 
 #: Outputs for two classes: one for each, 2, or one for both.
 _TWO = 2
+#: The probability at which both classes are as likely: one half, 0.5.
+_EVEN = 0.5
 
 
 class ToldClasses(CallSignal):
@@ -41,5 +43,5 @@ def _answers(function: str, output: Tensor, classes: int | None) -> Tensor | Non
     if classes == _TWO:
         return output.argmax(1 if output.ndim > 1 else 0)
     if function in BINARY:
-        return (output > (0.0 if "logits" in function else 0.5)).to(output.dtype)
+        return (output > (0.0 if "logits" in function else _EVEN)).to(output.dtype)
     return None
