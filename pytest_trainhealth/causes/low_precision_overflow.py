@@ -67,10 +67,10 @@ def _beside_float32(trace: Trace) -> Suspicion | None:
     full = next((half for half in low.numbers.halves.values() if half.overflow), None)
     names = vanished(a, b)
     if full is not None:
-        said = f"{full.overflow} makes inf out of finite values"
+        sentence = f"{full.overflow} makes inf out of finite values"
         return Suspicion(
             statement=f"{full.overflow} overflows in {full.dtype}",
-            evidence=(Evidence(said, place=full.overflow_place), _operations(full)),
+            evidence=(Evidence(sentence, place=full.overflow_place), _operations(full)),
             why="float16 overflows beyond 65,504; what is divided by the Inf is 0, and the loss stays finite",
             places=() if full.overflow_place is None else (full.overflow_place,),
             fix=_fix(bool(b.half_weights), full.dtype),

@@ -87,7 +87,7 @@ def _rises(rows: Tensor) -> bool:
 
 def _sorted_inside(repeater: Repeater, name: str, number: int, run: Run) -> tuple[Tensor, Step] | None:
     """The sample that each row of the output belongs to, if that is another order than that of the samples."""
-    mixed = torch.randperm(number, generator=torch.Generator().manual_seed(0))
+    mixed = torch.randperm(number, generator=torch.Generator().manual_seed(0), device="cpu")
     changes = {leaf.name: leaf.tensor[mixed.to(leaf.tensor.device)] for leaf in samples_of(repeater, number).rows}
     try:
         before = _orders(operations(repeater, {}, run), number)
