@@ -48,7 +48,7 @@ class Fit:
 
     held: HeldOutRecord
     #: The loss of a guess; where that is not known, the first one.
-    guess: float
+    by_guessing: float
     #: The evaluation with the lowest loss, chosen by one half of the parts, and its loss by the other half.
     best: HeldOutPoint
     best_loss: float
@@ -65,14 +65,16 @@ class Fit:
     @property
     def better_than_a_guess(self) -> bool:
         """At the end, by its loss: whoever is far off its scale may be right by its accuracy, and sure of nonsense."""
-        return self.end.val.loss < self.guess - max(_CLEARLY * abs(self.guess), _ERRORS * _error(self.end.val))
+        return self.end.val.loss < self.by_guessing - max(
+            _CLEARLY * abs(self.by_guessing), _ERRORS * _error(self.end.val)
+        )
 
     @property
     def had_carried_over(self) -> bool:
         return self._is_better(self.best.val, self.best_loss)
 
     def _is_better(self, scored: Scored, loss: float) -> bool:
-        if loss < self.guess - max(_CLEARLY * abs(self.guess), _ERRORS * _error(scored)):
+        if loss < self.by_guessing - max(_CLEARLY * abs(self.by_guessing), _ERRORS * _error(scored)):
             return True
         usual = self.held.most_frequent
         if scored.accuracy is None or usual is None:
@@ -82,8 +84,8 @@ class Fit:
     @property
     def unlearns(self) -> bool:
         """It had carried over, and ends far worse than a guess."""
-        harm = max(_WELL_ABOVE * abs(self.guess), _ERRORS * _error(self.end.val))
-        return self.had_carried_over and self.end.val.loss > self.guess + harm
+        harm = max(_WELL_ABOVE * abs(self.by_guessing), _ERRORS * _error(self.end.val))
+        return self.had_carried_over and self.end.val.loss > self.by_guessing + harm
 
     @property
     def lost_points(self) -> float | None:
@@ -112,18 +114,18 @@ def fit_of(trace: Trace) -> Fit | None:
     held = trace.state.held_out
     if held is None or held.why_not or len(held.points) < FEWEST:
         return None
-    guess = held.chance if held.chance is not None else held.points[0].val.loss
+    by_guessing = held.chance if held.chance is not None else held.points[0].val.loss
     choosing, measuring = (slice(0, None, 2), slice(1, None, 2))
     halves = all(len(point.val.parts) >= 2 for point in held.points)
     best = min(held.points, key=lambda point: fmean(point.val.parts[choosing]) if halves else point.val.loss)
-    return Fit(held, guess, best, fmean(best.val.parts[measuring]) if halves else best.val.loss)
+    return Fit(held, by_guessing, best, fmean(best.val.parts[measuring]) if halves else best.val.loss)
 
 
 def has_learnt(trace: Trace, fit: Fit) -> bool:
     """Its own samples: else there is nothing that could carry over."""
     start, end = training_losses(trace, [fit.held.points[0], fit.end])
-    guess = start if fit.held.chance is None or fit.end.train is None else min(start, fit.held.chance)
-    return end < guess - _CLEARLY * abs(guess)
+    by_guessing = start if fit.held.chance is None or fit.end.train is None else min(start, fit.held.chance)
+    return end < by_guessing - _CLEARLY * abs(by_guessing)
 
 
 def falls_on(trace: Trace, fit: Fit) -> bool:
@@ -148,7 +150,7 @@ def overfits(trace: Trace, fit: Fit) -> bool:
     """
     lost = fit.lost_points
     no_better = lost is None or (lost > 0 and not fit.carries_over)
-    far_above = is_severe(fit) and fit.end.val.loss > _FAR_ABOVE * fit.guess > 0
+    far_above = is_severe(fit) and fit.end.val.loss > _FAR_ABOVE * fit.by_guessing > 0
     return fit.unlearns and falls_on(trace, fit) and (no_better or far_above)
 
 

@@ -22,18 +22,18 @@ _LEAPT = 0.5
 _FARTHEST = 5
 
 #: A rate by the half powers of 10 that it is away from the training's own.
-Halves = int
+HalfPowers = int
 #: What a run at a rate came to: where its loss ended (None: it broke), and the highest that it got on the way.
 Run = tuple[float | None, float]
 
 
-def factor(halves: Halves) -> float:
+def factor(halves: HalfPowers) -> float:
     """3 and a third of it where it is half a power of 10, as rates are written."""
     whole, half = divmod(halves, 2)
     return float(10.0**whole * (3.0 if half else 1.0))
 
 
-def next_rate(start: float, runs: Mapping[Halves, Run]) -> Halves | None:
+def next_rate(start: float, runs: Mapping[HalfPowers, Run]) -> HalfPowers | None:
     """The rate to try next. None when the range is known as well as it can be.
 
     First whole powers of 10 in both directions, each as long as the rates work or get better; then the half powers at
@@ -55,7 +55,7 @@ def next_rate(start: float, runs: Mapping[Halves, Run]) -> Halves | None:
     return next((edge for edge in edges if edge not in runs and edge % 2), None)
 
 
-def range_of(rate: float, steps: int, start: float, runs: Mapping[Halves, Run]) -> RateRange:
+def range_of(rate: float, steps: int, start: float, runs: Mapping[HalfPowers, Run]) -> RateRange:
     """What the runs so far show."""
     points = tuple(RatePoint(rate * factor(at), *runs[at]) for at in sorted(runs))
     working = [at for at in sorted(runs) if _works(start, runs, at)]
@@ -73,7 +73,7 @@ def peak(losses: Sequence[float]) -> float:
     return max((median(losses[at : at + 5]) for at in range(max(1, len(losses) - 4))), default=0.0)
 
 
-def _around_best(working: Sequence[Halves], runs: Mapping[Halves, Run]) -> list[Halves]:
+def _around_best(working: Sequence[HalfPowers], runs: Mapping[HalfPowers, Run]) -> list[HalfPowers]:
     """Those around the best, without a rate between them that does not work."""
     tried, best = sorted(runs), min(working, key=lambda at: _end(runs, at))
     low = high = tried.index(best)
@@ -84,16 +84,16 @@ def _around_best(working: Sequence[Halves], runs: Mapping[Halves, Run]) -> list[
     return tried[low : high + 1]
 
 
-def _end(runs: Mapping[Halves, Run], at: Halves) -> float:
+def _end(runs: Mapping[HalfPowers, Run], at: HalfPowers) -> float:
     found = runs.get(at, (None, 0.0))[0]
     return float("inf") if found is None else found
 
 
-def _leapt(start: float, runs: Mapping[Halves, Run], at: Halves) -> bool:
+def _leapt(start: float, runs: Mapping[HalfPowers, Run], at: HalfPowers) -> bool:
     return runs[at][1] > start + _LEAPT * abs(start)
 
 
-def _works(start: float, runs: Mapping[Halves, Run], at: Halves) -> bool:
+def _works(start: float, runs: Mapping[HalfPowers, Run], at: HalfPowers) -> bool:
     calm = [end for each, (end, _) in runs.items() if end is not None and not _leapt(start, runs, each)]
     way = start - min(calm, default=start)
     far = start - _end(runs, at) >= _WORKS * way

@@ -59,6 +59,8 @@ STEPS = 120
 #: Passes over the data, at most, unless `steps=` asks for more: what comes after hundreds of them says little about a
 #: training. By judgement: 20, and 40 steps where the data are that few.
 _PASSES, _LEAST = 20, 40
+#: Steps after which all may be learnt. By judgement: 20, with five evaluations by then.
+_SOON = 20
 #: Of the loss of a guess: below that in its last three evaluations, all is learnt. As in learns_from_data, 0.1.
 _LEARNT = 0.1
 #: Of what had been gained: so much may a cured run lose. By judgement: half.
@@ -82,7 +84,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     held = trace.state.held_out
     if held is None or held.why_not:
         return True
-    fit = fit_of(trace) if trace.steps >= _LEAST and held.points and held.points[-1].steps == trace.steps else None
+    fit = fit_of(trace) if trace.steps >= _SOON and held.points and held.points[-1].steps == trace.steps else None
     if fit is None or trace.cured or held.chance is None:
         return False
     return all(point.val.loss < _LEARNT * held.chance for point in held.points[-3:])
@@ -152,10 +154,10 @@ def _overfitted(
         Symptom(
             f"validation loss {wording.change(fmean(bests), fmean(ends))} (+- {wording.loss(spread)} over {len(fits)} "
             f"seeds) while training gets to {wording.loss(_training(trace, fit))}: the same guess for every sample "
-            f"gives {wording.loss(fit.guess)}",
+            f"gives {wording.loss(fit.by_guessing)}",
             OVERFITTING,
             fmean(ends),
-            fit.guess,
+            fit.by_guessing,
             severity,  # type: ignore[arg-type]
             f"validation gets worse than a guess from step {fit.best.steps} on",
         ),
@@ -176,11 +178,13 @@ def _by_memory(
     if honest is None or not fit.carries_over:
         return CouldNotJudge(doubt, known)
     with_them, without = fit.end.val.loss, honest.end.val.loss
-    if without - with_them <= max(_BY_MEMORY * (fit.guess - with_them), generalization.uncertainty(honest.end.val)):
+    if without - with_them <= max(
+        _BY_MEMORY * (fit.by_guessing - with_them), generalization.uncertainty(honest.end.val)
+    ):
         return CouldNotJudge(f"{doubt}; without them in data validation is {wording.loss(without)}", known)
     return Symptom(
         f"validation loss {wording.loss(with_them)}, and {wording.loss(without)} when the samples of val_data that are "
-        f"in data are not learnt from (a guess gives {wording.loss(fit.guess)})",
+        f"in data are not learnt from (a guess gives {wording.loss(fit.by_guessing)})",
         FAULTY_DATA,
         without,
         with_them,
@@ -210,7 +214,7 @@ def _in_the_wrong_mode(held: HeldOutRecord) -> Symptom:
 
 def _carries_nothing(fit: Fit) -> Symptom:
     headline = "validation is no better than a guess"
-    return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.guess, "high", headline)
+    return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.by_guessing, "high", headline)
 
 
 def _with_a_cure(trace: Trace, fit: Fit, untreated: Trace) -> Passed | Symptom | CouldNotJudge:
@@ -229,8 +233,8 @@ def _with_a_cure(trace: Trace, fit: Fit, untreated: Trace) -> Passed | Symptom |
         return CouldNotJudge("there was nothing to change", known)
     if trace.applied.validated or not before.had_carried_over:
         return Passed(figures=known) if fit.better_than_a_guess else _carries_nothing(fit)
-    lost = _LOSES * (before.guess - before.best_loss)
-    kept = fit.end.val.loss < before.best_loss + max(lost, _NEAR_BEST * abs(before.guess))
+    lost = _LOSES * (before.by_guessing - before.best_loss)
+    kept = fit.end.val.loss < before.best_loss + max(lost, _NEAR_BEST * abs(before.by_guessing))
     return Passed(figures=known) if kept and fit.carries_over else _carries_nothing(fit)
 
 
@@ -242,8 +246,8 @@ def _course(fit: Fit) -> str:
     end, best = wording.loss(fit.end.val.loss), wording.loss(fit.best_loss)
     first = wording.loss(fit.held.points[0].val.loss)
     words = f"validation loss {first} at first, {best} at best and {end} after {fit.end.steps} steps"
-    beside = "" if fit.end.train is None else f", training {wording.loss(fit.end.train.loss)}"
-    return f"{words}{beside} (a guess gives {wording.loss(fit.guess)})"
+    and_training = "" if fit.end.train is None else f", training {wording.loss(fit.end.train.loss)}"
+    return f"{words}{and_training} (a guess gives {wording.loss(fit.by_guessing)})"
 
 
 def _notes(fit: Fit) -> tuple[str, ...]:

@@ -98,10 +98,10 @@ class Examination:
             if not judgement.once or wanted.label not in self._controls:
                 as_long = plan.untimed() if judgement.may_stop else plan.untimed().until(judgement.steps or trace.steps)
                 if isinstance(wanted, OtherNumbers):
-                    beside = replace(as_long, seed_offset=plan.seed_offset + wanted.seed_offset).curing(*cures)
+                    control_plan = replace(as_long, seed_offset=plan.seed_offset + wanted.seed_offset).curing(*cures)
                 else:
-                    beside = as_long.curing(*cures, wanted)
-                control = self.record(beside)
+                    control_plan = as_long.curing(*cures, wanted)
+                control = self.record(control_plan)
                 if control.cut_short:  # a comparison with half of a run shows nothing
                     reason = f"{control.cut_short} ({wanted.label})"
                     return replace(trace, cut_short=reason), CouldNotJudge(reason)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .loss_bounds import Bounds, bounds
+from ...calls.loss_bounds import Bounds, bounds
 
 #: Values of a row that are compared first. By judgement: rows that agree in 16 and in their sum are compared whole.
 _GLANCE = 16

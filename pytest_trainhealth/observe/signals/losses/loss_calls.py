@@ -16,6 +16,7 @@ from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
 from ...calls.distances import Distances
 from ...calls.likelihoods import Likelihoods
+from ...calls.loss_bounds import bounds_of_choices
 from ...calls.torch_calls import Call, CallSignal
 from ...calls.written_reversals import turns_its_gradient
 from ...run.run import Run
@@ -25,7 +26,6 @@ from ...source.places import user_place
 from .conflicting_targets import bounds_in_batch
 from .generator_range import Imitations
 from .kl_term import Divergences
-from .loss_bounds import bounds_of_choices
 from .policy_reward import is_rewarded
 from .similarities import Similarities
 from .tensor_summary import count_invalid, given_by, terms

@@ -67,10 +67,12 @@ class GivenScale:
 
     def _add(self, source: str, given: Tensor) -> None:
         rows = _by_feature(given)
-        count, total, squares = self._sums.get(source, (0.0, torch.zeros(1), torch.zeros(1)))
-        if source in self._sums and total.shape[0] != rows.shape[1]:
-            return
-        self._sums[source] = (count + len(rows), total + rows.sum(0), squares + (rows**2).sum(0))
+        new = float(len(rows)), rows.sum(0), (rows**2).sum(0)
+        known = self._sums.get(source)
+        if known is None:
+            self._sums[source] = new
+        elif known[1].shape == new[1].shape:
+            self._sums[source] = known[0] + new[0], known[1] + new[1], known[2] + new[2]
 
     def _matched(self, given: Tensor) -> Tensor:
         mean, std = self._moments("data")

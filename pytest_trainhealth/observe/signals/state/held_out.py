@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import torch
@@ -18,9 +18,9 @@ from ....records.held_out import HeldOutPoint, HeldOutRecord, Scored
 from ....state.process import remember_random_numbers, seed_everything
 from ....tensors.batches import batch_size, fresh_containers, map_tensors, tensors, to_device
 from ....tensors.parts_of_batches import is_ragged, rows_of
+from ....training import is_one_batch
 from ...run.run import Run
 from ...run.signal import Cost, Signal
-from ..data.bounded_reading import Reading
 from .evaluated_calls import DropoutsSeen
 from .evaluation import watched_layers
 from .given_scale import GivenScale
@@ -135,7 +135,7 @@ class HeldOut(Signal):
 
     def _note_guess(self, held: HeldOutRecord, calls: ScoredCalls, losses: Sequence[float]) -> None:
         if len(held.points) == 0:
-            held.chance, held.most_frequent = calls.guess(losses), calls.most_frequent
+            held.chance, held.most_frequent = calls.loss_by_guessing(losses), calls.most_frequent
 
     def _scored(self, batches: Sequence[Any]) -> tuple[Scored, ScoredCalls]:
         stepper: Any = self._run.stepper  # type: ignore[attr-defined]
@@ -176,11 +176,7 @@ class HeldOut(Signal):
         found: list[Any] = []
         size = 0
         device = self._run.feed.device if self._run.feed is not None else None
-        reading = Reading(data, _BATCHES)
-        for batch in reading:
-            samples = batch_size(batch) or 0
-            if reading.stored and samples > _BATCHES * reading.stored:
-                batch = rows_of(batch, samples, slice(0, _BATCHES * reading.stored))
+        for batch in [data] if is_one_batch(data) else islice(data, _BATCHES):
             size += sum(tensor.numel() for _, tensor in tensors(batch))
             if found and size > _VALUES:
                 break

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from ....records.loss_functions import BINARY, NAMES, TARGET_AT, WITH_CLASSES
 from ....tensors.function_modes import FunctionMode
+from ...calls.loss_bounds import bounds
 from ...calls.torch_calls import function_name
-from ..losses.loss_bounds import bounds
 
 #: Most values that are kept to see what a guess would give. By judgement: 4 million take 16 MB.
 _MOST = 4_000_000
@@ -57,7 +57,7 @@ class ScoredCalls(FunctionMode):
         samples = sum(count for _, count in self.values)
         return sum(value * count for value, count in self.values) / samples if samples else None
 
-    def guess(self, losses: Sequence[float]) -> float | None:
+    def loss_by_guessing(self, losses: Sequence[float]) -> float | None:
         """The loss of the best constant answer to all that was seen. `losses`: the whole loss beside each call."""
         if not self._all_kept or not self._kept or len(self.values) != len(losses) or len(self._kept) != len(losses):
             return None
@@ -83,11 +83,11 @@ class ScoredCalls(FunctionMode):
             return
         if result.numel() == 1:
             self.values.append((float(result), input.shape[0] if input.ndim > 1 else target.numel()))
-        told = _told(name, input, target, kwargs)
-        if told is not None:
-            self.right += int((told[0] == told[1]).sum())
-            self.scored += told[1].numel()
-            labels, counts = torch.unique(told[1], return_counts=True)
+        answers = _answers(name, input, target, kwargs)
+        if answers is not None:
+            self.right += int((answers[0] == answers[1]).sum())
+            self.scored += answers[1].numel()
+            labels, counts = torch.unique(answers[1], return_counts=True)
             for label, count in zip(labels.tolist(), counts.tolist(), strict=True):
                 self._classes[label] = self._classes.get(label, 0) + count
         self._size += input.numel() + target.numel()
@@ -102,17 +102,17 @@ def _settings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if name not in ("input", "target")}
 
 
-def _told(name: str, input: Tensor, target: Tensor, kwargs: Mapping[str, Any]) -> tuple[Tensor, Tensor] | None:
-    """For each class that had to be told, the one that was, and the right one."""
+def _answers(name: str, input: Tensor, target: Tensor, kwargs: Mapping[str, Any]) -> tuple[Tensor, Tensor] | None:
+    """For each class that had to be answers, the one that was, and the right one."""
     if name in WITH_CLASSES:
         dim = 1 if input.ndim > 1 else 0
-        told = input.argmax(dim)
+        answers = input.argmax(dim)
         if target.is_floating_point():
-            return (told, target.argmax(dim)) if target.shape == input.shape else None
-        if told.shape != target.shape:
+            return (answers, target.argmax(dim)) if target.shape == input.shape else None
+        if answers.shape != target.shape:
             return None
         counted = target != int(kwargs.get("ignore_index", -100))
-        return told[counted], target[counted]
+        return answers[counted], target[counted]
     if name in BINARY and input.shape == target.shape:
         half = _THRESHOLDS["binary_cross_entropy"]
         return (input > _THRESHOLDS.get(name, 0.0)).long(), (target > half).long()

@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from pytest_trainhealth.observe.signals.losses.loss_bounds import bounds, bounds_of_choices
+from pytest_trainhealth.observe.calls.loss_bounds import bounds, bounds_of_choices
 
 
 def test_classes_have_a_floor_of_zero_and_the_entropy_of_their_shares_as_chance() -> None:

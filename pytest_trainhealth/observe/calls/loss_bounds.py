@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ....records.loss_functions import BINARY, WITH_CLASSES
+from ...records.loss_functions import BINARY, WITH_CLASSES
 
 
 class Bounds(NamedTuple):
