@@ -33,6 +33,7 @@ FIELDS = {
         "verdicts": "one for each check that was run, in order",
         "healthy": "no check failed, and at least one could judge",
         "findings": "of all verdicts, surest first; a cause that several checks found is listed once",
+        "advice": "what would help, where it was asked for: gains first, the largest first of all",
     },
     "Verdict": {
         "check": "the check's name",
@@ -51,6 +52,7 @@ FIELDS = {
         "seed": "the seed that this verdict was made with",
         "reproducer": "the file that replays the failure, where one was kept",
         "recorded": "what reports draw of the run that decided, or `None`",
+        "advice": "what would help, where [advice](/how-to/advice.md) was asked for",
         "passed": "the outcome is `passed`",
         "failed": "the outcome is `failed`",
         "headline": "one line, with the name to search for first",
@@ -139,6 +141,15 @@ FIELDS = {
         "std": "spread",
     },
     "Fix": {"instruction": "what to do", "code": "up to three lines that do it"},
+    "Advice": {
+        "change": "what is changed, in a few words",
+        "status": "`gain`, `no gain`, `not tried`, or `not measured`: a remark on how the model is built",
+        "statement": "what it gains, with its interval over seeds; or why not",
+        "code": "lines to paste",
+        "figures": "`gain` with `low` and `high`, how many times sooner the same loss is reached; `steps` and `speed`, "
+        "its two factors; `samples_per_second`; `kept_for_backward`, times the memory; `seeds`",
+        "measured": "it was tried",
+    },
     "Place": {"file": "path, relative where possible", "line": "from 1", "code": "the line itself"},
 }
 #: The order in which the records refer to one another.

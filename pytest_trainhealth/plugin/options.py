@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ..settings import OUTLETS, SETTINGS, Reasons, Setting, WrongSetting, check_names
+from ..settings import setting as find_setting
 
 #: pytest's own name for each type of ini value, so that native TOML values are taken as they are.
 INI_TYPES: dict[type, Any] = {
@@ -78,6 +79,8 @@ def read(config: pytest.Config) -> Options:
     check_names(values["checks"], given.get("checks", "checks"))
     if values["training"] is not None or values["history"] is not None or values["update_baseline"]:
         values["enabled"] = True
+    if values["advise"] and not values["enabled"] and given["advise"] == find_setting("advise").flag:
+        raise WrongSetting(f"{given['advise']}: nothing is judged without --trainhealth, and nothing is tried")
     for outlet in OUTLETS:
         file, where = values[outlet.name], given.get(outlet.name, "")
         if not values["enabled"] and where == outlet.flag:

@@ -59,3 +59,9 @@ def test_with_the_first_check_that_a_test_asks_the_fixture_for(project: Project)
             assert not trainhealth.trains_without_nan(Training()).advice
     """)
     project.runpytest("--trainhealth", "--trainhealth-advise").assert_outcomes(passed=1)
+
+
+def test_it_is_an_error_where_nothing_is_judged(project: Project) -> None:
+    project.makepyfile(TWO_CHECKS)
+    result = project.runpytest("--trainhealth-advise")
+    result.stderr.fnmatch_lines(["ERROR: --trainhealth-advise: nothing is judged without --trainhealth*"])
