@@ -37,7 +37,7 @@ class Budget:
         self._progress = Progress(show, check, training, monotonic.now())
         self._tell_at = self._progress.tell_at
 
-    def run_begins(self, phase: str) -> None:
+    def next_run(self, phase: str) -> None:
         if self._progress is not None:
             self._progress.begins(phase)
 

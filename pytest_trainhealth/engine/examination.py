@@ -77,7 +77,7 @@ class Examination:
         """The one way to a run: none begins once the time is used up. Its trace then has no steps, and says why."""
         if self.budget.over():
             return Trace(cut_short=self.budget.used_up(f"0 of at most {wording.plural(plan.max_steps, 'step')} taken"))
-        self.budget.run_begins(plan.described)
+        self.budget.next_run(plan.described)
         try:
             trace = self.program.record(plan)
         except DidNotComeBack as hung:  # before the first step

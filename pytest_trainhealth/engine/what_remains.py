@@ -97,5 +97,5 @@ def _telling(verdict: Verdict, expired: Sequence[Silencing]) -> Verdict:
     """A silencing that has ended no longer silences, and says so where it would have."""
     causes = {finding.cause for finding in verdict.findings}
     ended = [each for each in expired if verdict.failed and each.name in (*causes, verdict.check)]
-    notes = [f"no longer silenced: {each.said} held until {each.until}" for each in ended]
+    notes = [f"no longer silenced: {each.in_words} held until {each.until}" for each in ended]
     return replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict

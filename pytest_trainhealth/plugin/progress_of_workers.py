@@ -32,7 +32,7 @@ class WorkersProgress:
         self.folder = Path(tempfile.mkdtemp(prefix="trainhealth-"))
         self._lock, self._stop = threading.RLock(), threading.Event()
         #: For a log: what each worker was at when it was told, and after how many seconds.
-        self._told: dict[str, tuple[str, float]] = {}
+        self._written: dict[str, tuple[str, float]] = {}
         self._thread = threading.Thread(target=self._watch, name="trainhealth-progress", daemon=True)
 
     def start(self) -> None:
@@ -107,8 +107,8 @@ class WorkersProgress:
 
     def _is_due(self, worker: str, standing: Standing) -> bool:
         what = f"{standing.check} {standing.training}"
-        known, when = self._told.get(worker, ("", 0.0))
+        known, when = self._written.get(worker, ("", 0.0))
         if standing.seconds - (when if known == what and when <= standing.seconds else 0.0) < IN_A_LOG:
             return False
-        self._told[worker] = (what, standing.seconds)
+        self._written[worker] = (what, standing.seconds)
         return True

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .. import wording
 
-#: Seconds in a minute: from two of them on, minutes are told.
+#: Seconds in a minute. By judgement: from two of them on, minutes say more than seconds.
 _MINUTE = 60
 
 

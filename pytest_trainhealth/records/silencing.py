@@ -25,7 +25,7 @@ class Silencing:
         return self.until is not None and today > self.until
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """In one row: 'unused-parameters (the pooler is for later)'."""
         return f"{self.name} ({self.reason})"
 

@@ -11,7 +11,7 @@ from ..settings import CHECKS, WrongSetting, near
 from .meaning import Page, by_meaning
 
 _INDENT = "    "
-#: Columns of a page: those of the pages that causes bring along, which are lines of their source.
+#: Columns of a page. By judgement: those of the pages that causes bring along, which are lines of their source.
 _WIDTH = 110
 #: Names that ask for everything.
 _WHOLE_LIST = ("list", "all", "causes", "symptoms", "checks")

@@ -26,8 +26,8 @@ def check_rows(verdicts: Sequence[Verdict], why_not: Callable[[Verdict], str] | 
 
     `why_not` words them for this table.
     """
-    told = [explanation(v) if why_not is None or v.outcome != "could not judge" else why_not(v) for v in verdicts]
-    text = [(v.check, _word(v.outcome), why, seconds(v.seconds)) for v, why in zip(verdicts, told, strict=True)]
+    reasons = [explanation(v) if why_not is None or v.outcome != "could not judge" else why_not(v) for v in verdicts]
+    text = [(v.check, _word(v.outcome), why, seconds(v.seconds)) for v, why in zip(verdicts, reasons, strict=True)]
     widths = [max((len(row[column]) for row in text), default=0) for column in range(4)]
     if why_not is None:
         widths[2] = max((len(explanation(v)) for v in verdicts if v.outcome != "could not judge"), default=0)

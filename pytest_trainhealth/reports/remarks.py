@@ -15,7 +15,7 @@ _MOST = 6
 _INDENT = "  "
 
 
-def beside(verdict: Verdict) -> str:
+def short_reason(verdict: Verdict) -> str:
     """The reason as it stands in the row of its check: nothing where it is told below."""
     return verdict.reason if len(verdict.reason) <= BESIDE else "(see below)"
 

@@ -13,7 +13,7 @@ from ..wording import plural
 from .advice_text import advice_lines
 from .one_chart import main_cause, one_chart_each
 from .overview import check_rows, seconds, totals
-from .remarks import beside, notes, reasons, remark_lines
+from .remarks import notes, reasons, remark_lines, short_reason
 from .silenced import Offered, silenced_lines, unused_lines
 from .sparkline import sparkline
 from .speed_bar import speed_lines
@@ -54,7 +54,9 @@ def _table(tests: dict[str, list[CheckedItem]], with_healthy: bool, verbose: boo
     """One line for a healthy training (none under -q), one for each check otherwise; with -v the course of its loss."""
     verdicts = {test: [Verdict.from_json(e.verdict) for e in found] for test, found in tests.items()}
     healthy = {test for test, found in verdicts.items() if all(verdict.passed for verdict in found) and not verbose}
-    rows = iter(check_rows([verdict for test in tests if test not in healthy for verdict in verdicts[test]], beside))
+    rows = iter(
+        check_rows([verdict for test in tests if test not in healthy for verdict in verdicts[test]], short_reason)
+    )
     labels = _labels([test for test in tests if with_healthy or test not in healthy])
     for test, label in labels.items():
         if test in healthy:

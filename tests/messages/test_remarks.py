@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_trainhealth.records.verdict import Verdict
-from pytest_trainhealth.reports.remarks import beside, notes, reasons, remark_lines
+from pytest_trainhealth.reports.remarks import notes, reasons, remark_lines, short_reason
 
 from .made_up import VERDICTS
 
@@ -15,9 +15,9 @@ NOTED = Verdict("gradients_flow", "test_a", "passed", notes=("the step keeps sta
 
 
 def test_a_short_reason_stands_beside_its_check_and_a_long_one_below() -> None:
-    assert beside(VERDICTS["could_not_judge"]) == VERDICTS["could_not_judge"].reason
+    assert short_reason(VERDICTS["could_not_judge"]) == VERDICTS["could_not_judge"].reason
     assert reasons([("test_a", VERDICTS["could_not_judge"])]) == {}
-    assert beside(UNJUDGED) == "(see below)"
+    assert short_reason(UNJUDGED) == "(see below)"
     assert reasons([("test_a", UNJUDGED)]) == {WHY: ["test_a[overfits_one_batch]"]}
 
 

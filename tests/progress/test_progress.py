@@ -62,7 +62,7 @@ def test_told_at_intervals_with_steps_loss_and_time_left(clock: Clock) -> None:
     show, losses = Noted(), []
     budget = Budget(100.0)
     budget.shown_on(show, "gradients_flow", "test_it")
-    budget.run_begins("closer look")
+    budget.next_run("closer look")
     budget.follows(losses, 10)
     for step in range(10):
         clock.passes(0.5)
@@ -87,7 +87,7 @@ def test_a_loop_of_the_user_takes_as_many_steps_as_before(clock: Clock) -> None:
     budget = Budget(100.0)
     budget.shown_on(show, "gradients_flow", "test_it")
     for losses in ([1.0] * 8, [1.0] * 2):
-        budget.run_begins("")
+        budget.next_run("")
         budget.follows(losses)
         clock.passes(5.0)
         budget.over()
