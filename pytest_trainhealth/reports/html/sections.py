@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from ...records.verdict import Verdict
 from ..overview import explanation, main_cause, seconds, stated_once, totals
 from .figure import Figure, Table
-from .figures import figures_of
 from .grouping import Judged, TrainingGroup
 from .markup import Markup, tag
 from .plotting import Plotter
-from .sentences import pill, pointer, told
+from .sentences import pill, pointer, verdict_article
+from .training_figures import figures_of
 
 
 def section(group: TrainingGroup, plotter: Plotter | None, *, opened: bool, every_plot: bool = True) -> Markup:
@@ -61,11 +61,11 @@ def _verdicts(group: TrainingGroup) -> Iterator[Markup]:
     by_verdict = {id(each.verdict): each for each in group.judged}
     for verdict in shown:
         first = by_verdict[id(verdict)]
-        yield told(first)
+        yield verdict_article(first)
         cause = main_cause(verdict)
         same = [each for each in group.judged if cause is not None and _points_to(each, verdict, cause)]
         yield from (pointer(each, first) for each in same)
-    yield from (told(each) for each in group.judged if each.verdict.outcome == "could not judge")
+    yield from (verdict_article(each) for each in group.judged if each.verdict.outcome == "could not judge")
 
 
 def _points_to(judged: Judged, shown: Verdict, cause: str) -> bool:
