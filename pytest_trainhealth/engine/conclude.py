@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..analysis.comparison import comparison_figures, judge_comparison
 from ..analysis.hotspots import describe_operators
-from ..analysis.recording import recorded
+from ..analysis.kept_of_a_run import recorded
 from ..programs.plan import RunPlan
 from ..records.comparison import Comparison
 from ..records.error_words import words_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import wording
-from ..analysis.recording import RERUN_POINTS, curve
+from ..analysis.kept_of_a_run import RERUN_POINTS, curve
 from ..analysis.run_failures import broke_down
 from ..analysis.timing import fast_step
 from ..analysis.unread import not_read

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from ..analysis.recording import recorded
+from ..analysis.kept_of_a_run import recorded
 from ..causes import Cause, Stage, Suspicion, all_causes
 from ..checks import check as find_check
 from ..checks.history_is_healthy import evidence_of, notes_of

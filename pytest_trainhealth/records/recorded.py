@@ -1,6 +1,6 @@
 """What a verdict keeps of the run that decided, for reports that draw it: short series and a few figures per layer.
 
-All of it is bounded (`analysis/recording.py` says by how much), frozen, and survives a trip through JSON unchanged.
+All of it is bounded (`analysis/kept_of_a_run.py` says by how much), frozen, and survives a trip through JSON unchanged.
 It decides nothing: checks and causes read the trace itself.
 """
 

@@ -15,7 +15,7 @@ from .html.markup import tag
 from .html.page import asset, closing, in_the_meantime, opening, page
 from .html.plotting import Plotter
 from .html.sections import body
-from .html.sentences import told
+from .html.sentences import verdict_article
 
 _remarks: list[str] = []
 
@@ -38,7 +38,7 @@ def remark() -> str:
 def added(verdicts: Sequence[Mapping[str, Any]], *, first: bool) -> str:  # noqa: ARG001 - as every growing report
     groups = grouped(verdicts)
     return "".join(
-        tag("section", tag("h2", group.label), told(each), class_="training growing")
+        tag("section", tag("h2", group.label), verdict_article(each), class_="training growing")
         for group in groups
         for each in group.judged
     )

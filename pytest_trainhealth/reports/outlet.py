@@ -22,8 +22,8 @@ class Outlet:
     @property
     def remark(self) -> str:
         """What a user should know about the file that was written, in one line: a report may define `remark`."""
-        told = getattr(self._report, "remark", None)
-        return told() if told is not None else ""
+        remark = getattr(self._report, "remark", None)
+        return remark() if remark is not None else ""
 
     def write(self, results: RunResults, *, last: bool) -> None:
         """The whole document. Raises `OSError` if it cannot."""

@@ -15,10 +15,10 @@ import pytest
 from pytest_trainhealth.records.recorded import Curve, Recorded
 from pytest_trainhealth.records.verdict import Report, Verdict
 from pytest_trainhealth.reports import GrowingReport, html_file
-from pytest_trainhealth.reports.html.figures import figures_of
 from pytest_trainhealth.reports.html.grouping import grouped, without_check
 from pytest_trainhealth.reports.html.line_plots import lines
 from pytest_trainhealth.reports.html.markup import Markup, tag
+from pytest_trainhealth.reports.html.training_figures import figures_of
 
 from .made_up import (
     ALL,

@@ -11,7 +11,7 @@ from ...records.verdict import Verdict
 from . import specs
 
 #: Verdicts, each with what it has kept of its run.
-Known = Sequence[tuple[Verdict, Recorded]]
+JudgedRuns = Sequence[tuple[Verdict, Recorded]]
 
 
 @dataclass(frozen=True)

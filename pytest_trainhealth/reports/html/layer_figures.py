@@ -10,14 +10,14 @@ from ... import wording
 from ...records.recorded import Recorded
 from ...records.verdict import Verdict
 from . import specs
-from .figure import Figure, Known, Table, cell
+from .figure import Figure, JudgedRuns, Table, cell
 
 _KINDS = (("Gradients by layer", "gradient per value", "gradient"), ("Updates by layer", "update / weight", "update"))
 #: A parameter, with its value at the first look and at the last.
 _Row = tuple[str, float | None, float | None]
 
 
-def layers_of(known: Known) -> Iterator[Figure]:
+def layers_of(known: JudgedRuns) -> Iterator[Figure]:
     """Of the check that saw most of it; of one that failed, if there is a choice."""
     run = max((each for each in known if each[1].parameters), default=None, key=lambda each: _seen(*each))
     if run is None:
@@ -58,7 +58,7 @@ def _at(found: tuple[float, str]) -> str:
     return f"{wording.short(found[0])} in {found[1]}"
 
 
-def activations_of(known: Known) -> Iterator[Figure]:
+def activations_of(known: JudgedRuns) -> Iterator[Figure]:
     seen = [(verdict.failed, len(run.activations), run) for verdict, run in known if run.activations]
     if not seen:
         return

@@ -17,7 +17,7 @@ _LOG_FROM = 30.0
 #: What lies deeper below the highest value is drawn at the bottom of a logarithmic axis. By judgement: six decades
 #: leave the first of them room.
 _DEEPEST = 1e6
-#: Of the height of a plot: the height of a label.
+#: Of the height of a plot: a label. By judgement: 11 pixels of type and some room.
 _ONE_LABEL = 0.075
 _MAIN = ("run", "second")
 

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Sequence
 from ... import wording
 from ...records.recorded import Curve, Recorded
 from ...records.verdict import Rerun, Verdict
-from .figure import Figure, Known, drawable
+from .figure import Figure, JudgedRuns, drawable
 from .line_plots import lines
 from .specs import can_be_drawn
 
-#: Re-runs in one plot. By judgement: more lines are not told apart; the table lists them all.
+#: Re-runs in one plot. By judgement: more lines are not entries apart; the table lists them all.
 _MOST_RERUNS = 5
 #: Losses that are worth a plot. By judgement: fewer are a figure, not a curve.
 _SHORTEST = 5
 _ON = {"overfits_one_batch": "on one batch", "learns_from_data": "over the data"}
 
 
-def losses_of(known: Known) -> Iterator[Figure]:
+def losses_of(known: JudgedRuns) -> Iterator[Figure]:
     """Of the checks that are about learning, or of another one. A run that several have judged is drawn once."""
     worth = [(verdict, run, run.losses) for verdict, run in known if run.losses and len(run.losses.values) >= _SHORTEST]
     about_learning = [each for each in worth if each[0].check in _ON]
@@ -66,9 +66,9 @@ def _loss_words(losses: Curve, run: Recorded, reruns: int, verdict: Verdict) -> 
         "floor": "the least possible is",
         "reach": "a plain recipe gets to",
     }
-    told = [f"{words[name]} {wording.loss(level) if level else '0'} ({name})" for name, level in _marks(run)]
-    if told:
-        yield f"{'; '.join(told)}.".capitalize()
+    entries = [f"{words[name]} {wording.loss(level) if level else '0'} ({name})" for name, level in _marks(run)]
+    if entries:
+        yield f"{'; '.join(entries)}.".capitalize()
     if reruns:
         yield f"{wording.plural(reruns, 're-run')} from the same start {'is' if reruns == 1 else 'are'} laid over it."
     elif verdict.passed:

@@ -91,11 +91,14 @@ def header(results: RunResults, groups: Sequence[TrainingGroup]) -> Markup:
     ]
     verdicts = [verdict for group in groups for verdict in group.verdicts]
     took = seconds(sum(verdict.seconds for verdict in verdicts))
-    said = f"{plural(len(groups), 'training')}, {plural(len(verdicts), 'check')} ({totals(verdicts)}) in {took}"
+    summary = f"{plural(len(groups), 'training')}, {plural(len(verdicts), 'check')} ({totals(verdicts)}) in {took}"
     if results.errors:
         tiles.append(tag("li", tag("b", f"{len(results.errors):,}"), " raised", class_="failed"))
     return tag(
-        "header", tag("h1", _TITLE), tag("p", said), tag("ul", tiles, class_="tiles", aria_label="Trainings by outcome")
+        "header",
+        tag("h1", _TITLE),
+        tag("p", summary),
+        tag("ul", tiles, class_="tiles", aria_label="Trainings by outcome"),
     )
 
 

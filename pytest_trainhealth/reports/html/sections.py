@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...records.verdict import Verdict
+from ..advice_text import advice_lines
 from ..overview import explanation, seconds, stated_once, totals
+from ..silenced import silenced_lines
 from .figure import Figure, Table
-from .figures import figures_of
 from .grouping import TrainingGroup
 from .markup import Markup, tag
 from .plotting import Plotter
-from .sentences import pill, pointer, told
+from .sentences import pill, pointer, verdict_article
+from .training_figures import figures_of
 
 
 def section(group: TrainingGroup, plotter: Plotter | None, *, opened: bool, every_plot: bool = True) -> Markup:
@@ -23,7 +25,9 @@ def section(group: TrainingGroup, plotter: Plotter | None, *, opened: bool, ever
 
 
 def body(group: TrainingGroup, plotter: Plotter | None, every_plot: bool = True) -> Markup:
-    return tag("div", _checks(group), _verdicts(group), _recorded(group, plotter, every_plot), class_="body")
+    return tag(
+        "div", _checks(group), _verdicts(group), _asides(group), _recorded(group, plotter, every_plot), class_="body"
+    )
 
 
 def _checks(group: TrainingGroup) -> Markup:
@@ -60,9 +64,18 @@ def _verdicts(group: TrainingGroup) -> Iterator[Markup]:
     by_verdict = {id(each.verdict): each for each in group.judged}
     for verdict, same in stated_once(group.verdicts):
         first = by_verdict[id(verdict)]
-        yield told(first)
+        yield verdict_article(first)
         yield from (pointer(by_verdict[id(each)], first) for each in same)
-    yield from (told(each) for each in group.judged if each.verdict.outcome == "could not judge")
+    yield from (verdict_article(each) for each in group.judged if each.verdict.outcome == "could not judge")
+
+
+def _asides(group: TrainingGroup) -> Iterator[Markup]:
+    """What decides nothing: findings that were silenced, and what would help, in the words of the terminal."""
+    silenced = [line.strip() for line in silenced_lines([("", verdict) for verdict in group.verdicts])]
+    advice = list(advice_lines([each for verdict in group.verdicts for each in verdict.advice]))
+    for title, lines in (("Silenced", silenced), ("Advice", advice)):
+        if lines:
+            yield tag("article", tag("h3", title), tag("pre", "\n".join(lines)), class_="aside")
 
 
 def _recorded(group: TrainingGroup, plotter: Plotter | None, every_plot: bool) -> Markup | None:

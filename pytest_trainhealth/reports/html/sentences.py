@@ -26,7 +26,7 @@ def pill(outcome: str, expected: bool = False) -> Markup:
     return tag("span", tag("span", SIGNS[outcome], aria_hidden="true"), f" {word}", class_=kind)
 
 
-def told(judged: Judged, level: int = 3) -> Markup:
+def verdict_article(judged: Judged, level: int = 3) -> Markup:
     """One verdict, all of it. `level`: of its heading."""
     verdict = judged.verdict
     finding = verdict.findings[0] if verdict.findings else None

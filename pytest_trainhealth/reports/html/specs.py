@@ -10,9 +10,12 @@ Spec = dict[str, Any]
 
 #: Pixels of a plot in the page's grid of two columns. By judgement: on a phone it is shown at three quarters.
 WIDTH, HEIGHT = 390, 210
+#: Pixels of a plot with a row for each name, and of one of its rows. By judgement: names and axis fill one column.
 _ROW_WIDTH, _ROW = 290, 17
 #: Labels of a logarithmic axis. By judgement: more overlap.
 MOST_TICKS = 5
+#: Of the width of a plot: a letter. By judgement: 8 pixels of bold type and some room.
+_LETTER = 0.022
 #: What is smaller is as good as 0, and what is larger is as bad as infinite: no power of ten lies around it.
 _SMALLEST, _LARGEST = 1e-300, 1e300
 
@@ -88,7 +91,7 @@ def parts(rows: Sequence[tuple[str, float, str]], title: str) -> Spec:
     total, done = sum(value for _, value, _ in rows) or 1.0, 0.0
     data: list[Spec] = []
     for name, value, meaning in rows:
-        label = name if value / total > len(name) * 0.022 else ""
+        label = name if value / total > len(name) * _LETTER else ""
         data.append({"from": done, "to": done + value, "middle": done + value / 2, "name": label, "meaning": meaning})
         done += value
     meanings = [meaning for _, _, meaning in rows]

@@ -8,7 +8,7 @@ from ... import wording
 from ...records.speed import PHASES
 from ...records.verdict import Verdict
 from . import specs
-from .figure import Figure, Known, Table, cell, drawable
+from .figure import Figure, JudgedRuns, Table, cell, drawable
 from .layer_figures import activations_of, layers_of
 from .line_plots import lines
 from .loss_figures import losses_of
@@ -20,7 +20,7 @@ def figures_of(verdicts: Sequence[Verdict]) -> list[Figure]:
     return [*inside, *_rates(known), *_speed(verdicts), *_data(known), *_logged(known)]
 
 
-def _rates(known: Known) -> Iterator[Figure]:
+def _rates(known: JudgedRuns) -> Iterator[Figure]:
     rates = max(
         (run.rates for _, run in known if run.rates), default=(), key=lambda found: max(c.steps[-1] for c in found)
     )
@@ -56,7 +56,7 @@ def _speed(verdicts: Sequence[Verdict]) -> Iterator[Figure]:
         return
 
 
-def _data(known: Known) -> Iterator[Figure]:
+def _data(known: JudgedRuns) -> Iterator[Figure]:
     surveyed = max((run for _, run in known), default=None, key=lambda run: (run.samples, len(run.fields)))
     fields = max(
         (run.fields for _, run in known), default=(), key=lambda found: sum(each.low is not None for each in found)
@@ -83,7 +83,7 @@ def _data(known: Known) -> Iterator[Figure]:
     )
 
 
-def _logged(known: Known) -> Iterator[Figure]:
+def _logged(known: JudgedRuns) -> Iterator[Figure]:
     for _, run in known:
         losses = [curve for curve in run.logged if "loss" in curve.name.lower() and drawable(curve)]
         others = [[curve] for curve in run.logged if curve not in losses and drawable(curve)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_trainhealth.analysis.recording import RUN_POINTS, curve, recorded, thinned
+from pytest_trainhealth.analysis.kept_of_a_run import RUN_POINTS, curve, recorded, thinned
 from pytest_trainhealth.records.data import FieldRecord
 from pytest_trainhealth.records.history import History, Series
 from pytest_trainhealth.records.losses import LossCall
