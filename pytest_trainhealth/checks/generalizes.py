@@ -67,10 +67,10 @@ _LEARNT = 0.1
 _LOSES = 0.5
 #: Of the loss of a guess: as good as its best, where that is hardly better than a guess. By judgement: 0.1.
 _NEAR_BEST = 0.1
-#: Of the loss in eval mode: so much more is too much. By judgement: 0.2; dropout of a half costs 0.3 and more.
+#: Of the loss in eval mode: so much more is too much. By judgement, not measured: 0.2.
 _WORSE_BY_MODE = 0.2
-#: Of what validation has gained on a guess: so much is lost without the samples that were on both sides. By judgement:
-#: a tenth fewer samples cost less than 0.1 of it.
+#: Of what validation has gained on a guess: so much is lost without the samples that were on both sides. By judgement,
+#: not measured: a quarter.
 _BY_MEMORY = 0.25
 
 #: By judgement: the 2,000th and the 3,000th prime, far from any seed in use.
