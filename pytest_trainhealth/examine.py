@@ -170,11 +170,11 @@ def advised(verdict: Verdict, subject: Subject, request: Request) -> Verdict:
     check, began = find_check(request.check), time.perf_counter()
     if verdict.failed or check.in_ranks or check.reads_history:
         return replace(verdict, advice=nothing_tried(verdict))
-    asked = request.advice
+    wanted = request.advice
     plan = RunPlan(
         max_steps=1,
         one_batch=False,
-        budget=Budget(asked.budget),
+        budget=Budget(wanted.budget),
         purpose=f"advice on {request.name}",
         device=_device(request.values.get("device")),
     )
@@ -182,7 +182,7 @@ def advised(verdict: Verdict, subject: Subject, request: Request) -> Verdict:
         try:
             looking = plan.looking(LOOK)
             with interrupting(plan.budget), _program(subject, request, looking, request.seed, []) as program:
-                found = give_advice(program, plan, asked, subject, alone=request.workers == 1)
+                found = give_advice(program, plan, wanted, subject, alone=request.workers == 1)
         except DidNotComeBack as hung:
             found = nothing_tried(verdict, str(hung))
     return replace(verdict, advice=found, seconds=verdict.seconds + time.perf_counter() - began)

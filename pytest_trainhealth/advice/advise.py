@@ -20,7 +20,7 @@ from .panel import TIMES, Change, panel
 from .statements import advice_of
 from .traits import traits_of
 from .trial import Trial
-from .trials import Trials, record
+from .trial_runs import TrialRuns, record
 
 #: Seeds that choose, and seeds that judge what was chosen. By judgement: one change in 8 that makes no difference is
 #: better on three seeds, and one in 32 on five others; that it is so by a quarter as well is rarer still.
@@ -50,7 +50,7 @@ class Panel:
             self.progress(words)
 
 
-def measured_advice(program: Program, plan: RunPlan, asked: Panel) -> tuple[Advice, ...]:
+def measured_advice(program: Program, plan: RunPlan, wanted: Panel) -> tuple[Advice, ...]:
     """`plan`: of one run. Its budget is that of all of them."""
     reason = _why_not(program)
     if reason:
@@ -61,13 +61,13 @@ def measured_advice(program: Program, plan: RunPlan, asked: Panel) -> tuple[Advi
         return (Advice(EVERYTHING, "not tried", why),)
     assert program.start is not None
     traits = traits_of(program.start.training, trace)
-    kept = KeptPairs(asked.kept_in, fingerprint(program.start.training, asked.factory, first))
+    kept = KeptPairs(wanted.kept_in, fingerprint(program.start.training, wanted.factory, first))
     changes = panel(traits, plan.max_steps)
-    found = _Advisor(plan, asked, Trials(program, plan, kept)).tried(changes, traits.compiled)
+    found = _Advisor(plan, wanted, TrialRuns(program, plan, kept)).tried(changes, traits.compiled)
     notes = [f"{wording.plural(kept.found, 'measurement')} of an earlier run used again"] if kept.found else []
     notes += [kept.trouble] if kept.trouble else []
     for note in notes:
-        asked.tell(f"advice: {note}")
+        wanted.tell(f"advice: {note}")
     return tuple(ranked([advice_of(trial) for trial in found]))
 
 
@@ -84,8 +84,8 @@ def _why_not(program: Program) -> str:
 
 
 class _Advisor:
-    def __init__(self, plan: RunPlan, asked: Panel, trials: Trials) -> None:
-        self._plan, self._asked, self._trials = plan, asked, trials
+    def __init__(self, plan: RunPlan, wanted: Panel, trials: TrialRuns) -> None:
+        self._plan, self._wanted, self._trials = plan, wanted, trials
         self._whole = plan.budget.left
 
     def tried(self, changes: Sequence[Change], compiled: bool) -> list[Trial]:
@@ -96,17 +96,17 @@ class _Advisor:
         for number, trial in enumerate(able, 1):
             trial.one_start = one_start
             self._choose(trial)
-            self._asked.tell(f"advice: {number} of {len(able)} changes tried, {trial.change.name} the latest")
+            self._wanted.tell(f"advice: {number} of {len(able)} changes tried, {trial.change.name} the latest")
         _leave_noise_to_decay(found)
         promising = [trial for trial in able if trial.promising and not trial.untried]
         promising.sort(key=lambda trial: -gains.estimate(trial.totals(trial.chosen_by)).middle)
         for number, trial in enumerate(promising, 1):
             self._judge(trial)
-            self._asked.tell(f"advice: {number} of {len(promising)} looked into, {trial.change.name} the latest")
+            self._wanted.tell(f"advice: {number} of {len(promising)} looked into, {trial.change.name} the latest")
         return found
 
     def _unfit(self, change: Change, compiled: bool) -> str:
-        if change.timed and not self._asked.alone:
+        if change.timed and not self._wanted.alone:
             return "other processes share the machine: nothing can be timed with -n"
         if change.timed and compiled:
             return "the model is compiled, and a change would take it back to code that is not"

@@ -19,13 +19,13 @@ LOOK = Look(("architecture", "activations", "batch_norms", "loss_calls"))
 
 
 def give_advice(
-    program: Program, plan: RunPlan, asked: AdviceRequest, subject: object, *, alone: bool
+    program: Program, plan: RunPlan, wanted: AdviceRequest, subject: object, *, alone: bool
 ) -> tuple[Advice, ...]:
     """`subject`: what the user gave, a training or what builds it. `alone`: nothing else is run on the machine."""
-    panel = Panel(asked.kept_in, asked.progress, alone=alone, factory=subject)
+    panel = Panel(wanted.kept_in, wanted.progress, alone=alone, factory=subject)
     try:
         seen = _architecture(program, plan)
-        measured = measured_advice(program, replace(plan, max_steps=asked.steps), panel)
+        measured = measured_advice(program, replace(plan, max_steps=wanted.steps), panel)
     except CannotStartAgain as error:
         return (Advice(EVERYTHING, "not tried", str(error)),)
     return (*measured, *seen)

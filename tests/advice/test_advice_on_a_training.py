@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from pytest_trainhealth import Training, diagnose
-from pytest_trainhealth.advice import advise, trials
+from pytest_trainhealth.advice import advise, trial_runs
 from pytest_trainhealth.advice.panel import panel
 from pytest_trainhealth.records.verdict import Report, Verdict
 
@@ -88,8 +88,8 @@ def test_it_travels_as_json(report: Report) -> None:
 def test_what_was_measured_is_not_measured_again(report: Report, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = kept.read_text()
     kept.write_text(lines + '{"training": "cut off')  # as if it had been killed
-    made, words, record = [], list[str](), trials.record
-    monkeypatch.setattr(trials, "record", lambda *given, **named: made.append(given) or record(*given, **named))
+    made, words, record = [], list[str](), trial_runs.record
+    monkeypatch.setattr(trial_runs, "record", lambda *given, **named: made.append(given) or record(*given, **named))
     again = advised(too_slow, advise_cache=kept, progress=words.append)
     assert [str(each) for each in again.advice] == [str(each) for each in report.advice]
     assert made == []
@@ -111,14 +111,14 @@ def test_a_file_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path) -> N
 
 
 def test_a_budget_that_is_used_up_says_what_was_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    record, ran = trials.record, []
+    record, ran = trial_runs.record, []
 
     def slow(program: Any, plan: Any, *given: Any, **named: Any) -> Any:
         ran.append(given)
         plan.budget.seconds -= 40
         return record(program, plan, *given, **named)
 
-    monkeypatch.setattr(trials, "record", slow)
+    monkeypatch.setattr(trial_runs, "record", slow)
     found = advised(too_slow, advise_budget=100)
     assert "gain" not in by_change(found).values()
     assert {each.change for each in found.advice if "used up" in each.statement} == set(FEW) - {"channels-last"}

@@ -11,7 +11,7 @@ from torch import Tensor
 from ...observe.run.run import Run
 from .._at_the_inputs import AtTheInputs
 
-#: Dimensions of a batch of images: sample, channel, row, column.
+#: Dimensions of a batch of images, 4: sample, channel, row, column.
 _OF_IMAGES = 4
 
 

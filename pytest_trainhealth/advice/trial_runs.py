@@ -26,7 +26,7 @@ _WARM_UP = 5
 _AS_IT_IS = ""
 
 
-class Trials:
+class TrialRuns:
     def __init__(self, program: Program, plan: RunPlan, kept: KeptPairs) -> None:
         self._program, self._plan, self._kept = program, plan, kept
 
@@ -71,12 +71,12 @@ def record(
 ) -> tuple[TimedRun, Trace]:
     """One run with other random numbers than every check has had."""
     signals = ("kept_for_backward",) if look else ()
-    asked = replace(plan.curing(*cures).looking(Look(signals)), seed_offset=seed, catch_errors=True)
+    wanted = replace(plan.curing(*cures).looking(Look(signals)), seed_offset=seed, catch_errors=True)
     if plan.budget.over():
         trace = Trace(cut_short=plan.budget.used_up("no run begun"))
     else:
         try:
-            trace = program.record(asked)
+            trace = program.record(wanted)
         except DidNotComeBack as hung:
             trace = Trace(cut_short=str(hung))
     return _timed(trace, plan.max_steps), trace
