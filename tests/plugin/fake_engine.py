@@ -16,6 +16,7 @@ from pytest_trainhealth.engine.request import DoesNotApply
 from pytest_trainhealth.engine.what_remains import judge_what_remains
 from pytest_trainhealth.progress.standing import Standing
 from pytest_trainhealth.records.advice import Advice
+from pytest_trainhealth.records.recorded import Curve, Recorded
 from pytest_trainhealth.records.verdict import Evidence, Finding, Rerun, Symptom, Verdict
 
 
@@ -47,7 +48,7 @@ def examine(subject, request, shared=None):
         "seconds": 0.4,
         "figures": {k: v for k, v in values.items() if isinstance(v, (int, float))},
         "steps": request.workers,
-        "losses": (2.303, 2.2, 2.1),
+        "recorded": Recorded(losses=Curve("the run", (0.0, 1.0, 2.0), (2.303, 2.2, 2.1))),
     }
     outcome = built.outcomes.get(check, "passed")
     if outcome == "slow" and request.show is not None:
