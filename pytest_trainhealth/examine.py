@@ -122,7 +122,7 @@ def compare_trainings(
 def _side(
     subject: Subject, request: Request, seeds: int, measure: Callable[[Any], float] | None
 ) -> tuple[SeedRun, ...]:
-    from .improvements.side import runs_of, stopped
+    from .improvements.seed_runs import runs_of, stopped
 
     check, left = find_check(request.check), list[str]()
     with none_left(), process_settings_kept(), undisturbed(_threads(check, request)):

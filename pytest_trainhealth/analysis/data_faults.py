@@ -110,7 +110,7 @@ def same_batches(found: SurveyRecord) -> int:
 def mismatched_labels(found: SurveyRecord) -> HeldOutLabels | None:
     """Labels of `data` that their inputs say nothing about, while those of `val_data` can be told from theirs."""
     held = found.held_out_labels
-    if held is None or not _by_chance(held.told, held.chance, held.samples, held.classes):
+    if held is None or not _by_chance(held.predicted, held.chance, held.samples, held.classes):
         return None
     if held.classes and not _by_chance(held.val_told, held.val_chance, held.val_samples, held.classes):
         return None
@@ -120,16 +120,16 @@ def mismatched_labels(found: SurveyRecord) -> HeldOutLabels | None:
 
 def wrong_labels(found: SurveyRecord) -> HeldOutLabels | None:
     held = found.held_out_labels
-    if held is None or not held.classes or _by_chance(held.told, held.chance, held.samples, held.classes):
+    if held is None or not held.classes or _by_chance(held.predicted, held.chance, held.samples, held.classes):
         return None
     sure = held.wrong > _STANDARD_ERRORS / 2 * held.uncertainty
     return held if sure and held.wrong - held.uncertainty > WRONG_LABELS else None
 
 
-def _by_chance(told: float, chance: float, samples: int, classes: int) -> bool:
+def _by_chance(predicted: float, chance: float, samples: int, classes: int) -> bool:
     if not classes:
-        return told < _EXPLAINED
-    return told - chance < _DEVIATIONS * sqrt(chance * (1 - chance) / samples)
+        return predicted < _EXPLAINED
+    return predicted - chance < _DEVIATIONS * sqrt(chance * (1 - chance) / samples)
 
 
 def kinds(found: SurveyRecord) -> tuple[str, ...]:
@@ -274,10 +274,10 @@ def _labels(found: SurveyRecord) -> Symptom | None:
     if apart is not None:
         what = "of the labels" if apart.classes else "of the targets' variance"
         return _symptom(
-            f"inputs tell {wording.share(max(apart.told, 0.0))} {what} in data (by chance "
+            f"inputs tell {wording.share(max(apart.predicted, 0.0))} {what} in data (by chance "
             f"{wording.share(apart.chance)}), and {wording.share(apart.val_told_by_itself)} in val_data (expected as "
             "many in both)",
-            apart.told,
+            apart.predicted,
             apart.val_told_by_itself,
             "the targets of data do not belong to their inputs, those of val_data do",
         )

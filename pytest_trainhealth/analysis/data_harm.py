@@ -73,8 +73,8 @@ def shown_harm(found: SurveyRecord, controls: Mapping[str, Trace]) -> Harm | Nee
             if levels is not None:
                 return Harm(kind, _words(kind, field), *levels, field=field, cure=cure)
         if classes is not None:
-            came, told = _of_the_rare(plain, classes)
-            if came >= _CAME and not told:
+            came, recognised = _of_the_rare(plain, classes)
+            if came >= _CAME and not recognised:
                 rare, total = classes.counts[classes.rarest], sum(classes.counts.values())
                 what = "values" if classes.dense else "samples"
                 words = f"class {classes.rarest} of batch{classes.name} has {wording.count(rare)} of "
@@ -152,4 +152,4 @@ def _end(trace: Trace) -> float:
 def _of_the_rare(trace: Trace, classes: ClassSurvey) -> tuple[int, int]:
     """How many labels of it came in the second half, and how many of these the model told."""
     late = [each for each in trace.data.told_classes if each.step >= STEPS // 2 and each.label == classes.rarest]
-    return sum(each.came for each in late), sum(each.told for each in late)
+    return sum(each.came for each in late), sum(each.recognised for each in late)

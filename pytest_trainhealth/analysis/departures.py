@@ -95,14 +95,14 @@ class _Comparison:
         if batch is not None:
             return batch
         self._look_at_draws(step)
-        found = self._beside("loss", step, "", row.loss, self._losses[step], 0.0)
+        found = self._against_recorded("loss", step, "", row.loss, self._losses[step], 0.0)
         if found is not None:
             return found
         gradient = None
         if step == self._first_update:
             gradient = self._in_layers("gradient", step)
         if gradient is None and row.gradient is not None and self._now.gradients[step] is not None:
-            gradient = self._beside("gradient", step, "", row.gradient, self._now.gradients[step] or 0.0, 0.0)
+            gradient = self._against_recorded("gradient", step, "", row.gradient, self._now.gradients[step] or 0.0, 0.0)
         if gradient is not None or step != self._first_update:
             return gradient or self._in_rate(step)
         return self._in_rate(step) or self._in_layers("update", step)
@@ -158,12 +158,12 @@ class _Comparison:
             if figure is None or value is None:
                 has, had = ("none" if each is None else "one" for each in (value, figure))
                 return Departure(what, step, f"{layer.name} has {has} now, and had {had} when recorded", layer.name)
-            found = self._beside(what, step, layer.name, figure, value, largest)
+            found = self._against_recorded(what, step, layer.name, figure, value, largest)
             if found is not None:
                 return found
         return None
 
-    def _beside(
+    def _against_recorded(
         self, what: What, step: int, layer: str, figure: Figure, value: float, largest: float
     ) -> Departure | None:
         seeds = self._baseline.seeds
@@ -174,16 +174,16 @@ class _Comparison:
         if not exact and may_be_chance(figure, value, seeds, largest, computed=what != "start"):
             return None
         by_seeds = by_chance(figure, seeds)
-        beside = f"{apart(value, figure.value)}"
+        both = f"{apart(value, figure.value)}"
         if exact or by_seeds is None or figure.mean is None:
             limit = by_rounding(figure, largest)
-            words = f"{beside} (at most {limit:.1g} apart by rounding)"
+            words = f"{both} (at most {limit:.1g} apart by rounding)"
         elif by_seeds:
             limit = by_seeds
             low, high = wording.short(figure.mean - limit), wording.short(figure.mean + limit)
-            words = f"{beside} ({low} to {high} is what {seeds} seeds allow)"
+            words = f"{both} ({low} to {high} is what {seeds} seeds allow)"
         else:
-            limit, words = 0.0, f"{beside} (the same with each of {seeds} seeds)"
+            limit, words = 0.0, f"{both} (the same with each of {seeds} seeds)"
         unknown = not exact and seeds < FEWEST_SEEDS
         return Departure(what, step, words, layer, value, figure.value, limit, unknown)
 

@@ -114,7 +114,7 @@ def _other_measure(before: Sequence[SeedRun], after: Sequence[SeedRun], by: str)
 def _by_finiteness(whole: Improvement, count: int) -> Improvement:
     before, after = whole.before.not_finite, whole.after.not_finite
     words = f"{before} of {count} seeds end in NaN or Inf before, {after} after"
-    asked = ((_NO_NAN, after == 0),)
+    demands = ((_NO_NAN, after == 0),)
     outcome: Outcome = "no difference beyond noise"
     if after == 0 and before == count:
         outcome = "better"
@@ -123,7 +123,7 @@ def _by_finiteness(whole: Improvement, count: int) -> Improvement:
     elif after == 0 or before == 0:  # some seeds only: with as few as this, chance may do it
         surely = max(before, after) > count / 2
         outcome = ("better" if after == 0 else "worse") if surely else outcome
-    return replace(whole, outcome=outcome, reason=words, asked=asked)
+    return replace(whole, outcome=outcome, reason=words, demands=demands)
 
 
 _NO_NAN = "no NaN or Inf"
@@ -140,7 +140,7 @@ def _by_results(whole: Improvement, before: Sequence[SeedRun]) -> Improvement:
     low, high = (change, change) if reach is None else (change - reach, change + reach)
     by_enough = low > 0 and change > ENOUGH
     less = _less_overfitting(whole)
-    asked = (
+    demands = (
         (f"{whole.judged_by} better by more than {wording.share(ENOUGH)}", by_enough),
         (_NO_NAN, True),
         ("less overfitting", less),
@@ -152,7 +152,7 @@ def _by_results(whole: Improvement, before: Sequence[SeedRun]) -> Improvement:
         outcome = "worse"
     elif low > 0 or high < 0:
         outcome = "less than 10 % apart" if abs(change) <= ENOUGH else outcome
-    found = replace(whole, outcome=outcome, change=change, asked=asked)
+    found = replace(whole, outcome=outcome, change=change, demands=demands)
     if reach is None:
         return replace(found, seeds=1)
     return replace(found, low=low, high=high)

@@ -15,7 +15,7 @@ from ..records.baseline import Baseline, KeptBaseline
 from ..records.trace import Trace
 from ..records.verdict import Verdict
 from .file import UnreadableBaseline, read, write
-from .recording import NotRecorded, first_run, recorded
+from .recorded_runs import NotRecorded, first_run, recorded
 
 _NO_FILE = "it needs the file of a recorded run: baseline= names it"
 
@@ -84,7 +84,7 @@ def updated(examination: Examination, request: Request) -> Verdict:
     except NotRecorded as why:
         return Verdict(check, request.name, "could not judge", f"nothing was recorded: {why}", steps=main.steps)
     write(Path(path), baseline)
-    notes = _told(kept, main, baseline)
+    notes = _remarks(kept, main, baseline)
     return Verdict(check, request.name, "passed", notes=(*notes, *examination.program.remarks), steps=main.steps)
 
 
@@ -98,7 +98,7 @@ def _still_true(baseline: Baseline, main: Trace, seed: int, steps: int) -> bool:
     return compared.departure is None and compared.other_draws_from is None and not compared.pairing.renamed
 
 
-def _told(kept: KeptBaseline, main: Trace, baseline: Baseline) -> tuple[str, ...]:
+def _remarks(kept: KeptBaseline, main: Trace, baseline: Baseline) -> tuple[str, ...]:
     seeds = f"{wording.plural(baseline.seeds, 'seed')}"
     limits = "" if baseline.seeds > 1 else "; hand in a function that builds the training to have other seeds tried"
     if kept.baseline is None:

@@ -44,7 +44,7 @@ from . import Suspicion
 from ._groups import DATA
 
 GROUP = DATA
-ORDER = 20
+ORDER = 19
 CURABLE = False
 EXPLAINS = (FAULTY_DATA,)
 
@@ -63,9 +63,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 found.val_told,
             ),
             Evidence(
-                f"of the labels of data themselves {wording.share(found.told)}, each sample left out in turn (by "
+                f"of the labels of data themselves {wording.share(found.predicted)}, each sample left out in turn (by "
                 f"chance {wording.share(found.chance)})",
-                found.told,
+                found.predicted,
             ),
         ),
         why="inputs of both sets are alike, so right labels would be told equally well in both",

@@ -108,8 +108,8 @@ def _of_another(found: OtherOrder) -> Suspicion:
     return Suspicion(
         statement=f"each input fits the target of {found.order}, not its own",
         evidence=(
-            Evidence(f"with the targets as they are: {_told(found, found.used)}", found.used),
-            Evidence(f"with the target of {found.order}: {_told(found, found.best)}", found.best),
+            Evidence(f"with the targets as they are: {_score_words(found, found.used)}", found.used),
+            Evidence(f"with the target of {found.order}: {_score_words(found, found.best)}", found.best),
         ),
         why="inputs and targets were put together from two lists in different orders",
         fix=Fix("pair inputs and targets once, at the source, by a key that both have", ()),
@@ -117,7 +117,7 @@ def _of_another(found: OtherOrder) -> Suspicion:
     )
 
 
-def _told(found: OtherOrder, score: float) -> str:
+def _score_words(found: OtherOrder, score: float) -> str:
     if found.kind == "classes":
         chance = wording.share(found.chance)
         return f"{wording.share(score)} of {wording.count(found.samples)} can be predicted (by chance {chance})"
@@ -130,9 +130,9 @@ def _unlike_val_data(found: HeldOutLabels) -> Suspicion:
         statement="the targets of data have nothing to do with their inputs, those of val_data have",
         evidence=(
             Evidence(
-                f"in data, {wording.share(max(found.told, 0.0))} {what} can be told from the inputs, each sample left "
-                f"out in turn (by chance {wording.share(found.chance)})",
-                found.told,
+                f"in data, {wording.share(max(found.predicted, 0.0))} {what} can be told from the inputs, each sample "
+                f"left out in turn (by chance {wording.share(found.chance)})",
+                found.predicted,
             ),
             Evidence(
                 f"in val_data {wording.share(found.val_told_by_itself)}, in the same way", found.val_told_by_itself

@@ -45,7 +45,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if found.fixed:
         return Passed((found.summary, *found.notes), figures)
     if not found.worse:
-        missing = [words for words, shown in found.asked if shown is False and found.better]
+        missing = [words for words, shown in found.demands if shown is False and found.better]
         return CouldNotJudge("; not shown: ".join([found.summary, *missing]), figures)
     words = found.summary.partition(": ")[2]
     return Symptom(words, WORSE, -(found.change or 0.0), 0.0, "high", f"worse than before: {words.partition(' (')[0]}")

@@ -21,14 +21,14 @@ _LETTERS = 8
 
 def baseline_of(item: pytest.Item, test: str, call: int, given: str | None) -> Path:
     """`call`: how many times this test has asked for the check; the fixture may have several trainings judged."""
-    beside = item.config.invocation_params.dir if CHECK in item.stash else item.path.parent
+    near = item.config.invocation_params.dir if CHECK in item.stash else item.path.parent
     if given is not None:
-        return beside / Path(given).expanduser()
+        return near / Path(given).expanduser()
     file, _, names = test.partition("::")
     name = names.replace("::", ".") or file
     if call > 1:
         name = f"{name}.{call}"
-    folder = beside / FOLDER
+    folder = near / FOLDER
     return (folder / item.path.stem if names else folder) / f"{file_name(name)}.json"
 
 

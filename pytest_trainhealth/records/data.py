@@ -31,7 +31,7 @@ class ToldClass:
     step: int
     label: int
     came: int
-    told: int
+    recognised: int
 
 
 @dataclass

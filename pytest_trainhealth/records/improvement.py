@@ -71,7 +71,7 @@ class Improvement:
     #: The steps of the points of both curves.
     points: tuple[int, ...] = ()
     #: The verdict on a fix, part by part: what was asked for, and whether it was shown (None: cannot be told).
-    asked: tuple[tuple[str, bool | None], ...] = ()
+    demands: tuple[tuple[str, bool | None], ...] = ()
     notes: tuple[str, ...] = ()
     reason: str = ""
 
@@ -82,7 +82,7 @@ class Improvement:
     @property
     def fixed(self) -> bool:
         """Better, and nothing else got worse: what is asked of a fix."""
-        return self.better and all(shown is not False for _, shown in self.asked)
+        return self.better and all(shown is not False for _, shown in self.demands)
 
     @property
     def worse(self) -> bool:
@@ -90,7 +90,7 @@ class Improvement:
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, numbers and texts."""
-        return {**asdict(self), "asked": dict(self.asked)}
+        return {**asdict(self), "demands": dict(self.demands)}
 
     def __str__(self) -> str:
         from ..reports.improvement import improvement_text  # wording has one home, and it reads these records

@@ -135,7 +135,7 @@ class HeldOutLabels:
     classes: int
     #: Of `data`: by a constant answer, and each sample left out in turn.
     chance: float
-    told: float
+    predicted: float
     val_chance: float
     #: Of `val_data`: by what was learnt from `data`, and from itself, each sample left out in turn.
     val_told: float
@@ -148,13 +148,16 @@ class HeldOutLabels:
         Of a wrong label, a guess that misses the right one hits it by chance, among the other classes.
         """
         hit = (1 - self.val_told) / max(self.classes - 1, 1)
-        return (self.val_told - self.told) / max(self.val_told - hit, 1e-9)
+        return (self.val_told - self.predicted) / max(self.val_told - hit, 1e-9)
 
     @property
     def uncertainty(self) -> float:
         """Two standard errors."""
         hit = (1 - self.val_told) / max(self.classes - 1, 1)
-        variance = self.told * (1 - self.told) / self.samples + self.val_told * (1 - self.val_told) / self.val_samples
+        variance = (
+            self.predicted * (1 - self.predicted) / self.samples
+            + self.val_told * (1 - self.val_told) / self.val_samples
+        )
         return 2 * sqrt(variance) / max(self.val_told - hit, 1e-9)
 
 

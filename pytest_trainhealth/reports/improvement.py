@@ -13,9 +13,9 @@ from .curves import plot
 def improvement_lines(found: Improvement) -> Iterator[str]:
     """All but the first line, each ready to be shown as it is."""
     yield from _table(found)
-    asked = [(words, "yes" if shown else "no") for words, shown in found.asked if shown is not None]
-    wide = max((len(words) for words, _ in asked), default=0)
-    yield from (f"  {words:<{wide}}   {answer}" for words, answer in asked)
+    demands = [(words, "yes" if shown else "no") for words, shown in found.demands if shown is not None]
+    wide = max((len(words) for words, _ in demands), default=0)
+    yield from (f"  {words:<{wide}}   {answer}" for words, answer in demands)
     curves = {course.name: course.curve for course in (found.before, found.after) if course.curve}
     last = found.points[-1] if found.points else found.steps
     yield from (f"  {line}" for line in plot(curves, last))

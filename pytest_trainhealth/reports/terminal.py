@@ -36,7 +36,7 @@ def write_summary(reporter: pytest.TerminalReporter, results: SessionResults, *,
     tests = _by_test(results.checked)
     talkative, verbose = reporter.verbosity >= 0, reporter.verbosity > 0
     width = max(reporter.config.get_terminal_writer().fullwidth, _NARROWEST)
-    lines = [*_table(tests, talkative, verbose), *_speeds(tests, talkative), *_told(tests), *_advice(tests)]
+    lines = [*_table(tests, talkative, verbose), *_speeds(tests, talkative), *_of_comparisons(tests), *_advice(tests)]
     lines += _closing_lines(tests, results.unenforced)
     lines += _silenced(tests, results, whole=whole and results.complete and not results.errors)
     if talkative:
@@ -93,12 +93,12 @@ def _speeds(tests: dict[str, list[CheckedItem]], talkative: bool) -> Iterator[_L
         yield [(line, None)]
 
 
-def _told(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
+def _of_comparisons(tests: dict[str, list[CheckedItem]]) -> Iterator[_Line]:
     """What was written, does otherwise though it matches, or was gained: a pass shows its notes nowhere else."""
     for test, found in tests.items():
         for e in found:
-            told = e.verdict["check"] in (MATCHES_BASELINE, IMPROVES_ON) and e.verdict["outcome"] == "passed"
-            for note in e.verdict["notes"] if told else ():
+            compares = e.verdict["check"] in (MATCHES_BASELINE, IMPROVES_ON) and e.verdict["outcome"] == "passed"
+            for note in e.verdict["notes"] if compares else ():
                 yield [(f"{test.rpartition('::')[2]}: {note}", None)]
 
 

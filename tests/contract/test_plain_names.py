@@ -38,7 +38,7 @@ Gathered Examined Chosen send_along standing_in
 Side Caller Answerer strangers
 MadeAt noting_places BOUNDARIES Unharmed HandedOut
 Given Imitation Alliance Draw Halves Starts Moves Visits SpoiltBatches
-GuiltyOperation guilty norms_starve squeezed_to_one doubts guess worse StandsOut quiet_step is_about_gates
+GuiltyOperation guilty norms_starve squeezed_to_one doubts guess StandsOut quiet_step is_about_gates
 OVERFIT FLOW NAN INPUT
 told said asked beside mended dearest
 """

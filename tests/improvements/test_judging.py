@@ -78,7 +78,7 @@ def test_more_overfitting_is_no_fix():
     found = compared(before, after, steps=20)
     assert found.better
     assert not found.fixed
-    assert dict(found.asked)["less overfitting"] is False
+    assert dict(found.demands)["less overfitting"] is False
     reason = judge(Trace(), {"improvement": found}).reason
     assert reason.endswith("not shown: less overfitting")
 
@@ -133,7 +133,7 @@ def test_it_reads_well_and_is_json():
     assert text.splitlines()[-1].strip() == "o before   * after   # both"
     data = json.loads(json.dumps(found.to_json()))
     assert data["outcome"] == "better"
-    assert data["asked"]["no NaN or Inf"] is True
+    assert data["demands"]["no NaN or Inf"] is True
 
 
 def test_a_plot_has_both_ends_and_bears_anything():

@@ -30,8 +30,9 @@ def complaint(result: pytest.RunResult) -> str:
         (
             "--trainhealth-checks=,",
             "ERROR: --trainhealth-checks: names no check. Possible: overfits_one_batch, gradients_flow, "
-            "trains_without_nan, uses_its_input, learns_from_data, data_is_healthy, keeps_throughput, is_reproducible, "
-            "resumes_exactly, keeps_precision, accumulates_exactly, evaluates_cleanly, ranks_agree, history_is_healthy",
+            "trains_without_nan, uses_its_input, learns_from_data, data_is_healthy, generalizes, keeps_throughput, "
+            "is_reproducible, resumes_exactly, keeps_precision, accumulates_exactly, evaluates_cleanly, ranks_agree, "
+            "history_is_healthy, matches_baseline, improves_on",
         ),
     ],
 )

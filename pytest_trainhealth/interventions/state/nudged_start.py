@@ -24,5 +24,6 @@ class NudgedStart(Listener):
         draw = torch.Generator().manual_seed(self._seed)
         for parameter in self._run.parameters.values():
             if is_ordinary(parameter) and parameter.is_floating_point() and parameter.layout is torch.strided:
-                up = torch.randint(2, parameter.shape, generator=draw).to(parameter.device, parameter.dtype)
+                up = torch.randint(2, parameter.shape, generator=draw, device="cpu")
+                up = up.to(parameter.device, parameter.dtype)
                 parameter.mul_(1 + (2 * up - 1) * torch.finfo(parameter.dtype).eps)

@@ -149,8 +149,8 @@ def _told_by_one(rows: Rows, target: NDArray[np.generic], classes: bool) -> list
     base = chance(aims, classes)
     if base is None or not rest.shape[1]:
         return []
-    told = Teller(torch.from_numpy(rest.astype(np.float64))).score(aims, classes)
-    return [] if told - base > _OTHERS * (1 - base) else found
+    predicted = Teller(torch.from_numpy(rest.astype(np.float64))).score(aims, classes)
+    return [] if predicted - base > _OTHERS * (1 - base) else found
 
 
 def _only_in_one_class(rows: Rows, target: NDArray[np.generic]) -> list[tuple[int, str]]:

@@ -57,8 +57,8 @@ def held_out_labels(
     if base is None or val_base is None:
         return None
     pupil = Pupil(inputs, targets, val_inputs)
-    told = float((pupil.left_out() == targets).double().mean())
-    if told > _PLAINLY or not alike(inputs, val_inputs):
+    predicted = float((pupil.left_out() == targets).double().mean())
+    if predicted > _PLAINLY or not alike(inputs, val_inputs):
         return None
     # of each class as many as in `data`: a class that is easy and frequent in val_data alone proves nothing
     of_each = np.bincount(val_targets.numpy(), minlength=len(known))
@@ -66,7 +66,7 @@ def held_out_labels(
     right = (pupil.of_others() == val_targets).numpy()
     by_itself = Pupil(val_inputs, val_targets, inputs).left_out() == val_targets
     return HeldOutLabels(
-        name, len(inputs), len(val_inputs), len(known), base, told, val_base,
+        name, len(inputs), len(val_inputs), len(known), base, predicted, val_base,
         float(np.average(right, weights=weights)), float(by_itself.double().mean()),
     )  # fmt: skip
 
@@ -80,11 +80,11 @@ def _of_numbers(
         return None
     if chance(targets, False) is None or chance(val_targets, False) is None:
         return None
-    told = Teller(inputs).score(targets, False, lambda score: score > _PLAINLY)
-    if told > _PLAINLY or not alike(inputs, val_inputs) or not alike(targets, val_targets):
+    predicted = Teller(inputs).score(targets, False, lambda score: score > _PLAINLY)
+    if predicted > _PLAINLY or not alike(inputs, val_inputs) or not alike(targets, val_targets):
         return None
     by_itself = Teller(val_inputs).score(val_targets, False)
-    return HeldOutLabels(name, len(inputs), len(val_inputs), 0, 0.0, told, 0.0, 0.0, by_itself)
+    return HeldOutLabels(name, len(inputs), len(val_inputs), 0, 0.0, predicted, 0.0, 0.0, by_itself)
 
 
 def alike(one: Tensor, other: Tensor) -> bool:
@@ -97,7 +97,8 @@ def alike(one: Tensor, other: Tensor) -> bool:
     both = projected(torch.cat([first, second]), _COLUMNS)
     first, second = both[: len(first)], both[len(first) :]
     _, main = torch.linalg.eigh(first.T @ first)
-    for directions in (torch.eye(first.shape[1], dtype=first.dtype)[:, :_DIRECTIONS], main[:, -_DIRECTIONS:]):
+    features = torch.eye(first.shape[1], dtype=first.dtype, device=first.device)
+    for directions in (features[:, :_DIRECTIONS], main[:, -_DIRECTIONS:]):
         ours, theirs = first @ directions, second @ directions
         scale = ours.std(0).clamp(min=1e-9)
         if float(((ours.mean(0) - theirs.mean(0)).abs() / scale).max()) > _APART:

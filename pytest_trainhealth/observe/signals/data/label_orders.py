@@ -100,7 +100,7 @@ def _reader(data: Any, inputs: str, targets: str) -> tuple[int, Read] | None:
         stored = {f"[{at}]": each for at, each in enumerate(whole.tensors)}
 
         def stored_rows(at: Sequence[int]) -> tuple[Tensor, Tensor]:
-            chosen = torch.as_tensor(at)
+            chosen = torch.as_tensor(at, device="cpu")
             return _rows(stored[inputs][chosen]), _rows(stored[targets][chosen])
 
         return len(whole), stored_rows

@@ -144,7 +144,7 @@ class Pupil:
             right = float((guesses == classes).double().mean())
             if right > best:
                 best, self._guesses = right, guesses
-                self._others = _told(inner, outer, answers).argmax(1)
+                self._others = _predicted(inner, outer, answers).argmax(1)
 
     def left_out(self) -> Tensor:
         return self._guesses
@@ -153,7 +153,7 @@ class Pupil:
         return self._others
 
 
-def _told(inner: Tensor, outer: Tensor, answers: Tensor) -> Tensor:
+def _predicted(inner: Tensor, outer: Tensor, answers: Tensor) -> Tensor:
     """The same smoother, for samples that it has not learnt from."""
     unit = torch.eye(len(inner), dtype=inner.dtype, device=inner.device)
     centred = inner - inner.mean(0) - inner.mean(1, keepdim=True) + inner.mean()
