@@ -40,6 +40,12 @@ def _relative(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.fixture(autouse=True)
+def _as_wide_everywhere(monkeypatch: pytest.MonkeyPatch):
+    """Charts are wrapped, and a worker of xdist has another width than a terminal."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 def test_each_training_has_a_file_and_the_next_run_follows_it(pytester: pytest.Pytester):
     pytester.makepyfile(test_one=TESTS, test_two=OTHER)
     result = pytester.runpytest("--trainhealth-update-baseline", *ALONE)

@@ -48,8 +48,8 @@ def run(project: Project, marker: str, *options: str) -> pytest.RunResult:
             "trainhealth(checks=[])",
             "test_it.py::test_it: names no check. Possible: overfits_one_batch, gradients_flow, trains_without_nan, "
             "uses_its_input, learns_from_data, data_is_healthy, generalizes, keeps_throughput, is_reproducible, "
-            "resumes_exactly, keeps_precision, accumulates_exactly, evaluates_cleanly, ranks_agree, history_is_healthy, "
-            "matches_baseline, improves_on",
+            "resumes_exactly, keeps_precision, accumulates_exactly, evaluates_cleanly, ranks_agree, "
+            "history_is_healthy, matches_baseline, improves_on",
         ),
     ],
 )
