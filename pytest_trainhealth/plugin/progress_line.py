@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,22 +84,28 @@ class LogLines:
 
 
 class WorkerNote:
-    """For a worker of xdist, which has no terminal: a file that the controller reads."""
+    """For a worker of xdist, which has no terminal: a file that the controller reads.
+
+    The folder is there only while a note is: whoever is killed leaves as little as possible.
+    """
 
     after, every = _AFTER, 1.0
 
     def __init__(self, folder: Path, worker: str) -> None:
-        self._file, self._new = folder / worker, folder / f".{worker}"
+        self._folder, self._file, self._new = folder, folder / worker, folder / f".{worker}"
 
     def tell(self, standing: Standing) -> None:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
         self._new.write_text(standing.to_json())
         os.replace(self._new, self._file)
 
     def over(self) -> None:
         self._file.unlink(missing_ok=True)
+        with suppress(OSError):  # there is none, or another worker has a note in it
+            self._folder.rmdir()
 
     def close(self) -> None:
-        """The controller removes the folder."""
+        """Nothing is left open."""
 
 
 def prepare(config: pytest.Config) -> None:
@@ -109,8 +116,9 @@ def prepare(config: pytest.Config) -> None:
     workerinput = getattr(config, "workerinput", None)
     if workerinput is not None:
         folder = Path(workerinput.get("trainhealth_progress", ""))
-        # of a controller on another machine, there is no such folder here
-        shown = WorkerNote(folder, workerinput["workerid"]) if folder.is_absolute() and folder.is_dir() else None
+        # of a controller on another machine, there may be no such folder here
+        known = folder.is_absolute() and folder.parent.is_dir()
+        shown = WorkerNote(folder, workerinput["workerid"]) if known else None
     else:
         shown = display(config)
         if shown is not None and config.pluginmanager.has_plugin("dsession"):

@@ -7,6 +7,7 @@ thread writes by a lock; the line under the dots is cleared before.
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import tempfile
 import threading
@@ -29,7 +30,7 @@ class WorkersProgress:
 
     def __init__(self, display: TerminalLine | LogLines) -> None:
         self._display = display
-        self.folder = Path(tempfile.mkdtemp(prefix="trainhealth-"))
+        self.folder = Path(tempfile.gettempdir(), f"trainhealth-{secrets.token_hex(8)}")
         self._lock, self._stop = threading.RLock(), threading.Event()
         #: For a log: what each worker was at when it was told, and after how many seconds.
         self._written: dict[str, tuple[str, float]] = {}

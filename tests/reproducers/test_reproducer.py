@@ -113,7 +113,7 @@ def test_plain_values_only(tmp_path: Path) -> None:
 
 def test_three_lines_of_python(tmp_path: Path) -> None:
     written = failure(training, tmp_path)
-    assert Verdict.from_json(written.to_json()) == written
+    assert Verdict.from_json(written.to_json()).to_json() == written.to_json()  # a nan equals nothing
     again = replay(written.reproducer, training)
     assert again.findings == written.findings
     assert again.symptom == written.symptom
