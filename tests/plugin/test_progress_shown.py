@@ -86,6 +86,6 @@ def test_the_controller_reads_the_notes_of_its_workers() -> None:
 
 
 def test_a_worker_of_another_machine_has_no_such_folder(tmp_path: Path) -> None:
-    note = WorkerNote(tmp_path / "not here", "gw0")
+    note = WorkerNote(tmp_path / "not here" / "notes", "gw0")
     with pytest.raises(OSError, match="not here"):
         note.tell(STANDING)

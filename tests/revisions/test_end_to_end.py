@@ -114,6 +114,7 @@ def test_the_test_is_not_to_be_had_there(
     assert len(project.worktrees) == 1
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("conftest", "reason"),
     [
@@ -179,6 +180,7 @@ def test_no_such_revision(pytester: pytest.Pytester, project: Repository, given:
 _HEARS_CTRL_C = "import signal, pytest; signal.signal(2, signal.default_int_handler); raise SystemExit(pytest.main())"
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_stopped(pytester: pytest.Pytester, project: Repository, how: signal.Signals) -> None:
     """By Ctrl-C, by a CI that ends its job, or by force: then the sides clear up before they go."""
