@@ -22,7 +22,7 @@ from pytest_trainhealth import Training
 
 #: The folders, in the order in which they were scored. "healthy" and "odd_data" hold healthy programs.
 #: (The folder "logs" holds files: `scoreboard/logs.py`.)
-BATCHES = ("first", "second", "third", "fourth", "fifth", "healthy", "sixth", "data", "odd_data")
+BATCHES = ("first", "second", "third", "fourth", "fifth", "healthy", "sixth", "data", "odd_data", "seventh")
 #: `build` seeds itself: whatever the caller has seeded, it is the same program.
 SEED = 0
 
