@@ -70,7 +70,7 @@ def test_every_check_that_runs_something_can_be_limited(check: str) -> None:
 
 
 def test_the_battery_marker_takes_what_all_of_the_battery_takes() -> None:
-    assert {s.name for s in keywords("trainhealth")} == {"checks", "steps", "budget"}
+    assert {s.name for s in keywords("trainhealth")} == {"checks", "steps", "budget", "ignore", "frozen"}
 
 
 def test_unknown_keywords_name_near_ones() -> None:
