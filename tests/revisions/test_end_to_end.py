@@ -87,6 +87,7 @@ def test_through_the_fixture_from_a_src_layout(pytester: pytest.Pytester, projec
     assert '"against_high": 0.' in told
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("before", "reason"),
     [
