@@ -22,7 +22,8 @@ Severity = Literal["critical", "high", "medium", "low"]
 #: Raised by one whenever a reader of the JSON would have to change. It is not a limit, and began at 1.
 SCHEMA_VERSION = 1
 
-_CERTAINTY_ORDER: dict[str, int] = {"confirmed": 0, "likely": 1, "possible": 2}
+#: The surest first.
+CERTAINTY_ORDER: dict[str, int] = {"confirmed": 0, "likely": 1, "possible": 2}
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,7 @@ class Report:
         A cause that several checks found is listed once.
         """
         everything = [f for v in self.verdicts for f in v.findings]
-        everything.sort(key=lambda f: (_CERTAINTY_ORDER[f.certainty], f.rank))
+        everything.sort(key=lambda f: (CERTAINTY_ORDER[f.certainty], f.rank))
         return tuple(
             {f.cause: f for f in reversed(everything)}[name] for name in dict.fromkeys(f.cause for f in everything)
         )

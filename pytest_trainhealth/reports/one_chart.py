@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from ..records.verdict import Verdict
+from ..records.verdict import CERTAINTY_ORDER, Verdict
 from ..settings import CHECKS
-
-_SUREST_FIRST = ("confirmed", "likely", "possible")
 
 
 class Chart(NamedTuple):
@@ -42,8 +40,8 @@ def one_chart_each(found: Sequence[tuple[Hashable, Verdict]]) -> list[Chart]:
 def doubt(verdict: Verdict) -> tuple[int, int]:
     """Small for what is sure, and among equals for what was investigated first."""
     if not verdict.findings:
-        return len(_SUREST_FIRST), 0
-    return _SUREST_FIRST.index(verdict.findings[0].certainty), verdict.findings[0].rank
+        return len(CERTAINTY_ORDER), 0
+    return CERTAINTY_ORDER[verdict.findings[0].certainty], verdict.findings[0].rank
 
 
 def main_cause(verdict: Verdict) -> str | None:

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..records.verdict import Finding, Place, Severity, Verdict
+from ..records.verdict import CERTAINTY_ORDER, Finding, Place, Severity, Verdict
 from .repository_paths import in_repository, repository_root
-
-_SUREST_FIRST = {"confirmed": 0, "likely": 1, "possible": 2, "": 3}
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,12 @@ def problems(verdicts: Iterable[Mapping[str, Any]]) -> list[Problem]:
         new = _problem(Verdict.from_json(entry), entry, root)
         key = (new.name, new.file, new.line)
         found[key] = _joined(found[key], new) if key in found else new
-    return sorted(found.values(), key=lambda problem: _SUREST_FIRST[problem.certainty])
+    return sorted(found.values(), key=_doubt)
+
+
+def _doubt(problem: Problem) -> int:
+    """Last, where no cause is known."""
+    return CERTAINTY_ORDER.get(problem.certainty, len(CERTAINTY_ORDER))
 
 
 def _problem(verdict: Verdict, entry: Mapping[str, Any], root: Path) -> Problem:
@@ -98,6 +101,6 @@ def _sentences(verdict: Verdict, finding: Finding | None) -> Iterable[str]:
 
 def _joined(one: Problem, other: Problem) -> Problem:
     """The words of the surer one, the tests of both."""
-    surer = min(one, other, key=lambda problem: _SUREST_FIRST[problem.certainty])
+    surer = min(one, other, key=_doubt)
     tests = tuple(dict.fromkeys((*one.tests, *other.tests)))
     return Problem(**{**vars(surer), "tests": tests})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..records.course import thinned
 from ..wording import loss
 
 #: From low to high, as the characters stand in their line.
@@ -20,11 +19,18 @@ def sparkline(losses: Sequence[float]) -> str:
     """'2.303 ^^**--..____ 0.021'; empty for fewer than two values, which have no course."""
     if len(losses) < 2:
         return ""
-    shown = thinned(losses, _WIDTH)
+    shown = thinned(losses)
     finite = [value for value in shown if math.isfinite(value)]
     lowest, highest = (min(finite), max(finite)) if finite else (0.0, 0.0)
     drawn = "".join(_drawn(value, lowest, highest) for value in shown)
     return f"{loss(losses[0])} {drawn} {loss(losses[-1])}"
+
+
+def thinned(values: Sequence[float]) -> Sequence[float]:
+    """At most a column each, evenly spread, the first and the last among them."""
+    if len(values) <= _WIDTH:
+        return values
+    return [values[round(column * (len(values) - 1) / (_WIDTH - 1))] for column in range(_WIDTH)]
 
 
 def _drawn(value: float, lowest: float, highest: float) -> str:

@@ -219,16 +219,24 @@ def _tried(repeater: Repeater, base: dict[str, Tensor], padded: Padded) -> tuple
                 after = repeater.run(probe.changes)
         except NotRepeatable:
             continue
-        shares = [
-            share
-            for name, before in base.items()
-            if name in after and name in other
-            for share in [share_of_change(before, after[name], other[name], padded, probe)]
-            if share is not None
-        ]
-        if shares:
-            return probe, max(shares)
+        share = largest_share(base, after, other, padded, probe)
+        if share is not None:
+            return probe, share
     return None, 0.0
+
+
+def largest_share(
+    base: dict[str, Tensor], after: dict[str, Tensor], other: dict[str, Tensor], padded: Padded, probe: Probe
+) -> float | None:
+    """Over all outputs that the runs have in common. None if it can be seen in none of them."""
+    shares = [
+        share
+        for name, before in base.items()
+        if name in after and name in other
+        for share in [share_of_change(before, after[name], other[name], padded, probe)]
+        if share is not None
+    ]
+    return max(shares, default=None)
 
 
 def share_of_change(one: Tensor, two: Tensor, other: Tensor, padded: Padded, probe: Probe) -> float | None:

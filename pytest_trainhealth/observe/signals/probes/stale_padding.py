@@ -17,7 +17,7 @@ from torch import Tensor
 from ....records.probes import PaddingRecord
 from ...run.run import Run
 from .influence import forward_of, has_none, is_mask
-from .padding import SHARE, Padded, Probe, first_to_change, share_of_change
+from .padding import SHARE, Padded, Probe, first_to_change, largest_share
 from .repeat_call import Leaf, NotRepeatable, Repeater
 from .steps_of_a_call import operations
 
@@ -32,23 +32,17 @@ def stale_padding(repeater: Repeater, base: dict[str, Tensor], run: Run) -> tupl
             after = repeater.run(probe.changes)
         except NotRepeatable:
             continue
-        shares = [
-            share
-            for name, before in base.items()
-            if name in after and name in other
-            for share in [share_of_change(before, after[name], other[name], padded, probe)]
-            if share is not None
-        ]
-        judged += bool(shares)
+        share = largest_share(base, after, other, padded, probe)
+        judged += share is not None
         assert padded.known_from is not None
-        if not shares or max(shares) <= SHARE or not has_none(repeater, base, padded.known_from, _others(padded)):
+        if share is None or share <= SHARE or not has_none(repeater, base, padded.known_from, _others(padded)):
             continue
         first = first_to_change(repeater, operations(repeater, {}, run), padded, probe, run)
         if first is not None and "conv" in first.name:
             continue  # convolutions reach beyond the end of a sequence, as expected
         call = repeater.call
         record = PaddingRecord(
-            *(call.kind, padded.known_from.name, padded.leaf.name, max(shares)),
+            *(call.kind, padded.known_from.name, padded.leaf.name, share),
             *(int((~padded.real).any(1).sum()), padded.length, call.made_by),
         )
         record.known_from = "lengths" if padded.known_from.tensor.ndim == 1 else "mask"
