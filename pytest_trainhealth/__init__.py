@@ -23,7 +23,7 @@ The rooms, from the ground up. No room imports from one further down this list, 
 `stress/`, `reproducers/`, `revisions/`   build on the engine; none knows the others
 `baselines/`, `improvements/`             so do these: runs that were recorded in files, and two trainings compared
 `advice/`                                 the same: tries changes on a training, and says what they gain
-`examine.py`, `api.py`                    the pipeline, and what users call outside pytest
+`examine/`, `api.py`                      the pipeline, and what users call outside pytest
 `reports/`                                lay out what the other rooms have found and stated
 `plugin/`                                 everything pytest calls; pytest loads `plugin/hooks.py`
 

@@ -169,7 +169,7 @@ def test_budgets_go_by_one_clock() -> None:
 
 def test_the_hall_is_empty() -> None:
     assert sorted(name for name in MODULES if "." not in name and MODULES[name].name != "__init__.py") == [
-        *("api", "examine", "settings", "training", "wording")
+        *("api", "settings", "training", "wording")
     ]
 
 

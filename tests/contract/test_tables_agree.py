@@ -13,7 +13,7 @@ import pytest
 import pytest_trainhealth
 from pytest_trainhealth import causes, checks, reports
 from pytest_trainhealth.causes import GROUPS, SECTIONS, Stage, all_causes, cause_names
-from pytest_trainhealth.examine import FOLLOW_UPS, SECOND_OPINIONS
+from pytest_trainhealth.examine.after_a_check import FOLLOW_UPS, SECOND_OPINIONS
 from pytest_trainhealth.plugin.fixture import TrainHealth
 from pytest_trainhealth.records.symptoms import MEMORY, PERFORMANCE, SYMPTOM_ROWS
 from pytest_trainhealth.records.verdict import Severity

@@ -202,7 +202,7 @@ def test_ctrl_c_ends_the_run(pytester: pytest.Pytester) -> None:
 
 def test_all_of_them_on_request(project: pytest.Pytester) -> None:
     result = project.runpytest("--trainhealth", "--full-trace", "-k", "hooked")
-    assert [line for line in result.outlines if OURS in line or "examine.py" in line]
+    assert [line for line in result.outlines if OURS in line or "pipeline.py" in line]
 
 
 def test_a_factory_on_the_command_line_that_needs_an_argument(project: pytest.Pytester) -> None:

@@ -14,7 +14,8 @@ from torch.nn import functional as F
 from pytest_trainhealth import Training
 from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.engine.request import Request
-from pytest_trainhealth.examine import _threads, examine
+from pytest_trainhealth.examine import examine
+from pytest_trainhealth.examine.plan_of import threads_of
 from pytest_trainhealth.records.verdict import Verdict
 from pytest_trainhealth.state.snapshot import Snapshot
 
@@ -167,7 +168,7 @@ _GLOBAL = {"calls": 0}
 @pytest.mark.parametrize(("asked", "workers", "given"), [(1, 1, 1), (1, 4, 1), (8, 4, 2), (0, 1, 0)])
 def test_threads_are_shared_among_workers(asked: int, workers: int, given: int) -> None:
     def threads(asked: int, workers: int, check: str = "gradients_flow") -> int:
-        return _threads(find_check(check), Request(check, "it", 0, {"threads": asked}, workers=workers))
+        return threads_of(find_check(check), Request(check, "it", 0, {"threads": asked}, workers=workers))
 
     assert threads(asked, workers) == given
     assert threads(0, 1_000) == 1

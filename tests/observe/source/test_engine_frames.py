@@ -13,8 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from pytest_trainhealth import Training, diagnose, examine
+from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.engine import examination
+from pytest_trainhealth.examine.program_of import program_of
 from pytest_trainhealth.observe.run import feed, stepper
 from pytest_trainhealth.observe.source import engine_frames
 from pytest_trainhealth.observe.source.engine_frames import engine_frame, is_engine_frame
@@ -30,7 +31,7 @@ ENGINE: tuple[Callable[..., Any], ...] = (
     watched_program.WatchedProgram.record,
     examination.Examination.record,
     start.build,
-    examine._program,
+    program_of,
 )
 
 
