@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..records.trace import Trace
-from ..records.wiring import CoastingRecord, OptimizerRecord, ParameterRecord
+from ..records.wiring import CoastingRecord, OptimizerRecord, OutsideWrites, ParameterRecord
 from .unreached import without_gradient
 
 #: Updates with a gradient that leave a parameter where it is. By judgement: one or two may be skipped by a warm-up from
@@ -17,6 +17,11 @@ _MOST_EMPTY = 0.5
 _OUT_OF_TURN = 0.4
 #: Of the largest gradient per value of what moves. By judgement: biases before a BatchNorm have 1e-6 of it and less.
 _AS_LARGE = 1e-3
+#: Writes between updates that lead back to the start. By judgement: the first one may, when an average is new, and one
+#: more where the first was renewed by nothing; three are a habit.
+_FEWEST_WRITES = 3
+#: Of a movement: that much is all of it, but for rounding. By judgement.
+_ALL = 0.999
 
 
 def nothing_moves(trace: Trace) -> bool:
@@ -126,6 +131,18 @@ def put_back(trace: Trace) -> list[ParameterRecord]:
     held = [p for p in trace.trainable if p.held_by and p.has_gradient]
     found = [p for p in held if p.lost is not None and p.lost.put_back >= _FEWEST_UPDATES]
     return found if len(found) < len([p for p in held if p.moved]) else []
+
+
+def led_back(trace: Trace) -> tuple[str, OutsideWrites] | None:
+    """The optimizer between whose updates something draws its parameters to where they were at the start, each time.
+
+    Where every write takes back all of it after each single update, a model may be adapted to each sample anew.
+    """
+    for label, record in trace.wiring.outside_writes.items():
+        anew = record.writes == record.updates and all(share > _ALL for share in record.taken)
+        if record.writes >= _FEWEST_WRITES and record.to_the_start == record.writes and record.taken and not anew:
+            return label, record
+    return None
 
 
 def _bounded(parameter: ParameterRecord) -> bool:

@@ -13,8 +13,9 @@ How severe it is
 How it is recognised
     The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
     what is left when they are cleared; and a clipping function may find no gradient at all, or be given an iterator
-    that it was given before and that yields nothing. The line is named. The re-run steps with the gradients as
-    `backward()` gave them, or clips them before the step where clipping came too early or too late.
+    that it was given before and that yields nothing. Or many gradients are exactly at a limit on one side of 0, and
+    those on the other side go far beyond it. The line is named. The re-run steps with the gradients as
+    `backward()` gave them, clips them before the step where clipping came too early or too late, or on both sides.
 
 How to fix it
     `backward()`, then `scaler.unscale_(optimizer)` if there is a loss scaler, then
@@ -72,7 +73,35 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     scaled = wiring.clipped_while_scaled(trace)
     if found is not None or scaled:
         return found or _too_much(trace, scaled)
-    return None if symptom.category == SILENT else _too_much(trace, [])
+    return None if symptom.category == SILENT else _on_one_side(trace) or _too_much(trace, [])
+
+
+def _on_one_side(trace: Trace) -> Suspicion | None:
+    paths = trace.wiring.gradient_paths
+    cut = [p for p in paths if p.cut_at is not None]
+    if not cut or 2 * len(cut) <= len(paths):
+        return None
+    first = cut[0]
+    assert first.cut_at is not None
+    cut_ones, spared = ("positive", "negative") if first.cut_at > 0 else ("negative", "positive")
+    limit = wording.short(abs(first.cut_at))
+    return Suspicion(
+        statement=f"only {cut_ones} gradients are clipped, at {limit}: the direction is wrong",
+        evidence=(
+            Evidence(
+                f"no gradient lies beyond {wording.short(first.cut_at)} when {first.optimizer} gets it, many are "
+                f"exactly there, and {spared} ones go far beyond {limit} (step {first.step})",
+                first.cut_at,
+                first.changed_at,
+            ),
+            Evidence(f"this was seen at {len(cut)} of {wording.plural(len(paths), 'step')} examined", float(len(cut))),
+        ),
+        why=f"{spared} gradients keep their size and outweigh all others: every step leads the same way",
+        places=() if first.changed_at is None else (first.changed_at,),
+        fix=Fix("clip on both sides of 0:", (f"p.grad.clamp_(-{limit}, {limit})",)),
+        not_this="a lower learning rate: the direction stays wrong",
+        cures=(Cure("clip_both_ways", f"clipped at {limit} on both sides", {"limit": abs(first.cut_at)}),),
+    )
 
 
 def _too_much(trace: Trace, scaled_ones: list[GradientPath]) -> Suspicion | None:

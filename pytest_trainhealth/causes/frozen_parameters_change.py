@@ -2,9 +2,9 @@
 
 What happens
     `requires_grad=False` keeps gradients away, nothing else. An optimizer that holds a frozen parameter whose `.grad`
-    is still there (zeros included) goes on with weight decay and momentum. Gradients set to 0 by hand do not keep a
-    parameter in place either: weight decay needs none. A BatchNorm in training mode updates its running statistics
-    whether its parameters are frozen or not: a backbone that was meant to stay as pretrained drifts away.
+    is still there (zeros included) goes on with weight decay and momentum. Gradients set to 0, by hand or by a hook, do
+    not keep a parameter in place either: weight decay needs none. A BatchNorm in training mode updates its running
+    statistics whether its parameters are frozen or not: a backbone that was meant to stay as pretrained drifts away.
 
 How severe it is
     High: a pretrained part drifts away, unnoticed.
@@ -37,7 +37,7 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import wiring
 from ..records.intervention import Cure
-from ..records.symptoms import SILENT
+from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import FrozenChange
@@ -46,7 +46,7 @@ from ._groups import WIRING
 
 GROUP = WIRING
 ORDER = 13
-EXPLAINS = (SILENT,)
+EXPLAINS = (SILENT, NOT_LEARNING, PLATEAU)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:

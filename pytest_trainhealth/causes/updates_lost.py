@@ -12,11 +12,13 @@ How it is recognised
     A parameter has gradients and a learning rate above 0, and is the same after every one of at least five optimizer
     steps. Whether the step wrote to it tells an optimizer that skips it from values that are put back. With
     `keeps_precision`, weights of 16 bits count too, most of whose updates are rounded away; the re-run keeps them in
-    float32.
+    float32. Or something writes to what the optimizer holds between its steps, and each time leads straight back to
+    where the weights were when the run began; the re-run keeps what the optimizer has left.
 
 How to fix it
     In a `step()` of your own, go over every parameter of every group. Look for code after the step that copies, loads
-    or clamps weights, and for hooks on the optimizer.
+    or clamps weights, and for hooks on the optimizer. An average follows the weights, and not the other way round:
+    `target.lerp_(online, tau)`; and a copy that the weights go back to has to be renewed.
 
 What not to do
     A higher learning rate: what is taken back or never done does not become more.
@@ -31,6 +33,8 @@ When this is wrong
 """
 
 from __future__ import annotations
+
+from statistics import median
 
 from .. import wording
 from ..analysis import unmoved
@@ -53,7 +57,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return _rounded(trace)
     still = unmoved.held_still(trace)
     if not still:
-        return None
+        return _led_back(trace)
     names, lost = wording.names([p.name for p in still]), [p.lost for p in still if p.lost is not None]
     optimizer = trace.wiring.optimizers.get(still[0].held_by[0])
     label = still[0].held_by[0]
@@ -83,6 +87,39 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             () if put_back else ("for group in self.param_groups:", '    for p in group["params"]:'),
         ),
         not_this="a higher learning rate: what never arrives does not become more",
+    )
+
+
+def _led_back(trace: Trace) -> Suspicion | None:
+    """Written to between updates, and each time towards the start of the run."""
+    found = unmoved.led_back(trace)
+    if found is None:
+        return None
+    label, record = found
+    names = sorted(record.names, key=list(trace.wiring.parameters).index)
+    them = "it" if len(names) == 1 else "them"
+    return Suspicion(
+        statement=f"{wording.names(names)} {'is' if len(names) == 1 else 'are'} drawn back to the start between steps",
+        evidence=(
+            Evidence(
+                f"between the steps of {label}, something wrote to {them} {wording.plural(record.writes, 'time')} (of "
+                f"{record.updates} seen): each time straight towards the values at the start of the run",
+                float(record.writes),
+                record.place,
+            ),
+            Evidence(
+                f"each takes back {wording.share(median(record.taken))} of what {label} had moved since the one before",
+                median(record.taken),
+            ),
+        ),
+        why="a copy of the first weights is written to the ones that learn, or an average runs the wrong way round",
+        places=() if record.place is None else (record.place,),
+        fix=Fix(
+            "let the average follow the weights, and not the other way round; renew a copy that is gone back to:",
+            ("average.lerp_(weight, share)  # weight stays as it is",),
+        ),
+        not_this="a higher learning rate: it only moves the point at which the two forces are equal",
+        cures=(Cure("kept_updates", "what the optimizer leaves is kept"),),
     )
 
 

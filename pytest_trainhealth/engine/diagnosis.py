@@ -74,7 +74,7 @@ def find_causes(
     suspicions, ruled_out = _suspicions(examination, closer, symptom, about_rates and not wiring_faults)
     if only_if_confirmed:
         suspicions = [(cause, suspicion) for cause, suspicion in suspicions if suspicion.cures]
-    tried = list(_try_cures(suspicions, runs, symptom))
+    tried = list(_try_cures(suspicions, runs, symptom, at_fault=bool(wiring_faults)))
     findings = [each.finding for each in tried]
     if not any(f.confirmed for f in findings):
         findings = _confirm_jointly(suspicions, findings, runs)
@@ -127,13 +127,21 @@ def _suspicions(
     return found, ruled_out
 
 
-def _try_cures(suspicions: list[tuple[Cause, Suspicion]], runs: Reruns, symptom: Symptom) -> Iterator[KnownCause]:
+def _try_cures(
+    suspicions: list[tuple[Cause, Suspicion]], runs: Reruns, symptom: Symptom, *, at_fault: bool = False
+) -> Iterator[KnownCause]:
+    """`at_fault`: another check of the same training has found a fault of structure.
+
+    While there is one, a re-run with other numbers shows that these can make up for it, not that they are to blame.
+    """
     structural = False
     for cause, suspicion in suspicions:
         if structural and cause.stage is Stage.RATES:
             return  # there is a wiring fault: whether another learning rate helps proves nothing
         healed, reruns = try_cures_of(cause, suspicion, runs)
-        certainty = "confirmed" if healed else _unconfirmed(cause, suspicion, reruns, runs)
+        makes_up = cause.stage is Stage.NUMBERS and (structural or at_fault)
+        proven = "likely" if makes_up else "confirmed"
+        certainty = proven if healed else _unconfirmed(cause, suspicion, reruns, runs)
         yield KnownCause(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
         if healed is not None:
             return

@@ -41,6 +41,21 @@ class LostUpdates:
 
 
 @dataclass
+class OutsideWrites:
+    """What something other than an optimizer has written to the parameters that it holds, between its updates."""
+
+    #: Pairs of updates between which it was looked for, and those between which something wrote.
+    updates: int = 0
+    writes: int = 0
+    names: set[str] = field(default_factory=set)
+    place: Place | None = None
+    #: Writes that lead straight back to the values at the start of the run.
+    to_the_start: int = 0
+    #: The share of what updates had moved since the last write that each write took back.
+    taken: list[float] = field(default_factory=list)
+
+
+@dataclass
 class ParameterRecord:
     """One parameter. Steps are keys because norms are sampled (steps 0, 1, 2, 4, 8, ...)."""
 
@@ -229,6 +244,9 @@ class GradientPath:
     #: What is left of them when they are cleared, if they were written into after the step, and where that was.
     left: float | None = None
     changed_later_at: Place | None = None
+    #: Something wrote into them, and many have one and the same value, which none on that side of 0 passes, while those
+    #: on the other side go far beyond it.
+    cut_at: float | None = None
 
 
 @dataclass
@@ -482,6 +500,8 @@ class WiringRecord:
     #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.
     leaked_gradients: dict[str, dict[int, str]] = field(default_factory=dict)
     empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)
+    #: By the optimizer.
+    outside_writes: dict[str, OutsideWrites] = field(default_factory=dict)
     #: By the optimizer.
     coasting: dict[str, CoastingRecord] = field(default_factory=dict)
     #: Derivatives are taken of tensors that no module and no optimizer has, as `torch.func` does.

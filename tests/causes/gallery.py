@@ -40,6 +40,7 @@ from pytest_trainhealth.records.wiring import (
     ModuleRecord,
     NoisyTeacher,
     OptimizerRecord,
+    OutsideWrites,
     ParameterRecord,
     SchedulerRecord,
 )
@@ -255,6 +256,10 @@ def _clipping() -> Iterator[Case]:
     yield name, "before it is unscaled", clipped(*scaled), "silently-wrong"
     late = (path(2.0, 2.0, left=0.5, changed_later_at=HERE), path(2.0, 2.0, left=0.7), path(2.0, 2.0, left=2.0))
     yield name, "after the step", clipped(*late), "silently-wrong"
+    for limit in (0.01, -0.01):
+        for count in (1, 2):
+            cut = [path(2.0, 1.5, cut_at=limit if number < count else None) for number in range(3)]
+            yield name, f"at {limit}, on one side, at {count} of 3 steps", clipped(*cut), "instability"
     for by_norm in (True, False):
         for looks, seen, after in ((4, 4, 3), (4, 0, 0), (4, 4, 1)):
             trace = made()
@@ -381,6 +386,10 @@ def _graphs() -> Iterator[Case]:
         made(still, weight("1.w", moved=False, lost=LostUpdates(9, 0.1))),
         "plateau",
     )
+    for writes, back, shares in ((2, 2, [0.5] * 2), (3, 3, [0.5] * 3), (3, 2, [0.5] * 3), (9, 9, [1.0] * 9)):
+        trace = made(weight("0.weight"), weight("2.weight"))
+        trace.wiring.outside_writes["SGD"] = OutsideWrites(9, writes, {"0.weight", "2.weight"}, HERE, back, shares)
+        yield name, f"written to {writes} times, {back} of them back to the start", trace, "plateau"
     name = "frozen-parameters-change"
     for by in ("SGD", "statistics"):
         for names in (("body.bn",), ("body.bn", "bn"), ("bn",)):

@@ -17,6 +17,7 @@ from ....records.verdict import Place
 from ....records.wiring import ClipCalls, GradientPath
 from ....tensors.function_modes import FunctionMode, inside_transform, unseen
 from ....tensors.norms import norms
+from ...calls.cut_gradients import cut_on_one_side
 from ...calls.functions import UNSCALE
 from ...calls.grad_reads import reader, reads_grad
 from ...calls.gradient_owners import GradientOwners, sets_grad
@@ -111,6 +112,7 @@ class Clipping(Signal):
             label = self._run.add_optimizer(optimizer)
             by_hand = self._scaled and self._by_hand
             path = GradientPath(self._run.step, label, total, left, self._place, self._scaled, by_hand)
+            path.cut_at = None if self._place is None else cut_on_one_side(_grads(held))
             self._run.trace.wiring.gradient_paths.append(path)
             self._paths.append((path, optimizer))
 

@@ -1,6 +1,7 @@
 """Whether frozen values change all the same: parameters in an optimizer's step, or the statistics of a BatchNorm.
 
-A parameter also counts as frozen if the step sets its gradient to 0 after backward(): weight decay still changes it.
+A parameter also counts as frozen if the step, or a hook of the user's, sets its gradient to 0: weight decay still
+changes it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from torch.optim import Optimizer
 
 from ....records.wiring import FrozenChange
 from ....tensors.module_paths import full_path
+from ...calls.hooked_gradients import HookedGradients
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 
@@ -34,6 +36,7 @@ class Frozen(Signal):
         #: Parameters whose gradient was not 0 right after backward(); then those for which an optimizer got exactly 0.
         self._reached: set[str] = set()
         self._zeroed: dict[str, Tensor] = {}
+        self._hooked = HookedGradients(self._looking)
 
     def run_begins(self) -> None:
         self._meet_models()
@@ -52,10 +55,20 @@ class Frozen(Signal):
             if not by_hand and not bool((_mean(self._norms[path]) == before).all()):
                 self._note(path, "statistics")
         self._statistics.clear()
+        self._hooked.forget()
+
+    def run_ends(self) -> None:
+        self._hooked.forget()
+
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        self._hooked.reached.clear()
+        if self._run.step < _STEPS and self._may_decay():
+            self._hooked.look_at(self._run.parameters)
 
     def backward_ends(self) -> None:
         if self._run.step < _STEPS and self._may_decay():
             self._reached.update(n for n, p in self._run.parameters.items() if p.requires_grad and _has_gradient(p))
+            self._reached |= self._hooked.reached
 
     def _may_decay(self) -> bool:
         """Without weight decay no parameter moves whose gradient is 0. An optimizer may be seen at its first step."""

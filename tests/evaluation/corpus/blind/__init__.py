@@ -20,9 +20,23 @@ from typing import Any
 
 from pytest_trainhealth import Training
 
-#: The folders, in the order in which they were scored. "healthy" and "odd_data" hold healthy programs.
-#: (The folder "logs" holds files: `scoreboard/logs.py`.)
-BATCHES = ("first", "second", "third", "fourth", "fifth", "healthy", "sixth", "data", "odd_data", "seventh")
+#: The folders, in the order in which they were scored. "healthy", "second_healthy" and "odd_data" hold healthy programs;
+#: "over_time" holds both. (The folder "logs" holds files: `scoreboard/logs.py`.)
+BATCHES = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "healthy",
+    "sixth",
+    "data",
+    "odd_data",
+    "seventh",
+    "eighth",
+    "second_healthy",
+    "over_time",
+)
 #: `build` seeds itself: whatever the caller has seeded, it is the same program.
 SEED = 0
 
