@@ -22,13 +22,12 @@ class HookedGradients:
             hooks = parameter._backward_hooks
             if hooks and parameter.requires_grad and id(parameter) not in self._handles:
                 others = dict(hooks)
-                handle = parameter.register_hook(self._looking(partial(self._arrives, name)))
-                for (
-                    each,
-                    hook,
-                ) in others.items():  # autograd calls them as a plain dict has them: move_to_end() is not enough
-                    del hooks[each]
-                    hooks[each] = hook
+                look = self._looking(partial(self._arrives, name))
+                handle = parameter.register_hook(look)  # type: ignore[no-untyped-call]
+                # autograd calls them as a plain dict has them, so that move_to_end() is not enough
+                for number, hook in others.items():
+                    del hooks[number]
+                    hooks[number] = hook
                 self._handles[id(parameter)] = handle
 
     def _arrives(self, name: str, gradient: Tensor) -> None:

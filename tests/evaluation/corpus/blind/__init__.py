@@ -20,8 +20,8 @@ from typing import Any
 
 from pytest_trainhealth import Training
 
-#: The folders, in the order in which they were scored. "healthy", "second_healthy" and "odd_data" hold healthy programs;
-#: "over_time" holds both. (The folder "logs" holds files: `scoreboard/logs.py`.)
+#: The folders, in the order in which they were scored. "healthy", "second_healthy" and "odd_data" hold healthy
+#: programs, "over_time" both kinds. (The folder "logs" holds files: `scoreboard/logs.py`.)
 BATCHES = (
     "first",
     "second",
