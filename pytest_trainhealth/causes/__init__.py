@@ -32,6 +32,7 @@ from ..records.intervention import Cure
 from ..records.trace import Trace
 from ..records.verdict import Certainty, Evidence, Fix, Place, Symptom
 from ._groups import GROUPS as GROUPS
+from ._groups import NUMBERS as NUMBERS
 from ._groups import Group as Group
 from ._groups import Stage as Stage
 

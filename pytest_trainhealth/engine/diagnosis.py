@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..causes import Cause, Stage, Suspicion, all_causes
+from ..causes import NUMBERS, Cause, Stage, Suspicion, all_causes
 from ..causes import cause as find_cause
 from ..records.intervention import Cure
 from ..records.symptoms import row_of
@@ -69,12 +69,13 @@ def find_causes(
             return Diagnosis((replace(each.finding, symptom=symptom, reruns=(replace(rerun, confirms=True),)),))
     closer = closer_look(examination, symptom, trace)
     wiring_faults = [each.finding for each in known if find_cause(each.finding.cause).stage is Stage.STRUCTURE]
+    elsewhere = any(find_cause(fault.cause).group is not NUMBERS for fault in wiring_faults)
     unstable = row.blames_rates == "always" or (row.blames_rates == "if confirmed" and only_if_confirmed)
     about_rates = rates or unstable or (check.blames_rates and not only_if_confirmed)
     suspicions, ruled_out = _suspicions(examination, closer, symptom, about_rates and not wiring_faults)
     if only_if_confirmed:
         suspicions = [(cause, suspicion) for cause, suspicion in suspicions if suspicion.cures]
-    tried = list(_try_cures(suspicions, runs, symptom, at_fault=bool(wiring_faults)))
+    tried = list(_try_cures(suspicions, runs, symptom, at_fault=elsewhere))
     findings = [each.finding for each in tried]
     if not any(f.confirmed for f in findings):
         findings = _confirm_jointly(suspicions, findings, runs)
@@ -130,7 +131,7 @@ def _suspicions(
 def _try_cures(
     suspicions: list[tuple[Cause, Suspicion]], runs: Reruns, symptom: Symptom, *, at_fault: bool = False
 ) -> Iterator[KnownCause]:
-    """`at_fault`: another check of the same training has found a fault of structure.
+    """`at_fault`: another check of the same training has found a fault of structure, and not of numbers.
 
     While there is one, a re-run with other numbers shows that these can make up for it, not that they are to blame.
     """
@@ -139,13 +140,14 @@ def _try_cures(
         if structural and cause.stage is Stage.RATES:
             return  # there is a wiring fault: whether another learning rate helps proves nothing
         healed, reruns = try_cures_of(cause, suspicion, runs)
-        makes_up = cause.stage is Stage.NUMBERS and (structural or at_fault)
+        makes_up = cause.stage is Stage.NUMBERS and at_fault
         proven = "likely" if makes_up else "confirmed"
         certainty = proven if healed else _unconfirmed(cause, suspicion, reruns, runs)
         yield KnownCause(finding_of(cause, suspicion, symptom, certainty, reruns, healed), healed)
         if healed is not None:
             return
         structural = structural or (cause.stage is Stage.STRUCTURE and certainty == "likely")
+        at_fault = at_fault or (structural and cause.group is not NUMBERS)
 
 
 def structure_at_fault(findings: Sequence[Finding]) -> bool:
