@@ -87,7 +87,8 @@ class Training:
         self.schedulers = _schedulers(scheduler)
         self.scheduler_every = self._pace(scheduler_every)
         self.read_from = [*_referred_to(data), *_referred_to(val_data)]
-        self.data: Any = None if data is None and step is not None else _checked_data(data, "data")
+        own_step = step is not None
+        self.data: Any = None if data is None and own_step else _checked_data(data, "data", own_step=own_step)
         self.val_data = None if val_data is None else _checked_data(val_data, "val_data")
         self.precision = _precision(precision)
         self.save = _callable_or_none(save, "save", "save(path)")
@@ -290,11 +291,12 @@ def _schedulers(scheduler: Any) -> list[Any]:
     return each_of
 
 
-def _checked_data(data: Any, name: str) -> Any:
+def _checked_data(data: Any, name: str, *, own_step: bool = False) -> Any:
+    """`own_step`: whoever takes the step knows what a batch is, and it may be trees, texts or molecules."""
     if data is None:
         raise ValueError(f"Training needs {name}=: one batch, a list of batches or a DataLoader")
     if is_one_batch(data):
-        if next(tensors(data), None) is None:
+        if next(tensors(data), None) is None and not own_step:
             raise ValueError(f"Training: {name} is one batch without a tensor in it ({_described(data)})")
         return data
     if hasattr(data, "__next__"):
@@ -307,7 +309,7 @@ def _checked_data(data: Any, name: str) -> Any:
         return data
     if _length(data) == 0:
         raise ValueError(f"Training: {name} is empty ({_described(data)})")
-    if isinstance(data, list) and next(tensors(data[0]), None) is None:
+    if isinstance(data, list) and not own_step and next(tensors(data[0]), None) is None:
         raise ValueError(f"Training: {name}[0] is a batch without a tensor in it ({_described(data[0])})")
     return data
 

@@ -20,8 +20,12 @@ _AS_LARGE = 1e-3
 #: Writes between updates that lead back to the start. By judgement: the first one may, when an average is new, and one
 #: more where the first was renewed by nothing; three are a habit.
 _FEWEST_WRITES = 3
-#: Of a movement: that much is all of it, but for rounding. By judgement.
-_ALL = 0.999
+#: Updates by hand, the passes that came after them without one, and how many times those before they have to be. By
+#: judgement: an accumulation as long as that would not have begun with a short one.
+_LONE_UPDATES, _PASSES_WITHOUT, _TIMES_LONGER = 2, 16, 8
+#: Of a movement: that much is all of it, but for rounding, and this is most of it. By judgement: what keeps a fifth of
+#: every update (a Lookahead that steps back each time) is slow, and meant so.
+_ALL, _MOST = 0.999, 0.8
 
 
 def nothing_moves(trace: Trace) -> bool:
@@ -136,13 +140,28 @@ def put_back(trace: Trace) -> list[ParameterRecord]:
 def led_back(trace: Trace) -> tuple[str, OutsideWrites] | None:
     """The optimizer between whose updates something draws its parameters to where they were at the start, each time.
 
-    Where every write takes back all of it after each single update, a model may be adapted to each sample anew.
+    Or takes back most of every single update. Where all is taken back, a model may be adapted to each sample anew.
     """
     for label, record in trace.wiring.outside_writes.items():
-        anew = record.writes == record.updates and all(share > _ALL for share in record.taken)
-        if record.writes >= _FEWEST_WRITES and record.to_the_start == record.writes and record.taken and not anew:
+        each_time = record.writes == record.updates
+        anew = each_time and all(share > _ALL for share in record.taken)
+        if record.writes < _FEWEST_WRITES or not record.taken or anew:
+            continue
+        if record.to_the_start == record.writes or (each_time and min(record.taken) > _MOST):
             return label, record
     return None
+
+
+def updates_ended(trace: Trace) -> int | None:
+    """After how many backward passes the last update by hand came, where many more have passed without any.
+
+    An accumulation has its first update after as many passes as its second.
+    """
+    wiring = trace.wiring
+    if wiring.optimizers or not wiring.hand_update_passes or wiring.hand_updates > _LONE_UPDATES:
+        return None
+    last = wiring.hand_update_passes[-1]
+    return last if wiring.hand_passes - last >= max(_PASSES_WITHOUT, _TIMES_LONGER * last) else None
 
 
 def _bounded(parameter: ParameterRecord) -> bool:

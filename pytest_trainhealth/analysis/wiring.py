@@ -79,6 +79,8 @@ def thrown_away(trace: Trace) -> UnusedPasses | None:
     reads gradients is watched from then on. Where several optimizers step, one may skip turns of its own on purpose.
     """
     stepping = [o for o in trace.wiring.optimizers.values() if o.steps]
+    if trace.wiring.after_backward and not any(trace.wiring.after_backward.values()):
+        return None  # nothing but zeros was cleared
     for record in trace.wiring.unused_passes.values():
         cleared, used, elsewhere = record.cleared[1:], record.used[1:], record.elsewhere[1:]
         # two losses, each with a backward pass of its own, and only the last one's gradients are left
@@ -91,6 +93,15 @@ def thrown_away(trace: Trace) -> UnusedPasses | None:
         if len(stepping) == 1 and set(used) == {1} and len(set(cleared)) == 1:
             return record
     return None
+
+
+def zero_products(trace: Trace) -> list[ParameterRecord]:
+    """Weights that start at 0, and whose gradient is exactly 0 at every step: each waits for another one to move.
+
+    One alone may be out of use in this run; of two that are multiplied, each has a gradient times the other.
+    """
+    found = [p for p in weights(trace) if p.norm == 0 and p.gradients and not p.has_gradient and not p.never_reached]
+    return found if len(found) > 1 else []
 
 
 def updated_twice(trace: Trace) -> list[DoubleUpdate]:

@@ -9,13 +9,14 @@ How severe it is
     High: the start is so far off that training does not begin, or begins by undoing it.
 
 How it is recognised
-    The weights are looked at before the first step and again later. Units that were equal at the start *and still are*,
-    after steps that should have told them apart, are the surest sign (gates of recurrent layers are compared one by
-    one, embeddings by their columns); factors of normalisation layers that start at 0 and never get a gradient are
-    another; the spread of the weights compared with 1/sqrt(inputs of the unit) is the third. The re-run draws new
-    weights, scaled layer by layer so that each layer's outputs have unit variance. Where no weight is odd by itself and
-    the first loss of a classification is many times that of a guess (an embedding drawn with a spread of 1 that serves
-    as the output layer as well), the re-run divides the outputs by their spread at the start.
+    The weights are looked at before the first step and again later. Units that were equal at the start *and still
+    are*, after steps that should have told them apart, are the surest sign (gates of recurrent layers are compared
+    one by one, embeddings by their columns); factors of normalisation layers that start at 0 and never get a
+    gradient are another, and so are two weights that start at 0 and wait for each other; the spread of the weights
+    compared with 1/sqrt(inputs of the unit) is the third. The re-run draws new weights, scaled layer by layer so
+    that each layer's outputs have unit variance. Where no weight is odd by itself and the first loss of a
+    classification is many times that of a guess (an embedding drawn with a spread of 1 that serves as the output
+    layer as well), the re-run divides the outputs by their spread at the start.
 
 How to fix it
     Leave the initialisation to the layers, which have their own, or use `nn.init.kaiming_normal_` (ReLU) or
@@ -79,6 +80,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     equal = stay_equal(trace)
     if equal:
         return _units_equal(equal, weights, trace)
+    zeros = wiring.zero_products(trace)
+    if zeros:
+        return _zero_times_zero(zeros, trace)
     muted = _muted(trace)
     if muted:
         return _scaled_by_zero(muted, trace)
@@ -200,6 +204,23 @@ def _scaled_by_zero(muted: list[ParameterRecord], trace: Trace) -> Suspicion:
         fix=Fix("start the factors of normalisation layers at 1:", ("nn.init.ones_(norm.weight)",)),
         not_this="another learning rate: there is no gradient to follow",
         cures=(Cure("reinitialise", "normalisations and weights re-initialised", {"names": [p.name for p in muted]}),),
+    )
+
+
+def _zero_times_zero(zeros: list[ParameterRecord], trace: Trace) -> Suspicion:
+    names = wording.names([p.name for p in zeros])
+    return Suspicion(
+        statement=f"{names} start at 0, and none of them ever gets a gradient",
+        evidence=(
+            Evidence(f"{names}: all 0 at the start, and a gradient of exactly 0 at every step", 0.0),
+            Evidence(f"other weights move: {wording.names(moved)}")
+            if (moved := [p.name for p in trace.trainable if p.moved])
+            else Evidence("nothing moves"),
+        ),
+        why="in a product of two zeros, each one's gradient is a multiple of the other: neither ever begins",
+        fix=Fix("let all of them but one start with small random values:", ("nn.init.normal_(table.weight, std=0.1)",)),
+        not_this="another learning rate: there is no gradient to follow",
+        cures=(_cure(zeros),),
     )
 
 

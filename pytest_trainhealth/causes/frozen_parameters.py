@@ -32,7 +32,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import adapters
+from ..analysis import adapters, wiring
 from ..records.intervention import Cure
 from ..records.symptoms import NOT_LEARNING, PLATEAU
 from ..records.trace import Trace
@@ -50,6 +50,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     late = [p for p in trace.trainable if p.frozen_since is not None and p.never_reached and p.held_by and not p.moved]
     if late:
         return _frozen_on_the_way(late)
+    if wiring.zero_products(trace):
+        return None  # what may learn cannot begin: unfreezing the rest would only go around it
     if adapters.has_adapters(trace):  # what is beside them was frozen by whoever put them in
         head = adapters.left_out(trace)
         return _head_left_out(head) if head else None

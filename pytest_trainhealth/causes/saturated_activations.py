@@ -82,7 +82,7 @@ def _shares(trace: Trace) -> Suspicion | None:
 
 
 def _at_the_limits(trace: Trace) -> Suspicion | None:
-    stuck = [a for a in trace.numbers.activations.values() if a.saturated.get(0, 0.0) >= _MOST_VALUES]
+    stuck = [a for a in _until_dead(trace) if a.saturated.get(0, 0.0) >= _MOST_VALUES]
     if not stuck or data_scale.inputs_off_scale(trace):
         return None
     worst = max(stuck, key=lambda a: a.saturated[0])
@@ -106,6 +106,16 @@ def _at_the_limits(trace: Trace) -> Suspicion | None:
             Cure("unsaturated", f"input of {worst.function} scaled to a size of 1"),
         ),
     )
+
+
+def _until_dead(trace: Trace) -> list[ActivationRecord]:
+    """In the order of their calls, up to units that are 0 for every sample: what follows gets the same each time."""
+    found = []
+    for activation in trace.numbers.activations.values():
+        if activation.dead.get(0, 0.0) == 1:
+            break
+        found.append(activation)
+    return found
 
 
 def _evidence(activation: ActivationRecord) -> Evidence:

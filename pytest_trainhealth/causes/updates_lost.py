@@ -13,7 +13,8 @@ How it is recognised
     steps. Whether the step wrote to it tells an optimizer that skips it from values that are put back. With
     `keeps_precision`, weights of 16 bits count too, most of whose updates are rounded away; the re-run keeps them in
     float32. Or something writes to what the optimizer holds between its steps, and each time leads straight back to
-    where the weights were when the run began; the re-run keeps what the optimizer has left.
+    where the weights were when the run began, or takes back most of every single update; the re-run keeps what the
+    optimizer has left.
 
 How to fix it
     In a `step()` of your own, go over every parameter of every group. Look for code after the step that copies, loads
@@ -57,7 +58,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return _rounded(trace)
     still = unmoved.held_still(trace)
     if not still:
-        return _led_back(trace)
+        return _led_back(trace) or _ended(trace)
     names, lost = wording.names([p.name for p in still]), [p.lost for p in still if p.lost is not None]
     optimizer = trace.wiring.optimizers.get(still[0].held_by[0])
     label = still[0].held_by[0]
@@ -98,12 +99,15 @@ def _led_back(trace: Trace) -> Suspicion | None:
     label, record = found
     names = sorted(record.names, key=list(trace.wiring.parameters).index)
     them = "it" if len(names) == 1 else "them"
+    straight = record.to_the_start == record.writes
+    way = "each time straight towards the values at the start of the run" if straight else "after every single one"
     return Suspicion(
-        statement=f"{wording.names(names)} {'is' if len(names) == 1 else 'are'} drawn back to the start between steps",
+        statement=f"{wording.names(names)} {'is' if len(names) == 1 else 'are'} drawn back "
+        f"{'to the start ' if straight else ''}between steps",
         evidence=(
             Evidence(
                 f"between the steps of {label}, something wrote to {them} {wording.plural(record.writes, 'time')} (of "
-                f"{record.updates} seen): each time straight towards the values at the start of the run",
+                f"{record.updates} seen): {way}",
                 float(record.writes),
                 record.place,
             ),
@@ -120,6 +124,27 @@ def _led_back(trace: Trace) -> Suspicion | None:
         ),
         not_this="a higher learning rate: it only moves the point at which the two forces are equal",
         cures=(Cure("kept_updates", "what the optimizer leaves is kept"),),
+    )
+
+
+def _ended(trace: Trace) -> Suspicion | None:
+    """Of an optimizer that is none of torch's: its first step moves the parameters, and no other one does."""
+    last = unmoved.updates_ended(trace)
+    if last is None:
+        return None
+    passes = trace.wiring.hand_passes
+    return Suspicion(
+        statement=f"nothing moves any more after {wording.plural(trace.wiring.hand_updates, 'update')}",
+        evidence=(
+            Evidence(
+                f"the parameters moved after {last} of {passes} backward passes, and after none of those that "
+                "followed, though each left gradients",
+                float(passes - last),
+            ),
+        ),
+        why="what goes over the parameters finds none from then on: a generator or a filter() yields them once",
+        fix=Fix("keep the parameters in a list:", ("self.params = list(params)",)),
+        not_this="a higher learning rate: there is nothing that it is multiplied with",
     )
 
 

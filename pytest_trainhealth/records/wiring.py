@@ -497,6 +497,9 @@ class WiringRecord:
     evaluated_while_training: bool = False
     #: Updates by hand that were examined: something moved parameters with gradients that no optimizer holds.
     hand_updates: int = 0
+    #: How many backward passes had gone before each of them, and how many there were in all while this was counted.
+    hand_update_passes: list[int] = field(default_factory=list)
+    hand_passes: int = 0
     #: Those that stepped with what another's backward pass, through them, had left: at which steps, and whose.
     leaked_gradients: dict[str, dict[int, str]] = field(default_factory=dict)
     empty_updates: EmptyUpdates = field(default_factory=EmptyUpdates)

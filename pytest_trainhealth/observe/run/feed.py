@@ -32,6 +32,7 @@ class Feed:
     def __init__(self, training: Training, *, one_batch: bool, device: torch.device | None = None) -> None:
         self._data = training.data
         self._one_batch = one_batch
+        self._needs_tensors = training.step is None
         # The user's own step moves its batches itself, as in the real loop.
         where = device or (training.device if training.step is None else None)
         self._device = None if where is None or where.type == "cpu" else where  # batches are made on the CPU
@@ -174,7 +175,8 @@ class Feed:
                 raise NoData(f"Training: data is empty ({type(self._data).__name__} gave no batch)") from None
             self._iterator, self.position = None, -1
             return self._one()
-        if id(batch) not in self._ready and next(tensors(batch), None) is None:
+        # a step of one's own knows what its batches are: trees, texts, molecules
+        if self._needs_tensors and id(batch) not in self._ready and next(tensors(batch), None) is None:
             raise NoData(f"Training: batch {self.position} of data has no tensor in it ({type(batch).__name__})")
         if self._one_batch:
             self._first = batch

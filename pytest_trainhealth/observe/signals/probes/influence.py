@@ -56,7 +56,7 @@ def influences(
     found = []
     for leaf in call.leaves:
         aimed_at = not leaf.direct and leaf.origin[0] in targets
-        if not leaf.tensor.ndim or aimed_at or not _is_input(leaf, call.leaves):
+        if not leaf.tensor.ndim or aimed_at or call.takes_results(leaf) or not _is_input(leaf, call.leaves):
             continue
         judged = _is_judged(leaf) and leaf.tensor.shape[0] == samples
         record = InputRecord(leaf.name, call.kind, tuple(leaf.tensor.shape), call.made_by, direct=judged, place=place)

@@ -71,6 +71,8 @@ class Call:
         device = next((t.device.type for _, t in tensors(self._given)), "cpu")
         self._autocast = (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
         self.leaves = list(self._leaves())
+        #: Arguments that a repeated call has put something into: lists that are handed in for its results.
+        self.filled: set[str] = set()
 
     def _leaves(self) -> Iterator[Leaf]:
         for name, value in self._given.items():
@@ -79,6 +81,10 @@ class Call:
             for full, tensor in tensors(value, name):
                 if tensor.layout == torch.strided and not tensor.is_nested:
                     yield Leaf(full, tensor, named and isinstance(value, Tensor), self._origins[full])
+
+    def takes_results(self, leaf: Leaf) -> bool:
+        """Whether it lies in an argument that the call fills: what is there was never read."""
+        return any(leaf.name.startswith((f"{name}[", f"{name}.")) for name in self.filled)
 
     @contextmanager
     def also_given(self, values: Values) -> Iterator[None]:
@@ -100,7 +106,9 @@ class Call:
         bound = inspect.BoundArguments(self._signature, given)
         device, enabled, dtype = self._autocast
         with torch.autocast(device, dtype=dtype, enabled=enabled):
+            sizes = {name: len(value) for name, value in given.items() if isinstance(value, (list, dict))}
             output = self.module(*bound.args, **bound.kwargs)
+        self.filled.update(name for name, size in sizes.items() if len(given[name]) > size)
         return {name or "output": t for name, t in tensors(output) if t.layout == torch.strided and not t.is_nested}
 
 

@@ -45,6 +45,7 @@ class HandUpdates(Signal):
             self._stale = self._stale and not self._moves.cleared()
             return
         wiring.hand_updates += 1
+        wiring.hand_update_passes.append(self._passes)
         if self._run.optimizers and not self._stale:
             # the first update is plain: later ones follow sums
             self._follows = self._moves.follow_gradients(list(moved))
@@ -54,6 +55,8 @@ class HandUpdates(Signal):
 
     def backward_ends(self) -> None:
         self._passes += 1
+        if not self._done:
+            self._run.trace.wiring.hand_passes = self._passes
         if self._done:
             self._moves.forget()
         else:

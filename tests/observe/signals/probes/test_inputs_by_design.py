@@ -155,3 +155,42 @@ def test_one_position_may_be_chosen_and_others_may_be_silent():
     silent[:, 0] = torch.randn(16, 6)
     assert probe(train(Sequences(chosen, batch_first=True), series())).ignored_in_part == []
     assert probe(train(Sequences(first_state, batch_first=True), silent)).ignored_in_part == []
+
+
+class Trees(nn.Module):
+    """Goes over a tree, and puts the answer at each of its nodes into a list that it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.leaves, self.join, self.out = nn.Embedding(2, 8), nn.Linear(16, 8), nn.Linear(8, 2)
+
+    def forward(self, tree: Any, answers: list[Tensor], labels: list[int]) -> tuple[Tensor, int]:
+        if isinstance(tree, int):
+            state, value = self.leaves.weight[tree], tree
+        else:
+            (one, of_one), (two, of_two) = (self(part, answers, labels) for part in tree)
+            state, value = torch.tanh(self.join(torch.cat((one, two)))), of_one ^ of_two
+        answers.append(self.out(state))
+        labels.append(value)
+        return state, value
+
+
+def test_lists_that_a_model_puts_its_results_into_are_no_inputs_and_batches_may_hold_no_tensor():
+    model = Trees()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+
+    def step(batch: list[Any]) -> Tensor:
+        answers, labels = [], []
+        for tree in batch:
+            model(tree, answers, labels)
+        loss = F.cross_entropy(torch.stack(answers), torch.tensor(labels))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    trees = [[((0, 1), 1), (1, (0, 0))], [((1, 1), 0), (0, (1, 0))]]
+    training = Training(model, optimizer, step=step, data=trees)
+    (verdict,) = diagnose(training, "uses_its_input").verdicts
+    assert verdict.outcome == "could not judge"
+    assert "no input has two or more different samples" in verdict.reason

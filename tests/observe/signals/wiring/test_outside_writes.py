@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -71,6 +72,51 @@ def lookahead(model: nn.Module, other: nn.Module, step: int) -> None:
     if step % 4 == 0:
         pulled_to(model, other, 0.5)
         model.load_state_dict(other.state_dict())
+
+
+def average_that_replaces_it(model: nn.Module, other: nn.Module, step: int) -> None:
+    pulled_to(model, other, 0.05)
+    model.load_state_dict(other.state_dict())
+
+
+def test_most_of_every_update_is_taken_back() -> None:
+    verdict = memorised(average_that_replaces_it)
+    assert [(f.cause, f.certainty) for f in verdict.findings] == [("updates-lost", "confirmed")]
+    assert "after every single one" in verdict.findings[0].evidence[0].text
+
+
+class Once:
+    """Goes over a generator, which yields its parameters to the first step only."""
+
+    def __init__(self, parameters: Iterator[nn.Parameter] | list[nn.Parameter], rate: float) -> None:
+        self.parameters, self.rate = parameters, rate
+
+    @torch.no_grad()
+    def step(self) -> None:
+        for parameter in self.parameters:
+            parameter -= self.rate * parameter.grad  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("kept", "rate", "causes"), [(iter, 0.02, [("updates-lost", "likely")]), (list, 0.5, [])])
+def test_an_optimizer_that_goes_over_a_generator(
+    kept: Callable[..., Any], rate: float, causes: list[tuple[str, str]]
+) -> None:
+    def make() -> Training:
+        model = nn.Sequential(nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, 3))
+        optimizer = Once(kept(model.parameters()), rate)
+
+        def step(batch: tuple[Tensor, Tensor]) -> Tensor:
+            model.zero_grad()
+            loss = F.cross_entropy(model(batch[0]), batch[1])
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        inputs = torch.randn(16, 6)
+        return Training(model, optimizer, step=step, data=[(inputs, inputs[:, :3].argmax(1))])
+
+    verdict = examine(make, Request("overfits_one_batch", "once", 0, {}))
+    assert [(f.cause, f.certainty) for f in verdict.findings] == causes
 
 
 def unit_rows(model: nn.Module, other: nn.Module, step: int) -> None:
