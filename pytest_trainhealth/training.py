@@ -87,7 +87,7 @@ class Training:
         self.schedulers = _schedulers(scheduler)
         self.scheduler_every = self._pace(scheduler_every)
         self.read_from = [*_referred_to(data), *_referred_to(val_data)]
-        self.data: Any = None if data is None and step is not None else _checked_data(data, "data")
+        self.data: Any = None if data is None and step is not None else _checked_data(data, "data", own_step=step is not None)
         self.val_data = None if val_data is None else _checked_data(val_data, "val_data")
         self.precision = _precision(precision)
         self.save = _callable_or_none(save, "save", "save(path)")
@@ -290,7 +290,7 @@ def _schedulers(scheduler: Any) -> list[Any]:
     return each_of
 
 
-def _checked_data(data: Any, name: str) -> Any:
+def _checked_data(data: Any, name: str, own_step: bool = False) -> Any:
     if data is None:
         raise ValueError(f"Training needs {name}=: one batch, a list of batches or a DataLoader")
     if is_one_batch(data):
@@ -307,6 +307,9 @@ def _checked_data(data: Any, name: str) -> Any:
         return data
     if _length(data) == 0:
         raise ValueError(f"Training: {name} is empty ({_described(data)})")
+    if isinstance(data, list) and data[0] is None:
+        out = "" if own_step else "hand that in as step=, and "
+        raise ValueError(f"Training: {name}[0] is None: for a step that makes its own batches, {out}say data=None")
     if isinstance(data, list) and next(tensors(data[0]), None) is None:
         raise ValueError(f"Training: {name}[0] is a batch without a tensor in it ({_described(data[0])})")
     return data

@@ -15,10 +15,13 @@ from ..records.verdict import Certainty, Evidence, Finding, Place, Report, Rerun
 from ..wording import names
 from .advice_text import advice_lines
 from .overview import check_rows, stated_once, totals
+from .remarks import notes, reasons, remark_lines, short_reason
 from .silenced import silenced_lines
 
 #: Where labels and texts begin: the longest label has 9 letters.
 _LABEL_COLUMN, _TEXT_COLUMN = 2, 12
+#: Columns. By judgement: more is hard to read, and wraps in notebooks.
+_WIDTH = 100
 #: The three words for how sure a cause is have these meanings and no others.
 _MEANING: dict[Certainty, str] = {
     "confirmed": "a re-run with only this cause removed passes",
@@ -46,7 +49,7 @@ def shortened(line: str, width: int) -> str:
 
 
 def verdict_text(
-    verdict: Verdict, *, width: int = 100, verbose: bool = False, in_python: bool = False, factory: str = ""
+    verdict: Verdict, *, width: int = _WIDTH, verbose: bool = False, in_python: bool = False, factory: str = ""
 ) -> str:
     """The chart of a check that failed or could not judge; one line for one that passed.
 
@@ -70,12 +73,15 @@ def pointer_text(verdict: Verdict, other: str, *, width: int = 100) -> str:
 def report_text(report: Report) -> str:
     """What a notebook shows: how every check went, then one chart for every cause."""
     lines = [f"{report.training}: {totals(report.verdicts)}", ""]
-    lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
-    lines += [f"  {line}" for line in silenced_lines([("", verdict) for verdict in report.verdicts])]
+    lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts, short_reason)]
+    named = [("", verdict) for verdict in report.verdicts]
+    lines += [f"  {line}" for line in silenced_lines(named)]
+    for label, found in (("not judged", reasons(named)), ("note", notes(named))):
+        lines += [f"  {line}" for line in remark_lines(label, found, width=_WIDTH - 2)]
     for verdict, same in stated_once(report.verdicts):
         lines += ["", verdict_text(verdict, in_python=True)]
         if same:
-            lines += _laid_out(iter([("same in", [names([each.check for each in same], len(same))])]), 100)
+            lines += _laid_out(iter([("same in", [names([each.check for each in same], len(same))])]), _WIDTH)
     if report.advice:
         lines += ["", "advice", *(f"  {line}" for line in advice_lines(report.advice))]
     return "\n".join(lines)

@@ -202,7 +202,7 @@ def test_unknown_names_list_the_near_ones() -> None:
         (42, "a function that makes one, not int 42"),
         (None, "a function that makes one, not NoneType None"),
         (nn.Linear(4, 3), "a function that makes one, not Linear Linear\\(in_features=4"),
-        (lambda: nn.Sequential(nn.Linear(4, 3)), r"returned a model, Sequential Sequential\( \(0\): Linear"),
+        (lambda: nn.Sequential(nn.Linear(4, 3)), r"returned a model \(Sequential\): return Training"),
         (lambda width: make(), r"<lambda>\(\) needs an argument but is called without any.*width=\.\.\."),
     ],
 )
