@@ -87,7 +87,9 @@ class Training:
         self.schedulers = _schedulers(scheduler)
         self.scheduler_every = self._pace(scheduler_every)
         self.read_from = [*_referred_to(data), *_referred_to(val_data)]
-        self.data: Any = None if data is None and step is not None else _checked_data(data, "data", own_step=step is not None)
+        self.data: Any = (
+            None if data is None and step is not None else _checked_data(data, "data", own_step=step is not None)
+        )
         self.val_data = None if val_data is None else _checked_data(val_data, "val_data")
         self.precision = _precision(precision)
         self.save = _callable_or_none(save, "save", "save(path)")

@@ -19,8 +19,9 @@ When it fails
 
 When it cannot judge
     The loss stays well above its floor, a plain recipe does no better, and nothing shows why: the model may be too
-    small for its batch on purpose, or equal inputs have different targets (the letter after `a`). All targets of the batch are equal. The learning rate is still warming up. There are
-    fewer than 20 steps, as in a watched test that trains for less, or the loss still falls where they end.
+    small for its batch on purpose, or equal inputs have different targets (the letter that follows an `a`). All targets
+    of the batch are equal. The learning rate is still warming up. There are fewer than 20 steps, as in a watched test
+    that trains for less, or the loss still falls where they end.
 
 How it judges adversaries
     Their losses need not fall in the course of their game. So each player gets a run in which the others hold still,

@@ -59,6 +59,7 @@ def make(**changes: Any) -> Training:
         ({"data": iter([])}, ValueError, "used up"),
         ({"data": {"name": "first"}}, ValueError, "one batch without a tensor"),
         ({"data": [{"name": "first"}]}, ValueError, r"data\[0\] is a batch without a tensor"),
+        ({"data": [None]}, ValueError, r"data\[0\] is None: for a step .*, hand that in as step=, and say data=None"),
         ({"data": (X, Y), "val_data": []}, ValueError, "val_data is empty"),
         ({"scheduler": "cosine"}, TypeError, "needs a step\\(\\) method"),
         ({"scheduler_every": "epoch"}, ValueError, "scheduler_every needs scheduler="),
@@ -241,6 +242,12 @@ def test_an_error_of_the_user_shows_none_of_our_frames(loss: Callable[..., Any])
     with pytest.raises((KeyError, TypeError, RuntimeError, ValueError)) as raised:
         diagnose(make(loss=loss))
     assert len(_our_frames(raised.value)) == 1  # `diagnose` itself
+
+
+def test_wrong_arguments_of_a_training_end_at_the_line_that_gives_them() -> None:
+    with pytest.raises(ValueError, match="say data=None") as raised:
+        diagnose(lambda: make(data=[None]))
+    assert len(_our_frames(raised.value)) == 1
 
 
 def test_an_error_of_ours_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:

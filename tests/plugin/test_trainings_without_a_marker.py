@@ -50,7 +50,9 @@ def test_without_a_marker(project: Project, test: str, flag: tuple[str, ...]) ->
     write(project, test)
     result = project.runpytest(*flag)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"{SAID}add @pytest.mark.trainhealth, or the marker of one check (pytest --markers lists them)"])
+    result.stdout.fnmatch_lines(
+        [f"{SAID}add @pytest.mark.trainhealth, or the marker of one check (pytest --markers lists them)"]
+    )
 
 
 def test_with_a_marker_of_somebody_else(project: Project) -> None:

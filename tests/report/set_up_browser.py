@@ -2,7 +2,7 @@
 
     python tests/report/set_up_browser.py FOLDER
 
-puts `axe.min.js` into the folder, where the tests look for it (`AXE_CORE`), and installs chromium and npm where they are
+puts `axe.min.js` into the folder, where the tests look for it (`AXE_CORE`), and installs chromium and npm where one is
 missing, which takes root.
 """
 
