@@ -110,6 +110,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
         if runs_here():
             config.pluginmanager.register(GitHubActions(results), "trainhealth-github")
+    if config.pluginmanager.has_plugin("html") and config.getoption("htmlpath", None):
+        from .pytest_html_plots import PytestHtmlPlots
+
+        config.pluginmanager.register(PytestHtmlPlots(), "trainhealth-pytest-html")
     for outlet in OUTLETS:
         file, where = options[outlet.name], options.given.get(outlet.name)
         try:
