@@ -52,6 +52,8 @@ class Look:
     at_an_error: bool = False
     #: How many batches a look through the data reads. None: as many as are cheap.
     most_batches: int | None = None
+    #: For whoever waits: it is not the first run.
+    closer: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class RunPlan:
         changed = [each.label for each in self.treatment.interventions]
         if changed:
             return f"with {', '.join(changed)}"
-        if self.look.closely_at is not None or self.look.every_step or self.wrap.around_step:
+        if self.look.closer or self.look.closely_at is not None or self.look.every_step or self.wrap.around_step:
             return "closer look"
         return "second run, other random numbers" if self.seed_offset else ""
 

@@ -7,6 +7,7 @@ the headline is the symptom.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from shlex import quote
@@ -91,6 +92,17 @@ class _Verbatim(str):
     """A line of a table or of the user's code, which must not be re-wrapped."""
 
 
+class _Line(_Verbatim):
+    """A place with the code that stands there. What does not fit goes on below the code, and nothing of it is lost."""
+
+    def within(self, width: int, label_column: str) -> list[str]:
+        begins = re.match(r"\s*\S+\s*", self)
+        below = " " * (len(label_column) + (begins.end() if begins else 0) + 2)
+        return textwrap.wrap(
+            label_column + self, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
+        )
+
+
 def _noted(note: str) -> str:
     """Code to paste is indented."""
     return _Verbatim(note) if note.startswith("  ") else note
@@ -139,13 +151,13 @@ def _unjudged(verdict: Verdict) -> Iterator[_Row]:
 def _cause(finding: Finding) -> list[str]:
     """How sure it is and why: what is wrong stands in the headline."""
     why = finding.why or _MEANING[finding.certainty]
-    return [f"{finding.certainty}: {why}", *(_Verbatim(f"  {line}") for line in _lines(finding.places))]
+    return [f"{finding.certainty}: {why}", *(_Line(f"  {line}") for line in _lines(finding.places))]
 
 
 def _lines(places: Sequence[Place]) -> list[str]:
     """Each with its code, the codes below one another."""
     column = max((len(str(place)) for place in places), default=0)
-    return [_Verbatim(f"{place!s:<{column}}   {place.code.strip()}".rstrip()) for place in places]
+    return [_Line(f"{place!s:<{column}}   {place.code.strip()}".rstrip()) for place in places]
 
 
 def _fact(evidence: Evidence, places_told: Sequence[Place]) -> str:
@@ -209,5 +221,8 @@ def _laid_out(rows: Iterator[_Row], width: int) -> Iterator[str]:
         label_column = f"{' ' * _LABEL_COLUMN}{label}".ljust(_TEXT_COLUMN)
         for line in lines:
             wrapper.initial_indent = label_column
-            yield from [label_column + line] if isinstance(line, _Verbatim) else wrapper.wrap(line)
+            if isinstance(line, _Line):
+                yield from line.within(width, label_column)
+            else:
+                yield from [label_column + line] if isinstance(line, _Verbatim) else wrapper.wrap(line)
             label_column = indent

@@ -13,8 +13,8 @@ from torch import nn
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.budget.budget import Budget
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.progress import in_python
-from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.progress.standing import Standing, line
 from tests.budget.slow_machine import Clock
 
@@ -60,6 +60,11 @@ def test_which_run_it_is_stays_longer_than_the_name_of_the_test() -> None:
     assert line(SLOW._replace(training="test_captioner_of_images"), 80) == (
         "overfits_one_batch: with learning rate / 10, step 12 of at most 200, 14 s"
     )
+
+
+def test_a_closer_look_says_so() -> None:
+    assert RunPlan(max_steps=64).looking(Look(("gradients",), closer=True)).described == "closer look"
+    assert RunPlan(max_steps=64).described == ""
 
 
 def test_the_most_steps_are_those_of_a_loop_that_updates_in_each() -> None:
