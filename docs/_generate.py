@@ -21,6 +21,7 @@ from pathlib import Path
 
 from pytest_trainhealth import settings
 from pytest_trainhealth.causes import GROUPS, Cause, Group, all_causes
+from pytest_trainhealth.causes._signs import SIGNS, Signs
 from pytest_trainhealth.checks import check_page
 from pytest_trainhealth.records import recorded, verdict
 from pytest_trainhealth.records.symptoms import SYMPTOM_ROWS
@@ -369,11 +370,21 @@ def _symptom(row) -> str:
         f"Severity: {row.severity}.",
         "## What is usually behind it",
         _sentence(row.usual),
+        "## What to look at first",
+        SIGNS[row.name].first,
+        *_told_apart(SIGNS[row.name]),
         "## What to ask",
         row.ask,
         "## Causes that are looked for, in this order",
         *looked_for,
     )
+
+
+def _told_apart(signs: Signs) -> Iterator[str]:
+    if signs.tell_apart:
+        rows = [(sign, ", ".join(f"[`{c}`](../causes/{c}.md)" for c in causes)) for sign, causes in signs.tell_apart]
+        yield "## How to tell its causes apart"
+        yield _table(("what is seen there", "look for"), rows)
 
 
 def _symptom_link(name: str) -> str:

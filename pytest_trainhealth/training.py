@@ -309,6 +309,9 @@ def _checked_data(data: Any, name: str, *, own_step: bool = False) -> Any:
         return data
     if _length(data) == 0:
         raise ValueError(f"Training: {name} is empty ({_described(data)})")
+    if isinstance(data, list) and data[0] is None:
+        out = "" if own_step else "hand that in as step=, and "
+        raise ValueError(f"Training: {name}[0] is None: for a step that makes its own batches, {out}say data=None")
     if isinstance(data, list) and not own_step and next(tensors(data[0]), None) is None:
         raise ValueError(f"Training: {name}[0] is a batch without a tensor in it ({_described(data[0])})")
     return data

@@ -66,7 +66,10 @@ def _balance(classes: ClassSurvey) -> Iterator[str]:
     rare, common = min(counts, key=lambda k: counts[k]), max(counts, key=lambda k: counts[k])
     if classes.dense and counts[rare] < _TINY * total:
         share = wording.share(counts[rare] / total)
-        yield explained("class-imbalance", f"class {rare} is {share} of batch{classes.name}, class {common} most of it")
+        yield explained(
+            "class-imbalance",
+            f"class {rare} is {share} of batch{classes.name}, class {common} {wording.share(counts[common] / total)}",
+        )
     elif not classes.dense and counts[common] > IMBALANCE * counts[rare]:
         times = wording.short(counts[common] / counts[rare])
         yield explained(

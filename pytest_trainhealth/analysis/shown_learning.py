@@ -52,7 +52,9 @@ def shown(
     if left <= _A_GUESS and by_heart:
         return by_heart if isinstance(by_heart, NeedsControl) else CouldNotJudge(by_heart, known)
     if left <= _A_GUESS:
-        return Passed((f"a plain recipe gets to {wording.loss(reached.level)}",), known)
+        return Passed(
+            (f"the loss ends at {wording.loss(last)}; a plain recipe gets to {wording.loss(reached.level)}",), known
+        )
     change, level = f"loss {wording.change(first, last)} over {len(trace.losses)} steps", wording.loss(reached.level)
     reason = f"{change}: nothing was learnt, and a plain recipe learns nothing either ({level}), as with random labels"
     if above > ABOVE_REACH:

@@ -172,7 +172,14 @@ def _places(optimizer: OptimizerRecord, late: ModuleRecord | None) -> tuple[Plac
 def _why(late: ModuleRecord | None, made_late: list[ParameterRecord]) -> str:
     if made_late:
         return "they are made in the first forward pass, after the optimizer"
-    return f"{late.path} was replaced after the optimizer was made" if late else "they are in no parameter group"
+    return (
+        f"{_called(late.path)} was replaced after the optimizer was made" if late else "they are in no parameter group"
+    )
+
+
+def _called(path: str) -> str:
+    """In a Sequential a layer is called 2, which is no name to begin a sentence with."""
+    return f"layer {path}" if path.isdigit() else path
 
 
 def _fix_for(orphans: list[ParameterRecord], trace: Trace, late: ModuleRecord | None, copy: bool) -> Fix:
@@ -208,4 +215,4 @@ def _fix_of_hidden(attribute: str, plain: bool) -> Fix:
 
 def _common(orphans: list[ParameterRecord]) -> str:
     tops = list(dict.fromkeys(p.name.split(".")[0] for p in orphans))
-    return wording.names([top if not top.isdigit() else f"layer {top}" for top in tops], most=1)
+    return wording.names([_called(top) for top in tops], most=1)

@@ -19,7 +19,9 @@ When it fails
 
 When it cannot judge
     The loss stays well above its floor, a plain recipe does no better, and nothing shows why: the model may be too
-    small for its batch on purpose. All targets of the batch are equal. The learning rate is still warming up.
+    small for its batch on purpose, or equal inputs have different targets (the letter that follows an `a`). All targets
+    of the batch are equal. The learning rate is still warming up. There are fewer than 20 steps, as in a watched test
+    that trains for less, or the loss still falls where they end.
 
 How it judges adversaries
     Their losses need not fall in the course of their game. So each player gets a run in which the others hold still,
@@ -93,6 +95,8 @@ _ASKED_AGAIN = 25
 _CALLS_PER_UPDATE = 8
 #: Without a single update by then there will be none. By judgement: twice the longest accumulation that is usual, 32.
 _CALLS_WITHOUT_UPDATE = 64
+#: Fewer steps show no course. By judgement: as `learns_from_data` has it, and the shortest run that anybody asked for.
+_FEWEST = 20
 #: Of the way from the start down to what a plain recipe reaches: how far above it a run may end. After 400
 #: steps 75 of 76 healthy twins whose points are known end within 0.04 (the other's schedule had ended); of 24 faulty
 #: programs that a plain recipe heals 23 end above 0.21.
@@ -173,6 +177,8 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
         if loss_calls.one_column(trace) is not None:
             return Symptom(f"{reason}, whatever the model outputs", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
+    if len(losses) < _FEWEST:
+        return CouldNotJudge(_too_few(trace), known)
     if marks.nothing_to_learn and not wiring.adversarial(trace):
         return _equal_targets(trace, controls, ratio, known)
     if learning_rates.warming_up(trace):
@@ -184,6 +190,12 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
         return players.judged_alone(trace, controls, known)
     few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
     return _beside_the_plain_recipe(trace, controls, ratio, known) if few is None else CouldNotJudge(few, known)
+
+
+def _too_few(trace: Trace) -> str:
+    """With the way out: a watched test takes as many steps as it takes, any other as many as it is told to."""
+    more = "let the test train longer" if trace.watched else "give more steps="
+    return f"{wording.plural(len(trace.losses), 'step')}: too few to see it memorise; {more}"
 
 
 def _equal_targets(
@@ -263,6 +275,8 @@ def _as_far_as_it_gets(
     start, floor = marks.start(first), marks.floor or 0.0
     reached = known["reach"] or 0.0
     if last - floor > _NO_BETTER_THAN_A_GUESS * (start - floor) and marks.steady:
+        if _ended_early(trace):  # and so did the plain recipe
+            return FailIfConfirmed(symptom, CouldNotJudge(_too_few(trace), known))
         if not adapters.has_adapters(trace):
             return symptom
         # what may learn is small on purpose, beside a model that is frozen on purpose
@@ -272,8 +286,8 @@ def _as_far_as_it_gets(
         return Passed((f"came nearly as far as a plain recipe, which gets to {wording.loss(reached)}",), known)
     plain = wording.loss(reached)
     reason = (
-        f"the loss ends at {wording.loss(last)}, and a plain recipe gets no further ({plain}): this model may be too "
-        "small for its batch"
+        f"the loss ends at {wording.loss(last)}, and a plain recipe gets no further ({plain}): the model may be too "
+        "small for its batch, or equal inputs in it have different targets"
     )
     return FailIfConfirmed(memorising.jumpy(symptom, trace), CouldNotJudge(reason, known))
 

@@ -43,7 +43,7 @@ def closer_look(examination: Examination, symptom: Symptom, trace: Trace) -> Tra
 
 def _everything(examination: Examination, _: Symptom, trace: Trace) -> Trace:
     plan = replace(examination.rerun, max_steps=min(max(trace.steps, 1), _CLOSER_STEPS))
-    closer = examination.record(plan.looking(Look(close_signals())))
+    closer = examination.record(plan.looking(Look(close_signals(), closer=True)))
     if not closer.losses:
         return closer
     # it is the same run, so what the longer run recorded of its later steps still holds
@@ -96,7 +96,7 @@ def _speed(examination: Examination, symptom: Symptom, trace: Trace) -> Trace:
     from ..observe.signals.speed.slow_calls import STEPS  # only runs that use a signal import it
 
     plan = replace(examination.rerun.until(STEPS), catch_errors=True)
-    look = examination.record(plan.looking(Look(_LOOKS, from_forward=True)))
+    look = examination.record(plan.looking(Look(_LOOKS, from_forward=True, closer=True)))
     seen = look.speed
     speed = replace(
         trace.speed,

@@ -31,7 +31,7 @@ _ABOUT_THE_RATE = ("lr-too-high", "lr-too-low")
 
 def measure(examination: Examination, steps: int = STEPS) -> RateRange:
     """As many runs as there is time for. Each is as bare as can be: nothing is looked at but the loss."""
-    plain = replace(examination.rerun.until(steps).looking(Look(("loss_calls",))), catch_errors=True)
+    plain = replace(examination.rerun.until(steps).looking(Look(("loss_calls",), closer=True)), catch_errors=True)
     runs: dict[int, rate_range.Run] = {}
     rate, start, out_of_time = 0.0, 0.0, ""
     while (at := rate_range.next_rate(start, runs)) is not None:

@@ -20,6 +20,7 @@ def plan_of(check: Check, request: Request, capture: StepCapture | None) -> RunP
     values = request.values
     return RunPlan(
         max_steps=check.max_steps(values),
+        usual_steps=2 * int(values.get("steps") or check.steps),
         cured_steps=None if check.cured_steps is None else check.cured_steps(values),
         look=Look(check.signals, most_batches=values.get("max_batches")),
         wrap=Wrap(timer=request.timer, capture=capture),

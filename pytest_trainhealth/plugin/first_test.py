@@ -104,7 +104,7 @@ def _loop_test(loop: Loop, loops: list[Loop]) -> Iterator[str]:
         name = f"{loop.file.stem}_{name}" if not loop.is_script else f"{loop.file.parent.name}_{name}"
     argument = "monkeypatch" if loop.reads_arguments else ""
     yield f"\n\n# {loop.file.as_posix()}:{loop.line}: returns nothing, so whatever it trains is watched.\n"
-    yield "# Keep it short: a few hundred steps show more than enough.\n"
+    yield "# A few hundred steps show more than enough, and fewer than twenty show little.\n"
     yield f"@pytest.mark.trainhealth\ndef test_{_plain(name)}({argument}):\n"
     if loop.reads_arguments:
         yield f'    monkeypatch.setattr("sys.argv", ["{loop.file.name}"])  # add the options that make it short\n'

@@ -66,10 +66,15 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         else:
             from ..reports.explain import page
 
-            print(page(name))
+            print(page(" ".join([name, *_words_after(config)]) if name else ""))
     except WrongSetting as error:
         raise pytest.UsageError(str(error)) from None
     return 0
+
+
+def _words_after(config: pytest.Config) -> list[str]:
+    """`--trainhealth-explain loss is stuck`, without quotes: pytest takes all but the first word for files."""
+    return [each for each in config.getoption("file_or_dir") or () if not Path(each).exists()]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -105,6 +110,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
         if runs_here():
             config.pluginmanager.register(GitHubActions(results), "trainhealth-github")
+    if config.pluginmanager.has_plugin("html") and config.getoption("htmlpath", None):
+        from .pytest_html_plots import PytestHtmlPlots
+
+        config.pluginmanager.register(PytestHtmlPlots(), "trainhealth-pytest-html")
     for outlet in OUTLETS:
         file, where = options[outlet.name], options.given.get(outlet.name)
         try:

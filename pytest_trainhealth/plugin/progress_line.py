@@ -73,6 +73,7 @@ class LogLines:
             self.write(standing)
 
     def write(self, standing: Standing) -> None:
+        self._reporter.ensure_newline()  # after the dots, if there are any
         self._reporter.write_line(f"trainhealth: {line(standing)}")
         self._reporter.flush()
 

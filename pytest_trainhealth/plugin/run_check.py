@@ -19,6 +19,7 @@ from ..records.verdict import Verdict
 from ..settings import HISTORY_IS_HEALTHY, WrongSetting
 from .benchmark import BenchmarkTimer
 from .benchmark import fixture as benchmark_fixture
+from .first_output import first_output_kept
 from .items import check_of, marked_by, request_for
 from .outcomes import NOT_ENFORCED, NOTHING_TO_CHECK, NotApplicable, NotJudged, Unhealthy, misused
 from .replay_option import with_reproducers
@@ -78,21 +79,27 @@ def enforce(item: pytest.Function, check: str, body: Callable[[], object]) -> No
         request = request_for(item, check)
     except WrongSetting as error:
         raise misused(error) from None
-    judge_item(item, request, body, lambda: item.funcargs["benchmark"])
+    with first_output_kept(item.config, body) as heard:
+        verdict = _verdict(item, request, heard, lambda: item.funcargs["benchmark"])
+    report_outcome(item, verdict)
 
 
 def judge_item(item: pytest.Item, request: Request, subject: Any, benchmark: Callable[[], Any] | None) -> None:
     """An item that is there for one check."""
     __tracebackhide__ = True
+    report_outcome(item, _verdict(item, request, subject, benchmark))
+
+
+def _verdict(item: pytest.Item, request: Request, subject: Any, benchmark: Callable[[], Any] | None) -> Verdict:
+    __tracebackhide__ = True
     try:
-        verdict = run_check(item.config, request, subject, benchmark)
+        return run_check(item.config, request, subject, benchmark)
     except DoesNotApply:
         raise NotApplicable(_NO_VAL_DATA) from None
     except pytest.fail.Exception as error:
         if str(error).startswith(NOTHING_TO_CHECK) and (whose := marked_by(item)):
             raise misused(ValueError(f"{error}. {whose}")) from None
         raise
-    report_outcome(item, verdict)
 
 
 def leave_unenforced(item: pytest.Item, body: Callable[[], object]) -> None:

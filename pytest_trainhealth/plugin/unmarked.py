@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from .. import if_imported
-from ..settings import CHECKS, HISTORY_IS_HEALTHY, MARKERS
+from ..settings import HISTORY_IS_HEALTHY, MARKERS
 from .stash import UNMARKED, VERDICTS
 
 #: How much two names have in common, from 0 to 1. By judgement: a letter too many or too few in the shortest marker,
@@ -80,7 +80,7 @@ def misspelt(node: pytest.Item) -> str | None:
     for mark in node.iter_markers():
         meant = None if mark.name in MARKERS else _meant(mark.name, node.config)
         if meant is not None:
-            own = "Is it a marker of your own, register it in the configuration"
+            own = "If it is a marker of your own, register it in the configuration"
             return f"there is no marker {mark.name!r}. Did you mean {meant}? ({own})"
     return None
 
@@ -105,5 +105,5 @@ def _is_a(returned: object, name: str) -> bool:
 
 def _nothing_judged(item: pytest.Item, kind: str) -> str:
     usual = HISTORY_IS_HEALTHY if kind == "History" else "trainhealth"
-    why = misspelt(item) or f"add @pytest.mark.{usual}, or one of {', '.join(CHECKS)}"
+    why = misspelt(item) or f"add @pytest.mark.{usual}, or the marker of one check (pytest --markers lists them)"
     return f"the test returns a {kind}, but no marker says what to check, so nothing was judged: {why}"

@@ -52,6 +52,8 @@ class Look:
     at_an_error: bool = False
     #: How many batches a look through the data reads. None: as many as are cheap.
     most_batches: int | None = None
+    #: For whoever waits: it is not the first run.
+    closer: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,14 +102,20 @@ class RunPlan:
     catch_errors: bool = False
     #: A run with a cure may take more steps: one that merely puts a failure off must have the time to fail.
     cured_steps: int | None = None
+    #: The most that a loop takes which updates in each step, for whoever waits: the others get many times as long.
+    usual_steps: int | None = None
+
+    @property
+    def shown_steps(self) -> int:
+        return min(self.max_steps, self.usual_steps or self.max_steps)
 
     @property
     def described(self) -> str:
         """What kind of run this is, for whoever waits for it; empty for the first."""
         changed = [each.label for each in self.treatment.interventions]
         if changed:
-            return f"run with {', '.join(changed)}"
-        if self.look.closely_at is not None or self.look.every_step or self.wrap.around_step:
+            return f"with {', '.join(changed)}"
+        if self.look.closer or self.look.closely_at is not None or self.look.every_step or self.wrap.around_step:
             return "closer look"
         return "second run, other random numbers" if self.seed_offset else ""
 

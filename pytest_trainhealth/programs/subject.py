@@ -34,7 +34,7 @@ def instead_of(returned: object) -> str:
     """What a test has to return in place of this, for those who do it the first time."""
     if any(kind.__name__ == "Module" and kind.__module__.startswith("torch.nn.") for kind in type(returned).__mro__):
         how = "return Training(model, optimizer=..., criterion=..., data=...), or nothing at all"
-        return f"the test returned a model, {described(returned)}: {how}"
+        return f"the test returned a model ({type(returned).__name__}): {how}"
     if inspect.isfunction(returned) or inspect.ismethod(returned):
         return f"the test returned the function {returned.__name__}: call it, and return the Training that it makes"
     return f"the test returned {described(returned)}: return a Training, or nothing at all"

@@ -47,8 +47,11 @@ def line(standing: Standing, width: int | None = None) -> str:
     left = f"up to {duration(standing.left)} left" if standing.left is not None else ""
     for head, parts in (
         (name, (standing.phase, step, loss, took, left)),
+        # which run it is stays as long as it can: with each, the count begins again
         (name, (standing.phase, step, loss, took)),
-        (name, (step, loss, took)),
+        (name, (standing.phase, step, took)),
+        (standing.check, (standing.phase, step, loss, took)),
+        (standing.check, (standing.phase, step, took)),
         (standing.check, (step, loss, took)),
         (standing.check, (step, took)),
     ):

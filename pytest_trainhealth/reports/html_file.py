@@ -14,7 +14,7 @@ from .html.grouping import grouped, slug_of
 from .html.markup import tag
 from .html.page import asset, closing, in_the_meantime, opening, page
 from .html.plotting import Plotter
-from .html.sections import body
+from .html.sections import body, recorded
 from .html.sentences import verdict_article
 
 _remarks: list[str] = []
@@ -49,9 +49,22 @@ def end(results: RunResults) -> str:
     return f"\n{''.join(errors)}</main>\n{closing()}"
 
 
+def style() -> str:
+    """Of parts that stand in somebody else's page: it touches nothing outside of them."""
+    return tag("style", asset("style.css"))
+
+
+def plots(nodeid: str, verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """What was recorded of one test, for a page of somebody else; empty if nothing was. Needs `style` once."""
+    plotter = Plotter(prefix=slug_of(nodeid))
+    groups = grouped([{"nodeid": nodeid, **verdict} for verdict in verdicts])
+    figures = [found for group in groups if (found := recorded(group, plotter)) is not None]
+    return tag("div", *figures, class_="trainhealth within") if figures else ""
+
+
 def notebook(report: Report) -> str:
     """The same of one training, with its own style and without any script."""
     groups = grouped([{"nodeid": report.training, **verdict.to_json()} for verdict in report.verdicts])
     plotter = Plotter(prefix=slug_of(report.training))
     inside = (tag("div", tag("h2", group.label), body(group, plotter)) for group in groups)
-    return tag("div", tag("style", asset("style.css")), *inside, class_="trainhealth")
+    return tag("div", style(), *inside, class_="trainhealth")

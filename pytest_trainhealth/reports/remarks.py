@@ -25,7 +25,7 @@ def reasons(named: Iterable[tuple[str, Verdict]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for title, verdict in named:
         if verdict.outcome == "could not judge" and len(verdict.reason) > BESIDE:
-            found.setdefault(verdict.reason, []).append(f"{title}[{verdict.check}]")
+            found.setdefault(verdict.reason, []).append(_where(title, verdict))
     return found
 
 
@@ -35,8 +35,13 @@ def notes(named: Iterable[tuple[str, Verdict]]) -> dict[str, list[str]]:
     for title, verdict in named:
         shown_with_its_speed = verdict.passed and verdict.figures.get("step_seconds")
         for note in () if verdict.failed or shown_with_its_speed else verdict.notes:
-            found.setdefault(note, []).append(f"{title}[{verdict.check}]")
+            found.setdefault(note, []).append(_where(title, verdict))
     return found
+
+
+def _where(title: str, verdict: Verdict) -> str:
+    """Outside of pytest there is one training, and no title."""
+    return f"{title}[{verdict.check}]" if title else verdict.check
 
 
 def remark_lines(label: str, found: dict[str, list[str]], *, width: int, all_of_them: bool = False) -> Iterator[str]:

@@ -7,6 +7,7 @@ the headline is the symptom.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from shlex import quote
@@ -15,10 +16,13 @@ from ..records.verdict import Certainty, Evidence, Finding, Place, Report, Rerun
 from ..wording import names
 from .advice_text import advice_lines
 from .overview import check_rows, stated_once, totals
+from .remarks import notes, reasons, remark_lines, short_reason
 from .silenced import silenced_lines
 
 #: Where labels and texts begin: the longest label has 9 letters.
 _LABEL_COLUMN, _TEXT_COLUMN = 2, 12
+#: Columns. By judgement: more is hard to read, and wraps in notebooks.
+_WIDTH = 100
 #: The three words for how sure a cause is have these meanings and no others.
 _MEANING: dict[Certainty, str] = {
     "confirmed": "a re-run with only this cause removed passes",
@@ -46,7 +50,7 @@ def shortened(line: str, width: int) -> str:
 
 
 def verdict_text(
-    verdict: Verdict, *, width: int = 100, verbose: bool = False, in_python: bool = False, factory: str = ""
+    verdict: Verdict, *, width: int = _WIDTH, verbose: bool = False, in_python: bool = False, factory: str = ""
 ) -> str:
     """The chart of a check that failed or could not judge; one line for one that passed.
 
@@ -70,12 +74,15 @@ def pointer_text(verdict: Verdict, other: str, *, width: int = 100) -> str:
 def report_text(report: Report) -> str:
     """What a notebook shows: how every check went, then one chart for every cause."""
     lines = [f"{report.training}: {totals(report.verdicts)}", ""]
-    lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts)]
-    lines += [f"  {line}" for line in silenced_lines([("", verdict) for verdict in report.verdicts])]
+    lines += ["  ".join(["", *row.columns]).rstrip() for row in check_rows(report.verdicts, short_reason)]
+    named = [("", verdict) for verdict in report.verdicts]
+    lines += [f"  {line}" for line in silenced_lines(named)]
+    for label, found in (("not judged", reasons(named)), ("note", notes(named))):
+        lines += [f"  {line}" for line in remark_lines(label, found, width=_WIDTH - 2)]
     for verdict, same in stated_once(report.verdicts):
         lines += ["", verdict_text(verdict, in_python=True)]
         if same:
-            lines += _laid_out(iter([("same in", [names([each.check for each in same], len(same))])]), 100)
+            lines += _laid_out(iter([("same in", [names([each.check for each in same], len(same))])]), _WIDTH)
     if report.advice:
         lines += ["", "advice", *(f"  {line}" for line in advice_lines(report.advice))]
     return "\n".join(lines)
@@ -83,6 +90,17 @@ def report_text(report: Report) -> str:
 
 class _Verbatim(str):
     """A line of a table or of the user's code, which must not be re-wrapped."""
+
+
+class _Line(_Verbatim):
+    """A place with the code that stands there. What does not fit goes on below the code, and nothing of it is lost."""
+
+    def within(self, width: int, label_column: str) -> list[str]:
+        begins = re.match(r"\s*\S+\s*", self)
+        below = " " * (len(label_column) + (begins.end() if begins else 0) + 2)
+        return textwrap.wrap(
+            label_column + self, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
+        )
 
 
 def _noted(note: str) -> str:
@@ -133,13 +151,13 @@ def _unjudged(verdict: Verdict) -> Iterator[_Row]:
 def _cause(finding: Finding) -> list[str]:
     """How sure it is and why: what is wrong stands in the headline."""
     why = finding.why or _MEANING[finding.certainty]
-    return [f"{finding.certainty}: {why}", *(_Verbatim(f"  {line}") for line in _lines(finding.places))]
+    return [f"{finding.certainty}: {why}", *(_Line(f"  {line}") for line in _lines(finding.places))]
 
 
 def _lines(places: Sequence[Place]) -> list[str]:
     """Each with its code, the codes below one another."""
     column = max((len(str(place)) for place in places), default=0)
-    return [_Verbatim(f"{place!s:<{column}}   {place.code.strip()}".rstrip()) for place in places]
+    return [_Line(f"{place!s:<{column}}   {place.code.strip()}".rstrip()) for place in places]
 
 
 def _fact(evidence: Evidence, places_told: Sequence[Place]) -> str:
@@ -203,5 +221,8 @@ def _laid_out(rows: Iterator[_Row], width: int) -> Iterator[str]:
         label_column = f"{' ' * _LABEL_COLUMN}{label}".ljust(_TEXT_COLUMN)
         for line in lines:
             wrapper.initial_indent = label_column
-            yield from [label_column + line] if isinstance(line, _Verbatim) else wrapper.wrap(line)
+            if isinstance(line, _Line):
+                yield from line.within(width, label_column)
+            else:
+                yield from [label_column + line] if isinstance(line, _Verbatim) else wrapper.wrap(line)
             label_column = indent

@@ -45,6 +45,31 @@ def test_a_loss_below_a_tenth_passes() -> None:
     assert isinstance(judge(Trace.of(falling(2.3, 0.0, 200)), {}), Passed)
 
 
+def guessed(losses: list[float], chance: float) -> Trace:
+    """On targets whose best constant answer has that loss."""
+    trace = Trace.of(losses)
+    call = LossCall("cross_entropy", value=losses[0], weight=1.0, floor=0.0, chance=chance, classes=28)
+    trace.loss.calls = [replace(call, sole=True, complete=True, given_target=True)]
+    return trace
+
+
+def test_three_steps_of_a_watched_test_say_nothing() -> None:
+    """They start above a guess, and a plain recipe gets no lower in the time."""
+    trace = guessed([3.33, 3.31, 3.296], chance=2.6)
+    trace.watched = True
+    verdict = judge(trace, {})
+    assert isinstance(verdict, CouldNotJudge)
+    assert verdict.reason == "3 steps: too few to see it memorise; let the test train longer"
+
+
+def test_a_short_run_that_still_falls_towards_a_guess_is_no_failure() -> None:
+    losses = [3.33 - 0.01 * step for step in range(40)]
+    verdict = judge(guessed(losses, chance=2.6), {"steps": 40})
+    assert isinstance(verdict, FailIfConfirmed)
+    assert isinstance(verdict.otherwise, CouldNotJudge)
+    assert verdict.otherwise.reason == "40 steps: too few to see it memorise; give more steps="
+
+
 def test_it_stops_as_soon_as_the_promise_is_kept() -> None:
     losses = falling(2.3, 0.0, 200)
     first = next(n for n in range(4, 200) if stop_when(Trace.of(losses[:n]), {}))

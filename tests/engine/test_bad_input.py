@@ -59,6 +59,7 @@ def make(**changes: Any) -> Training:
         ({"data": iter([])}, ValueError, "used up"),
         ({"data": {"name": "first"}}, ValueError, "one batch without a tensor"),
         ({"data": [{"name": "first"}]}, ValueError, r"data\[0\] is a batch without a tensor"),
+        ({"data": [None]}, ValueError, r"data\[0\] is None: for a step .*, hand that in as step=, and say data=None"),
         ({"data": (X, Y), "val_data": []}, ValueError, "val_data is empty"),
         ({"scheduler": "cosine"}, TypeError, "needs a step\\(\\) method"),
         ({"scheduler_every": "epoch"}, ValueError, "scheduler_every needs scheduler="),
@@ -202,7 +203,7 @@ def test_unknown_names_list_the_near_ones() -> None:
         (42, "a function that makes one, not int 42"),
         (None, "a function that makes one, not NoneType None"),
         (nn.Linear(4, 3), "a function that makes one, not Linear Linear\\(in_features=4"),
-        (lambda: nn.Sequential(nn.Linear(4, 3)), r"returned a model, Sequential Sequential\( \(0\): Linear"),
+        (lambda: nn.Sequential(nn.Linear(4, 3)), r"returned a model \(Sequential\): return Training"),
         (lambda width: make(), r"<lambda>\(\) needs an argument but is called without any.*width=\.\.\."),
     ],
 )
@@ -241,6 +242,12 @@ def test_an_error_of_the_user_shows_none_of_our_frames(loss: Callable[..., Any])
     with pytest.raises((KeyError, TypeError, RuntimeError, ValueError)) as raised:
         diagnose(make(loss=loss))
     assert len(_our_frames(raised.value)) == 1  # `diagnose` itself
+
+
+def test_wrong_arguments_of_a_training_end_at_the_line_that_gives_them() -> None:
+    with pytest.raises(ValueError, match="say data=None") as raised:
+        diagnose(lambda: make(data=[None]))
+    assert len(_our_frames(raised.value)) == 1
 
 
 def test_an_error_of_ours_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_trainhealth.records.verdict import Verdict
+from pytest_trainhealth.records.verdict import Place, Verdict
 from pytest_trainhealth.reports.text import headline, pointer_text, shortened, verdict_text
 
 from .made_up import HEAD, STUCK, VERDICTS, WHOLE
@@ -80,3 +80,16 @@ def test_line_breaks_of_a_statement_do_not_break_the_headline() -> None:
 def test_a_failure_without_a_headline_of_its_own_uses_the_summary() -> None:
     bare = replace(WHOLE, findings=(), symptom=replace(STUCK, summary="loss nan at step 3", headline=""))
     assert headline(bare) == "overfits_one_batch: loss nan at step 3, and no known cause fits"
+
+
+def test_a_long_line_of_code_goes_on_below_itself() -> None:
+    code = "return Training(model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), criterion=loss, data=loader)"
+    finding = replace(HEAD, places=(Place("src/train.py", 34, code), Place("src/made.py", 7, "short()")))
+    lines = verdict_text(replace(WHOLE, findings=(finding,)), width=80).splitlines()
+    at = next(number for number, line in enumerate(lines) if "src/train.py:34" in line)
+    assert lines[at : at + 3] == [
+        "              src/train.py:34   return Training(model,",
+        "                                  optimizer=torch.optim.SGD(model.parameters(),",
+        "                                  lr=0.1), criterion=loss, data=loader)",
+    ]
+    assert lines[at + 3] == "              src/made.py:7     short()"

@@ -41,6 +41,21 @@ def test_what_could_not_be_judged_is_said() -> None:
     ]
 
 
+def test_long_reasons_and_notes_stand_below_the_table() -> None:
+    why = "there are no data (data=None): what the step learns from changes with what it does, and its loss with it"
+    noted = replace(HEALTHY, notes=("the step keeps state",))
+    text = str(Report("Agent", (replace(VERDICTS["could_not_judge"], reason=why), noted)))
+    assert text.splitlines() == [
+        "Agent: 1 passed, 1 could not judge",
+        "",
+        "  overfits_one_batch  not judged  (see below)  0.0 s",
+        "  trains_without_nan  passed                   0.9 s",
+        "  not judged: there are no data (data=None): what the step learns from changes with what it does,",
+        "    and its loss with it (overfits_one_batch)",
+        "  note: the step keeps state (trains_without_nan)",
+    ]
+
+
 def test_failures_without_a_cause_are_all_shown() -> None:
     unknown = VERDICTS["no_cause"]
     text = str(Report("Classifier", (unknown, replace(unknown, check="gradients_flow"))))

@@ -26,6 +26,18 @@ def test_a_symptom_lists_its_causes(project: Project) -> None:
     result.stdout.fnmatch_lines(["What to ask", "Causes that are looked for, in this order", "    lr-too-high: *"])
 
 
+def test_a_symptom_leads_further_than_a_list(project: Project) -> None:
+    result = project.runpytest("--trainhealth-explain=plateau")
+    result.stdout.fnmatch_lines(
+        [
+            "What to look at first",
+            "How to tell its causes apart",
+            "    a straight line that never bends",
+            "        -> *",
+        ]
+    )
+
+
 def test_underscores_and_hyphens_are_the_same(project: Project) -> None:
     assert project.runpytest("--trainhealth-explain=lr_too_high").ret == 0
     assert project.runpytest("--trainhealth-explain=gradients-flow").ret == 0

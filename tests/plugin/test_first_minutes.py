@@ -184,7 +184,7 @@ def test_a_plain_test_under_pytestmark(pytester: pytest.Pytester, monkeypatch: p
             "*install that, or write `def` instead of `async def`",
             "*move the test out of it, or call pytest_trainhealth.diagnose(make_training) there*",
             "the test returned the function make: call it, and return the Training that it makes",
-            "the test returned a model, Linear *: return Training(model, optimizer=..., criterion=..., data=...), or *",
+            "the test returned a model (Linear): return Training(model, optimizer=..., criterion=..., data=...), or *",
         ]
     )
     assert "All traceback entries are hidden" not in result.stdout.str()

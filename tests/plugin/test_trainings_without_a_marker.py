@@ -50,7 +50,9 @@ def test_without_a_marker(project: Project, test: str, flag: tuple[str, ...]) ->
     write(project, test)
     result = project.runpytest(*flag)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"{SAID}add @pytest.mark.trainhealth, or one of overfits_one_batch, *"])
+    result.stdout.fnmatch_lines(
+        [f"{SAID}add @pytest.mark.trainhealth, or the marker of one check (pytest --markers lists them)"]
+    )
 
 
 def test_with_a_marker_of_somebody_else(project: Project) -> None:
@@ -87,7 +89,7 @@ def test_a_misspelt_marker_beside_a_right_one_is_not_lost(project: Project) -> N
     result.assert_outcomes(errors=1)
     assert (
         "test_it.py::test_it: there is no marker 'overfit_one_batch'. Did you mean overfits_one_batch? "
-        "(Is it a marker of your own, register it in the configuration)"
+        "(If it is a marker of your own, register it in the configuration)"
     ) in result.outlines
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from .conftest import Project
 
+#: pytest 8.4.0, and no other version, makes an error of what a test returns.
+WARNS = hasattr(pytest, "PytestReturnNotNoneWarning")
 BOTH = pytest.mark.parametrize("options", [(), ("--trainhealth",)])
 
 
@@ -19,7 +21,7 @@ def test_a_training_raises_no_warning(project: Project, options: tuple[str, ...]
         def test_it():
             return Training()
     """)
-    result = project.runpytest("-W", "error::pytest.PytestReturnNotNoneWarning", *options)
+    result = project.runpytest(*(("-W", "error::pytest.PytestReturnNotNoneWarning") if WARNS else ()), *options)
     result.assert_outcomes(**({"passed": 1} if options else {"skipped": 1}))
 
 
@@ -40,7 +42,8 @@ def test_something_else_fails(project: Project, options: tuple[str, ...]) -> Non
 
 def test_an_unmarked_test_still_warns(project: Project) -> None:
     project.makepyfile("def test_it(): return 3")
-    project.runpytest("--trainhealth").assert_outcomes(passed=1, warnings=1)
+    expected = {"passed": 1, "warnings": 1} if WARNS else {"failed": 1}
+    project.runpytest("--trainhealth").assert_outcomes(**expected)
 
 
 def test_a_skip_in_the_body_stays_a_skip(project: Project) -> None:

@@ -13,11 +13,12 @@ from torch import nn
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.budget.budget import Budget
+from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.progress import in_python
 from pytest_trainhealth.progress.standing import Standing, line
 from tests.budget.slow_machine import Clock
 
-SLOW = Standing("overfits_one_batch", "test_it", "run with learning rate / 10", 12, 200, 1.2034, 14.2, 300.0)
+SLOW = Standing("overfits_one_batch", "test_it", "with learning rate / 10", 12, 200, 1.2034, 14.2, 300.0)
 
 
 class Noted:
@@ -41,7 +42,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_the_line() -> None:
     assert line(SLOW) == (
-        "overfits_one_batch on test_it: run with learning rate / 10, step 12 of at most 200, loss 1.203, 14 s, "
+        "overfits_one_batch on test_it: with learning rate / 10, step 12 of at most 200, loss 1.203, 14 s, "
         "up to 5 min left"
     )
 
@@ -52,6 +53,25 @@ def test_it_fits_and_loses_whole_parts(width: int) -> None:
     assert len(text) <= width
     parts = text.partition(": ")[2].split(", ")
     assert width < 50 or all(part in line(SLOW) for part in parts)
+
+
+def test_which_run_it_is_stays_longer_than_the_name_of_the_test() -> None:
+    """With each run the count of steps begins again, which is a riddle where nobody says why."""
+    assert line(SLOW._replace(training="test_captioner_of_images"), 80) == (
+        "overfits_one_batch: with learning rate / 10, step 12 of at most 200, 14 s"
+    )
+
+
+def test_a_closer_look_says_so() -> None:
+    assert RunPlan(max_steps=64).looking(Look(("gradients",), closer=True)).described == "closer look"
+    assert RunPlan(max_steps=64).described == ""
+
+
+def test_the_most_steps_are_those_of_a_loop_that_updates_in_each() -> None:
+    plan = RunPlan(max_steps=3200, usual_steps=400)
+    assert plan.shown_steps == 400
+    assert plan.until(30).shown_steps == 30
+    assert RunPlan(max_steps=50).shown_steps == 50
 
 
 def test_survives_the_way_from_a_worker() -> None:

@@ -194,6 +194,7 @@ def test_html(tmp_path: Path, options: tuple[str, ...]) -> None:
     both_are_judged(beside("metadata html", tmp_path, TWO, "--html=tmp/out.html", "--self-contained-html", *options))
     page = (tmp_path / "tmp/out.html").read_text()
     assert "parameters-not-in-optimizer" in page
+    assert ".trainhealth.within" in page  # ready for plots, of which these made-up verdicts have none
 
 
 @PLAIN_AND_WORKERS

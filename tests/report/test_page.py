@@ -6,12 +6,15 @@ import json
 import math
 import re
 import sys
+import types
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
+from typing import Any
 
 import pytest
 
+from pytest_trainhealth.plugin.pytest_html_plots import PytestHtmlPlots
 from pytest_trainhealth.records.recorded import Curve, Recorded
 from pytest_trainhealth.records.verdict import Report, Verdict
 from pytest_trainhealth.reports import GrowingReport, html_file
@@ -29,6 +32,7 @@ from .made_up import (
     SAME_CAUSE,
     SICK,
     SPEED,
+    UNJUDGED,
     Page,
     as_json,
     odd,
@@ -346,6 +350,30 @@ def test_a_notebook_shows_the_same_without_a_script() -> None:
     assert not read.named("script")
     assert len(read.named("svg")) == 6
     assert "Confirmed: head was replaced after the optimizer was made." in read.text
+
+
+def test_a_page_of_somebody_else_gets_the_plots_alone() -> None:
+    drawn = html_file.plots("tests/test_it.py::test_it[gradients_flow]", [as_json(SICK)])
+    read = Page(drawn)
+    assert read.unbalanced == []
+    assert len(read.named("svg")) == 6
+    assert not read.named("script")
+    assert "What was recorded" in read.text
+    assert "head was replaced" not in read.text  # the chart is there already
+    assert html_file.plots("test_it", [as_json(UNJUDGED)]) == ""
+
+
+def test_pytest_html_gets_the_plots_of_what_was_judged() -> None:
+    judged = {"verdicts": [as_json(SICK)]}
+    report: Any = types.SimpleNamespace(nodeid="test_it", trainhealth=judged, extras=["theirs"])
+    PytestHtmlPlots().pytest_runtest_logreport(report)
+    theirs, ours = report.extras
+    assert theirs == "theirs"
+    assert ours["format_type"] == "html"
+    assert "<svg" in ours["content"]
+    report.trainhealth = {"verdicts": []}
+    PytestHtmlPlots().pytest_runtest_logreport(report)
+    assert len(report.extras) == 2
 
 
 def test_the_style_of_a_notebook_is_left_alone() -> None:

@@ -6,6 +6,7 @@ Only where the user's code is what raised. An error in our own listeners is a bu
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from types import TracebackType
 
 from .authorship import PACKAGE_ROOT, is_library_file
@@ -13,6 +14,8 @@ from .engine_frames import is_engine_file, is_stand_in
 
 #: Modes that see calls of torch functions stand between the user's line and the operation that raises.
 _PASSES_ON = "__torch_function__"
+#: What is raised there is about what the caller has handed in: the caller's line is the one to read.
+_TELLS_USERS = str(Path(PACKAGE_ROOT, "training.py"))
 
 
 def hide_our_frames(error: Exception) -> Exception:
@@ -45,7 +48,7 @@ def _is_users(steps: list[TracebackType]) -> bool:
     for step in reversed(steps):
         code = step.tb_frame.f_code
         if _is_ours(step):
-            if code.co_name == _PASSES_ON or is_stand_in(code):
+            if code.co_name == _PASSES_ON or is_stand_in(code) or code.co_filename == _TELLS_USERS:
                 continue
             return is_engine_file(code.co_filename)
         if not is_library_file(code.co_filename):

@@ -26,7 +26,7 @@ def section(group: TrainingGroup, plotter: Plotter | None, *, opened: bool, ever
 
 def body(group: TrainingGroup, plotter: Plotter | None, every_plot: bool = True) -> Markup:
     return tag(
-        "div", _checks(group), _verdicts(group), _asides(group), _recorded(group, plotter, every_plot), class_="body"
+        "div", _checks(group), _verdicts(group), _asides(group), recorded(group, plotter, every_plot), class_="body"
     )
 
 
@@ -78,7 +78,7 @@ def _asides(group: TrainingGroup) -> Iterator[Markup]:
             yield tag("article", tag("h3", title), tag("pre", "\n".join(lines)), class_="aside")
 
 
-def _recorded(group: TrainingGroup, plotter: Plotter | None, every_plot: bool) -> Markup | None:
+def recorded(group: TrainingGroup, plotter: Plotter | None, every_plot: bool = True) -> Markup | None:
     """`every_plot`: otherwise the first one is drawn, and the others are told."""
     figures = figures_of(group.verdicts) if plotter is not None else []
     if plotter is None or not figures:
