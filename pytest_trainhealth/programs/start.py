@@ -19,7 +19,6 @@ from ..state.snapshot import Snapshot
 from ..tensors.readable import values_of
 from ..training import Training
 
-
 #: What factories have made, as long as anybody keeps it.
 _made: WeakSet[Training] = WeakSet()
 

@@ -52,7 +52,7 @@ class Notes:
         self.undo.append((path, undo))
 
     def forget(self) -> None:
-        """Of each undo, which knows these notes: a circle that keeps the copies until the garbage collector comes by."""
+        """Of each undo, which knows these notes: the circle keeps all copies until the garbage collector comes by."""
         self.undo.clear()
 
     # -- iterators, which copies stand in for ------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""When a check is over, nothing of what it has trained is left for the garbage collector: the next check builds anew."""
+"""When a check is over, nothing that it has trained is left for the garbage collector: the next one builds anew."""
 
 from __future__ import annotations
 
