@@ -24,11 +24,16 @@ def with_its_gradient(roots: list[Tensor], args: tuple[Any, ...], kwargs: dict[s
     if given is None or len(roots) != 1 or inside_transform():
         return roots
     factor = given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
-    root = roots[0]
+    with Aside():  # modes of the user's own see even that a shape is asked for
+        return _weighted(roots[0], factor)
+
+
+@unseen
+def _weighted(root: Tensor, factor: Any) -> list[Tensor]:
     if not _is_number(root) or not _is_number(factor) or root.grad_fn is None or factor.requires_grad:
-        return roots
-    with Aside():
-        product = _product(root, factor)
+        return [root]
+    with torch.enable_grad():
+        product = root * factor.detach()
     product.begins_at = root  # type: ignore[attr-defined]
     return [product]
 
@@ -42,9 +47,3 @@ def begins_at(root: Tensor) -> Tensor:
 def _is_number(value: Any) -> bool:
     plain = type(value) is Tensor and value.layout == torch.strided and value.is_floating_point()
     return plain and value.numel() == 1 and not value.is_meta
-
-
-@unseen
-def _product(root: Tensor, factor: Tensor) -> Tensor:
-    with torch.enable_grad():
-        return root * factor.detach()
