@@ -34,7 +34,7 @@ def _weighted(root: Tensor, factor: Any) -> list[Tensor]:
         return [root]
     with torch.enable_grad():
         product = root * factor.detach()
-    product.begins_at = root  # type: ignore[attr-defined]
+    product.begins_at = root
     return [product]
 
 
