@@ -24,7 +24,7 @@ from ..observe.run.hanging import DidNotComeBack, interrupting
 from ..observe.source.engine_frames import engine_frame
 from ..programs.plan import RunPlan
 from ..programs.program import Program
-from ..programs.start import CannotStartAgain
+from ..programs.start import CannotStartAgain, some_are_left
 from ..records.comparison import Comparison
 from ..records.trace import Trace
 from ..records.verdict import Verdict
@@ -39,9 +39,9 @@ from .program_of import Subject, program_of
 if TYPE_CHECKING:
     from ..reproducers.reproducer import StepCapture
 
-#: Seconds that a check has taken, after which what it left in reference cycles is freed at once: the model of the next
-#: check would come on top of it (3.0 times the memory of the training at 10 million parameters, 1.6 with this). By
-#: judgement: 2, because it takes a tenth of a second, and only a training of some size takes so long.
+#: Seconds that a check has taken, after which a training that it left in a reference cycle is freed at once: the model
+#: of the next check would come on top of it (3.0 times the memory of the training at 10 million parameters, 1.6 with
+#: this). By judgement: 2, because it takes a tenth of a second, and only a training of some size takes so long.
 _LONG = 2.0
 
 
@@ -69,7 +69,7 @@ def examine(subject: Subject, request: Request, shared: SharedResults | None = N
         except DidNotComeBack as hung:
             verdict = Verdict(check.name, request.name, "could not judge", str(hung))
             interrupted += getattr(hung, "__notes__", ())
-    if time.perf_counter() - began > _LONG:
+    if time.perf_counter() - began > _LONG and some_are_left():
         gc.collect()
     remarks = [plan.budget.remark] if plan.budget.remark else []
     remarks += [*(f"left changed: {name}" for name in (*left, *around)), *interrupted]

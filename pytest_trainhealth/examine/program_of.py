@@ -57,6 +57,7 @@ def program_of(subject: Subject, request: Request, plan: RunPlan, seed: int, lef
                 raise
         if isinstance(returned, Training):  # what the factory has switched on holds for its training
             sites = watch.run.creation_sites
+            watch.let_go()
             start = Start(returned, seed=seed, factory=factory, creation_sites=sites, device=plan.device)
             with _training_program(start, left) as program:
                 yield program
@@ -106,7 +107,10 @@ def _training_program(start: Start, left: list[str]) -> Iterator[Program]:
         for name in start.close():
             error.add_note(f"left changed: {name}")
         raise
-    left.extend(start.close())
+    else:
+        left.extend(start.close())
+    finally:
+        start.forget()
 
 
 def _callable(subject: Any) -> Callable[[], object]:

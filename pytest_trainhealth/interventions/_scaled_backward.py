@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
 from ..observe.run.events import Listener
+from ..observe.run.given_gradients import begins_at
 
 
 class ScaledBackward(Listener):
@@ -14,7 +15,7 @@ class ScaledBackward(Listener):
         self._handles: list[RemovableHandle] = []
 
     def backward_begins(self, roots: list[Tensor]) -> None:
-        for root in roots:
+        for root in map(begins_at, roots):
             if root.requires_grad and root.grad_fn is not None:
                 handle = root.register_hook(lambda gradient: gradient * self.factor)  # type: ignore[no-untyped-call]
                 self._handles.append(handle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from weakref import WeakSet
 
 import torch
 from torch.nn.parameter import is_lazy
@@ -17,6 +18,9 @@ from ..state.process_settings import process_settings_kept
 from ..state.snapshot import Snapshot
 from ..tensors.readable import values_of
 from ..training import Training
+
+#: What factories have made, as long as anybody keeps it.
+_made: WeakSet[Training] = WeakSet()
 
 
 class NotATraining(TypeError):
@@ -47,6 +51,8 @@ class Start:
         self.seed = seed
         self.remark = ""
         self._first, self._factory, self._device = training, factory, device
+        if factory is not None:
+            _made.add(training)
         self._original = self._snapshot = Snapshot(training.state_roots())
         try:
             if self._prepared(training):
@@ -54,7 +60,8 @@ class Start:
         except BaseException:  # the user's own code: lazy modules need a batch, and take a forward pass
             self._original.give_back()
             raise
-        self._print = _fingerprint(training)
+        #: Of the first training at its start; taken when there is another one to compare it with.
+        self._print: dict[str, tuple[object, ...]] | None = None
         #: Parameters that begin with other values when the factory is called again.
         self.differing: tuple[str, ...] = ()
         self._given_up: tuple[str, ...] = ()
@@ -103,6 +110,8 @@ class Start:
 
     def _rebuild(self, seed_offset: int) -> Training | None:
         assert self._factory is not None
+        if self._print is None:
+            self._print = _fingerprint(self._first)  # it was put back just now
         rebuilt, self.creation_sites = build(self._factory, self.seed + seed_offset)
         if not isinstance(rebuilt, Training):
             self._factory, self.remark = None, "the factory returned a Training only once: re-runs used a snapshot"
@@ -147,6 +156,11 @@ class Start:
             one_way = [f"{name}, unless the factory makes it anew" for name in one_way] if shared is None else shared
         return [*self._original.give_back(), *one_way]
 
+    def forget(self) -> None:
+        """Once closed, of the training and the copies of its state, which the next check makes anew."""
+        self._original.forget()
+        self._snapshot.forget()
+
     def _handed_out_again(self) -> list[str] | None:
         """Generators that the factory does not make: the same ones are in every training, read on from run to run.
 
@@ -185,12 +199,20 @@ def handed_out_again(first: Snapshot, factory: Callable[[], object], seed: int) 
         return first.one_way_also_in(Snapshot(second.state_roots())) if isinstance(second, Training) else None
 
 
+def some_are_left() -> bool:
+    """Whether a training that a factory has made for a check is still somewhere: in a circle, if not the user's."""
+    return bool(_made)
+
+
 @engine_frame
 def build(factory: Callable[[], object], seed: int) -> tuple[object, CreationSites]:
     """What the factory returns with this seed, and where it created its objects."""
     seed_everything(seed)
     with record_creation_sites() as creation_sites, loaded_batches_noted(creation_sites):
-        return factory(), creation_sites
+        made = factory()
+    if isinstance(made, Training):
+        _made.add(made)
+    return made, creation_sites
 
 
 def _read_from_the_same(first: Training, second: Training) -> bool:
@@ -217,7 +239,8 @@ def _summary(tensor: torch.Tensor) -> tuple[float, float]:
     if values is None:  # all that can be compared is the shape
         return 0.0, 0.0
     parts = torch.view_as_real(values) if values.is_complex() else values
-    return float(parts.double().sum()), float(parts.double().norm())
+    parts = parts.double()
+    return float(parts.sum()), float(parts.norm())
 
 
 def _initialise_lazy_modules(training: Training) -> bool:

@@ -93,15 +93,16 @@ class TrainingProgram:
     def _recorded(self, plan: RunPlan) -> Trace:
         early = TrainingRun(look_closely_at=plan.look.closely_at)
         with ExitStack() as stack:
+            stack.callback(early.let_go)
             for intervention in plan.treatment.interventions:
                 if is_early(intervention):  # what the factory draws and reads is part of what it changes
                     early.subscribe(install(intervention, early, stack))
             training = self.start.begin(plan.seed_offset, held_still(plan.treatment.interventions))
             early.trace.state.starts_differently = self.start.differing
-            run = self._run(training, plan, early)
-        return run.trace
+            self._run(training, plan, early)
+        return early.trace
 
-    def _run(self, training: Training, plan: RunPlan, early: TrainingRun) -> TrainingRun:
+    def _run(self, training: Training, plan: RunPlan, early: TrainingRun) -> None:
         with recorded(training, plan, self.start.creation_sites, early) as run:
             loop = _Loop(run, training, plan)
             try:
@@ -110,7 +111,6 @@ class TrainingProgram:
                 hung.what = f"the batch for step {run.step}" if loop.waiting else f"step {run.step}"
                 run.trace.cut_short = str(hung)
             loop.finish()
-        return run
 
 
 @contextmanager

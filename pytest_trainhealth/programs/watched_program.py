@@ -91,6 +91,10 @@ class Watch:
     def _end(self) -> None:
         self._stack.close()  # of the latest run
 
+    def let_go(self) -> None:
+        """Of what was trained: only the traces are asked for from now on."""
+        self.run.let_go()
+
     def _optimizer_made(self, optimizer: Optimizer) -> None:
         self.run.add_optimizer(optimizer)
         self._something_made()
@@ -210,6 +214,7 @@ class WatchedProgram:
                     if not plan.treatment.cures and not plan.catch_errors:
                         raise
                     trace.crash = crash_of(error, watch.run, watch.step)
+        watch.let_go()
         return watch.traces[min(self._number, len(watch.traces) - 1)]
 
     def count_flops(self, plan: RunPlan) -> None:

@@ -51,6 +51,10 @@ class Notes:
     def note(self, path: Path, undo: Undo) -> None:
         self.undo.append((path, undo))
 
+    def forget(self) -> None:
+        """Of each undo, which knows these notes: the circle keeps all copies until the garbage collector comes by."""
+        self.undo.clear()
+
     # -- iterators, which copies stand in for ------------------------------------------------------------
 
     @property

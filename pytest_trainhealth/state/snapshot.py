@@ -91,6 +91,10 @@ class Snapshot:
         self._notes.take_back()
         return self._undo_all()
 
+    def forget(self) -> None:
+        """When nothing is put back any more: the copies are as large as the training."""
+        self._notes.forget()
+
     def _undo_all(self) -> list[str]:
         with torch.no_grad():
             return undo_all(self._notes.undo)

@@ -15,6 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from ...tensors.tracing import is_traced
 from ..source.engine_frames import stand_in
+from .given_gradients import with_its_gradient
 
 
 class Reported(Protocol):
@@ -117,7 +118,7 @@ def _backward_reported(run: Reported) -> Iterator[None]:
         nonlocal depth
         if depth or is_traced():  # called by the method, or by gradient checkpointing from inside a backward pass
             return backward(*args, **kwargs)
-        run.emit("backward_begins", roots)
+        run.emit("backward_begins", with_its_gradient(roots, args[1:], kwargs))
         depth += 1
         try:
             backward(*args, **kwargs)

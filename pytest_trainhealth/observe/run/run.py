@@ -165,6 +165,13 @@ class Run:
             for listener, method in reversed(self._listeners.get("run_ends", ())):
                 every.callback(self._tell, ((listener, method),), ())
 
+    def let_go(self) -> None:
+        """When all is over, of everything but the trace: whatever a run knows may know the run, and such a circle keeps
+        the model and its optimizer's state until the garbage collector comes by."""
+        trace = self.trace
+        vars(self).clear()
+        self.trace = trace
+
     @property
     def sampled(self) -> bool:
         return is_sampled(self.step) or self.step == self.look_closely_at

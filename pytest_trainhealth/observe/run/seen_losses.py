@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 from ...tensors.readable import values_of
 from ..source.authorship import is_library_file
 from .events import Listener
+from .given_gradients import begins_at
 
 
 class SeenLosses(Listener):
@@ -67,6 +68,7 @@ class SeenLosses(Listener):
 
 def value_of(roots: Sequence[Any]) -> float | None:
     """The loss that a pass starts from: the sum of its roots. None if they are no numbers."""
+    roots = [begins_at(root) if isinstance(root, Tensor) else root for root in roots]
     if len(roots) == 1 and type(roots[0]) is Tensor and not roots[0].ndim and roots[0].is_floating_point():
         return None if roots[0].is_meta else float(roots[0].detach())  # as almost always
     values = [values_of(root) for root in roots if isinstance(root, Tensor)]

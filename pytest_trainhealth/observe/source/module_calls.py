@@ -32,7 +32,9 @@ class Watching:
         table.add(self)
 
     def remove(self) -> None:
+        """And lets go of the module: who keeps this need not keep that."""
         self._table.take_out(self)
+        self.module = None
 
 
 class _Table:

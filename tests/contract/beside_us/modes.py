@@ -198,3 +198,34 @@ def a_device_for_all() -> Loop:
         return learns(model, optimizer, batch)
 
     return Loop(model, optimizer, step, batches(), noted)
+
+
+@program
+def a_factor_that_backward_is_given() -> Loop:
+    """By method and by function: inside modes that count, and from a graph that is kept."""
+    noted: list[Any] = []
+    model, optimizer = classifier()
+
+    def step(batch: tuple[Tensor, Tensor]) -> Tensor:
+        with _Functions(noted), _Operations(noted), torch.autograd.graph.saved_tensors_hooks(_packs(noted), _as_it_is):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(batch[0]), batch[1])
+            loss.backward(torch.tensor(0.5), retain_graph=True)  # type: ignore[no-untyped-call]
+            torch.autograd.backward([loss], grad_tensors=[torch.tensor(-0.25)])
+            optimizer.step()
+        noted.append(loss._version)
+        return loss.detach()
+
+    return Loop(model, optimizer, step, batches(), noted)
+
+
+def _packs(noted: list[Any]) -> Any:
+    def pack(saved: Tensor) -> Tensor:
+        noted.append(tuple(saved.shape))
+        return saved
+
+    return pack
+
+
+def _as_it_is(saved: Tensor) -> Tensor:
+    return saved
