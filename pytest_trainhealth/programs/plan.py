@@ -50,6 +50,8 @@ class Look:
     from_forward: bool = False
     #: The step of `closely_at` is known to raise: see every call in it.
     at_an_error: bool = False
+    #: Whether an evaluation beside the steps has shown all that it can, though the run goes on. None: it goes on, too.
+    evaluated_enough: Callable[[Trace], bool] | None = None
     #: How many batches a look through the data reads. None: as many as are cheap.
     most_batches: int | None = None
 

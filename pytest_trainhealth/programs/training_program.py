@@ -123,7 +123,7 @@ def recorded(
     """
     run = early or TrainingRun(look_closely_at=plan.look.closely_at)
     run.creation_sites, run.budget, run.training = creation_sites, plan.budget, training
-    run.most_batches = plan.look.most_batches
+    run.most_batches, run.evaluated_enough = plan.look.most_batches, plan.look.evaluated_enough
     plan.budget.follows(run.trace.losses, plan.max_steps)
     with begun(training, creation_sites):
         with _listened_to(training, plan, run, early):
