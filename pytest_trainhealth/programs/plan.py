@@ -94,6 +94,8 @@ class RunPlan:
     one_batch: bool = True
     stop_when: Callable[[Trace], bool] = never
     seed_offset: int = 0
+    #: The first pass through a list of batches begins in its middle, so that another order is seen, too.
+    begins_half_way: bool = False
     budget: Budget = field(default_factory=Budget)
     #: For the message if the user's code raises.
     purpose: str = ""
