@@ -26,6 +26,8 @@ _ERRORS = 2.0
 #: Of what training has gained by then: so much further has it to fall while validation rises. By judgement: 0.1 is more
 #: than evaluations on the same samples vary by.
 _FELL_ON = 0.1
+#: Of what validation had gained on a guess: so much less is a turn. By judgement: 0.1, as for what training gains.
+_TURNED = 0.1
 #: Of accuracy. By judgement, not measured: 5 points.
 _LOST_POINTS = 0.05
 #: Times the loss of a guess, where validation is right more often than one: so sure of its mistakes is harm. In 8 runs
@@ -52,6 +54,8 @@ class Fit:
     #: The evaluation with the lowest loss, chosen by one half of the parts, and its loss by the other half.
     best: HeldOutPoint
     best_loss: float
+    #: There are two halves; where there is only one part, the best is measured by what has chosen it.
+    halves: bool = True
 
     @property
     def end(self) -> HeldOutPoint:
@@ -65,16 +69,22 @@ class Fit:
     @property
     def better_than_a_guess(self) -> bool:
         """At the end, by its loss: whoever is far off its scale may be right by its accuracy, and sure of nonsense."""
-        return self.end.val.loss < self.by_guessing - max(
-            _CLEARLY * abs(self.by_guessing), _ERRORS * _error(self.end.val)
-        )
+        return self._is_lower(self.end.val, self.end.val.loss)
 
     @property
     def had_carried_over(self) -> bool:
         return self._is_better(self.best.val, self.best_loss)
 
+    @property
+    def had_been_better(self) -> bool:
+        """The same by its loss alone."""
+        return self._is_lower(self.best.val, self.best_loss)
+
+    def _is_lower(self, scored: Scored, loss: float) -> bool:
+        return loss < self.by_guessing - max(_CLEARLY * abs(self.by_guessing), _ERRORS * _error(scored))
+
     def _is_better(self, scored: Scored, loss: float) -> bool:
-        if loss < self.by_guessing - max(_CLEARLY * abs(self.by_guessing), _ERRORS * _error(scored)):
+        if self._is_lower(scored, loss):
             return True
         usual = self.held.most_frequent
         if scored.accuracy is None or usual is None:
@@ -115,10 +125,9 @@ def fit_of(trace: Trace) -> Fit | None:
     if held is None or held.why_not or len(held.points) < FEWEST:
         return None
     by_guessing = held.chance if held.chance is not None else held.points[0].val.loss
-    choosing, measuring = (slice(0, None, 2), slice(1, None, 2))
     halves = all(len(point.val.parts) >= 2 for point in held.points)
-    best = min(held.points, key=lambda point: fmean(point.val.parts[choosing]) if halves else point.val.loss)
-    return Fit(held, by_guessing, best, fmean(best.val.parts[measuring]) if halves else best.val.loss)
+    best = min(held.points, key=lambda point: fmean(point.val.parts[::2]) if halves else point.val.loss)
+    return Fit(held, by_guessing, best, fmean(best.val.parts[1::2]) if halves else best.val.loss, halves)
 
 
 def has_learnt(trace: Trace, fit: Fit) -> bool:
@@ -132,6 +141,24 @@ def falls_on(trace: Trace, fit: Fit) -> bool:
     """Training gets better while validation gets worse."""
     start, then, end = training_losses(trace, [fit.held.points[0], fit.best, fit.end])
     return then - end > _FELL_ON * abs(start - end) > 0
+
+
+def settled(trace: Trace, fit: Fit) -> bool:
+    """Validation is plainly better than a guess, and training had next to nothing left to gain when it was at its best.
+
+    So whatever comes, `falls_on` can no longer be true of it.
+    """
+    if fit.end.train is None or fit.end.val.loss > fit.by_guessing - _WELL_ABOVE * abs(fit.by_guessing):
+        return False
+    start, then, end = training_losses(trace, [fit.held.points[0], fit.best, fit.end])
+    return end >= 0 and then <= _FELL_ON * start
+
+
+def no_turn(fit: Fit) -> bool:
+    """Validation is plainly better than a guess, and as good as at its best."""
+    gained = fit.by_guessing - fit.best_loss
+    plainly = fit.end.val.loss <= fit.by_guessing - _WELL_ABOVE * abs(fit.by_guessing)
+    return plainly and fit.end.val.loss - fit.best_loss <= _TURNED * gained
 
 
 def training_losses(trace: Trace, points: Sequence[HeldOutPoint]) -> list[float]:

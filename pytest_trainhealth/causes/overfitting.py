@@ -12,9 +12,11 @@ How it is recognised
     every sample, and ends clearly worse than that, in three runs with other random numbers, while the training loss
     falls on; where an accuracy is known, it has fallen by 5 points or more. The re-runs add weight decay, then dropout,
     then stop at the step that was best for one half of the validation samples: one of them has to keep half of what had
-    been gained. In the log of a finished run: the validation loss ends above its best by more than half of what it had
-    gained, and the training loss has fallen since. Where a validation score is logged, it has to have fallen, too.
-    Nothing is run again then, so it is never more than *likely*.
+    been gained. Stopping counts where in all three runs the other half of the samples, too, was clearly better than a
+    guess at the step that the first half chose; the curve of one run alone would prove itself. In the log of a finished
+    run: the validation loss ends above its best by more than half of what it had gained, and the training loss has
+    fallen since. Where a validation score is logged, it has to have fallen, too. Nothing is run again then, so it is
+    never more than *likely*.
 
 How to fix it
     Keep the checkpoint of the best epoch (early stopping). Then, in this order: more data or augmentation, weight decay

@@ -10,9 +10,9 @@ A check's module defines
 ``result``        ``(trace, failed_run) -> str``: a run in a few characters, for the table of re-runs: '2.303 -> 0.021'
 
 and, where it differs from the others, what `Check` has a default for, in capitals: ``TURN``, ``TIMES_STEPS``,
-``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``KEEPS_BASELINE``, ``BESIDE_ANOTHER``, ``RUNS``, ``FOLLOW_UP``,
-``SECOND_OPINION``; or a function of that name: ``clearly_better``, ``is_faster``, ``figures``, ``cured_steps``,
-``remarks``, and
+``COMPARES_RUNS``, ``IN_RANKS``, ``READS_HISTORY``, ``KEEPS_BASELINE``, ``BESIDE_ANOTHER``, ``RIDES_ON``, ``RUNS``,
+``FOLLOW_UP``, ``SECOND_OPINION``; or a function of that name: ``as_its_own``, ``clearly_better``, ``is_faster``,
+``figures``, ``cured_steps``, ``remarks``, and
 
 ``max_steps``     ``(settings) -> int``: the most steps that a run may take; else those asked for, or ``STEPS``
 ``stop_when``     ``(trace, settings) -> bool``, called after every step: is the promise kept, or clearly not? Else
@@ -63,6 +63,9 @@ class Check:
     keeps_baseline: bool = False
     #: It runs another training, too, and says which is better.
     beside_another: bool = False
+    #: The check whose run it can judge as well, if that is looked at with its signals; and what it makes of that run.
+    rides_on: str | None = None
+    as_its_own: Callable[[Trace, Settings], Trace | None] | None = None
     #: How many runs one judgement takes: the run and its controls.
     runs: int = 1
     #: The most steps of a run with a cure, where that is more than `max_steps`.
@@ -114,6 +117,8 @@ def check(name: str) -> Check:
         reads_history=own.get("READS_HISTORY", False),
         keeps_baseline=own.get("KEEPS_BASELINE", False),
         beside_another=own.get("BESIDE_ANOTHER", False),
+        rides_on=own.get("RIDES_ON"),
+        as_its_own=own.get("as_its_own"),
         runs=own.get("RUNS", 1),
         cured_steps=own.get("cured_steps"),
         follow_up=own.get("FOLLOW_UP"),

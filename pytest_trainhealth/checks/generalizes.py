@@ -1,16 +1,18 @@
 """generalizes: what is learnt from data carries over to val_data
 
 What it does
-    A short fit: up to 120 steps through your batches, but no more than 20 passes over them. After 1, 5, 10, 20 steps
-    and so on it computes the loss of up to 4 batches of `val_data`, and of 4 batches that were learnt from, both in
-    eval mode, so that dropout and augmentation do not make two different quantities of them. Where the loss is one of
-    classes it counts how many are told right. A training with its own `step` is evaluated by its own
+    A short fit: up to 120 steps through your batches, but no more than 20 passes over them, and fewer where it is plain
+    that validation will not turn. In a battery it looks at the run of `learns_from_data`, if that is long enough.
+    After 1, 5, 10, 20 steps and so on it computes the loss of up to 4 batches of `val_data`, and of 4 batches that were
+    learnt from, both in eval mode, so that dropout and augmentation do not make two different quantities of them. Where
+    the loss is one of classes it counts how many are told right. A training with its own `step` is evaluated by its own
     `evaluate(val_data)`. What a guess gives is computed from the targets of `val_data`.
 
 When it fails
     Validation had been clearly better than a guess and ends clearly worse than one, while the training loss falls on;
     where an accuracy is known, that falls, too; three runs with other random numbers all show it; and weight decay,
-    dropout or stopping in time keeps what was learnt. Or samples of `val_data` are in `data`, and without them
+    dropout or stopping in time keeps what was learnt (stopping: in all three runs, chosen by one half of the samples
+    and measured by the other). Or samples of `val_data` are in `data`, and without them
     validation is far worse. Or `val_data` is prepared in another way than `data`, or your `evaluate` leaves the model
     in training mode, and validation is far better without that.
 
@@ -26,6 +28,7 @@ When it cannot judge
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -49,8 +52,11 @@ from ..records.judgement import (
 from ..records.symptoms import FAULTY_DATA, OVERFITTING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
+from ..settings import LEARNS_FROM_DATA
 
 SIGNALS = ("held_out", "survey")
+#: In a battery that takes its run through the same batches, and evaluates it as this check does.
+RIDES_ON = LEARNS_FROM_DATA
 ONE_BATCH = False
 BLAMES_RATES = False
 #: By judgement: 120, half as many again as learns_from_data takes at least, so that what is learnt can be unlearnt.
@@ -59,6 +65,9 @@ STEPS = 120
 #: Passes over the data, at most, unless `steps=` asks for more: what comes after hundreds of them says little about a
 #: training. By judgement: 20, and 40 steps where the data are that few.
 _PASSES, _LEAST = 20, 40
+#: Steps after which validation that has not turned will not be worse than a guess by the end of STEPS. By judgement:
+#: 80, as what was gained in these would have to be lost in half as many.
+_LONG = 80
 #: Steps after which all may be learnt. By judgement: 20, with five evaluations by then.
 _SOON = 20
 #: Of the loss of a guess: below that in its last three evaluations, all is learnt. As in learns_from_data, 0.1.
@@ -87,7 +96,25 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     fit = fit_of(trace) if trace.steps >= _SOON and held.points and held.points[-1].steps == trace.steps else None
     if fit is None or trace.cured or held.chance is None:
         return False
+    if held.own_loss is None and not settings.get("steps"):
+        settled = trace.steps >= _LEAST and generalization.settled(trace, fit)
+        if settled or (trace.steps >= _LONG and generalization.no_turn(fit)):
+            return True
     return all(point.val.loss < _LEARNT * held.chance for point in held.points[-3:])
+
+
+def as_its_own(trace: Trace, settings: Mapping[str, Any]) -> Trace | None:
+    """The run of another check, as far as one of this check would have come. None if it would have gone on."""
+    held = trace.state.held_out
+    if held is None or held.why_not:
+        return None
+    most = int(settings.get("steps") or STEPS)
+    for number, point in enumerate(held.points, 1):
+        state = replace(trace.state, held_out=replace(held, points=held.points[:number]))
+        part = replace(trace, losses=trace.losses[: point.steps], state=state)
+        if point.steps >= most or stop_when(part, settings):
+            return part
+    return None
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
@@ -105,7 +132,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
             trace.cut_short or f"{wording.plural(trace.steps, 'step')}: too few to see what carries over"
         )
     if controls.get(UNTREATED) is not None:
-        return _with_a_cure(trace, fit, controls[UNTREATED])
+        return _with_a_cure(trace, fit, controls)
     known = _figures(fit)
     if _mode_matters(held):
         return FailIfConfirmed(_in_the_wrong_mode(held), _shown(trace, fit, known))
@@ -217,7 +244,10 @@ def _carries_nothing(fit: Fit) -> Symptom:
     return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.by_guessing, "high", headline)
 
 
-def _with_a_cure(trace: Trace, fit: Fit, untreated: Trace) -> Passed | Symptom | CouldNotJudge:
+def _with_a_cure(
+    trace: Trace, fit: Fit, controls: Mapping[str, Trace]
+) -> Passed | Symptom | CouldNotJudge | NeedsControl:
+    untreated = controls[UNTREATED]
     before, known, held = fit_of(untreated), _figures(fit), trace.state.held_out
     survey, surveyed = trace.data.survey, untreated.data.survey
     if before is None or held is None:
@@ -233,9 +263,30 @@ def _with_a_cure(trace: Trace, fit: Fit, untreated: Trace) -> Passed | Symptom |
         return CouldNotJudge("there was nothing to change", known)
     if trace.applied.validated or not before.had_carried_over:
         return Passed(figures=known) if fit.better_than_a_guess else _carries_nothing(fit)
+    if not _keeps(before, fit.end.val.loss) or not fit.carries_over:
+        return _carries_nothing(fit)
+    return Passed(figures=known) if trace.applied.stopped_after is None else _stopped(before, fit, controls, known)
+
+
+def _keeps(before: Fit, loss: float) -> bool:
+    """Of what had been gained at best, at most half is lost."""
     lost = _LOSES * (before.by_guessing - before.best_loss)
-    kept = fit.end.val.loss < before.best_loss + max(lost, _NEAR_BEST * abs(before.by_guessing))
-    return Passed(figures=known) if kept and fit.carries_over else _carries_nothing(fit)
+    return loss < before.best_loss + max(lost, _NEAR_BEST * abs(before.by_guessing))
+
+
+def _stopped(
+    before: Fit, fit: Fit, controls: Mapping[str, Trace], known: Mapping[str, float | None]
+) -> Passed | Symptom | NeedsControl:
+    """Up to there it is the run that was judged, so that alone shows nothing new. Stopping helps where in every run,
+    also in those with other random numbers, the step that one half of the samples chooses is a good one for the other
+    half, with room."""
+    fits: list[Fit | None] = [before]
+    for seed in _SEEDS:
+        if seed.label not in controls:
+            return NeedsControl(seed, once=True)
+        fits.append(fit_of(controls[seed.label]))
+    helps = all(each is not None and each.halves and each.had_been_better for each in fits)
+    return Passed(figures=known) if helps else _carries_nothing(fit)
 
 
 def _training(trace: Trace, fit: Fit) -> float:

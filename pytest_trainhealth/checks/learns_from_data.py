@@ -13,7 +13,8 @@ When it fails
     targets fit the inputs when they are shifted by a sample or two, and not as they are; or the step uses inputs and
     targets in different orders; or an input has a different target in every epoch. Or the model is trained in eval mode
     from some step on, because nothing undoes an `eval()`. Or the loss gets stuck, creeps or oscillates, something can
-    be the reason, and a re-run without it does far better. Some reasons are considered however far the loss has fallen:
+    be the reason, a re-run without it does far better, and a run with other random numbers, which begins in the middle
+    of a list of batches, shows it again. Some reasons are considered however far the loss has fallen:
     momentum or betas beyond sense, BatchNorm over two values, sigmoid or tanh units at their limits from the start,
     steps that stay large while the loss stays where it is.
 

@@ -78,9 +78,10 @@ def in_turn(name: str, wanted: Iterable[str], judge: Callable[[str, SharedResult
     What does not apply to this training is left out.
     """
     __tracebackhide__ = True
-    wanted, shared = tuple(wanted), SharedResults()
-    verdicts = {}
-    for check in sorted(wanted, key=lambda check: find_check(check).turn):
+    wanted = tuple(wanted)
+    in_order = sorted(wanted, key=lambda check: find_check(check).turn)
+    verdicts, shared = {}, SharedResults(wanted=tuple(in_order))
+    for check in in_order:
         with suppress(DoesNotApply):
             verdicts[check] = judge(check, shared)
     return Report(name, tuple(verdicts[check] for check in wanted if check in verdicts))

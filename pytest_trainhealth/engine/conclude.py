@@ -12,7 +12,7 @@ from ..programs.plan import RunPlan
 from ..records.comparison import Comparison
 from ..records.error_words import words_of
 from ..records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, Passed
-from ..records.symptoms import FAULTY_DATA, row_of
+from ..records.symptoms import FAULTY_DATA, INSTABILITY, PLATEAU, row_of
 from ..records.trace import Trace
 from ..records.verdict import Symptom, Verdict
 from .diagnosis import Diagnosis, find_causes
@@ -105,7 +105,7 @@ def _settled(examination: Examination, doubted: FailIfConfirmed, found: Diagnosi
         known = doubted.symptom.summary if isinstance(otherwise, Passed) else otherwise.reason
         return CouldNotJudge(f"{known}; {found.unfinished}", otherwise.figures)
     again = confirm_with_other_seed(examination, doubted.symptom)
-    if isinstance(again, CouldNotJudge) and examination.budget.over():
+    if isinstance(again, CouldNotJudge) and (examination.budget.over() or _may_be_chance(examination, doubted.symptom)):
         return again
     return doubted.otherwise if isinstance(again, Passed) else doubted.symptom
 
@@ -133,15 +133,29 @@ def confirm_with_other_seed(examination: Examination, symptom: Symptom) -> Judge
     if not examination.program.repeatable:
         return CouldNotJudge(f"{symptom.summary}; {examination.program.why_not}")
     # with other random numbers the first batch may be the one that a step cannot take: that does not speak for the data
-    other = replace(examination.rerun, seed_offset=_OTHER_SEED, catch_errors=symptom.category == FAULTY_DATA)
+    by_chance = _may_be_chance(examination, symptom)
+    other = replace(
+        examination.rerun,
+        seed_offset=_OTHER_SEED,
+        begins_half_way=by_chance,
+        catch_errors=symptom.category == FAULTY_DATA,
+    )
     again, judgement = examination.run_and_judge(other)
     if isinstance(judgement, Passed):
         seen = "in one of two runs" if row.about_machine else "with one of two seeds"
         return replace(judgement, notes=(*judgement.notes, f"{seen}: {symptom.summary}"))
     cut_short = isinstance(judgement, CouldNotJudge) and again.cut_short
-    if isinstance(judgement, CouldNotJudge) and (row.about_machine or cut_short):
+    if isinstance(judgement, CouldNotJudge) and (row.about_machine or cut_short or by_chance):
         return replace(judgement, reason=f"{symptom.summary}; not confirmed by a second run: {judgement.reason}")
     return judgement if isinstance(judgement, FailIfConfirmed) else symptom
+
+
+def _may_be_chance(examination: Examination, symptom: Symptom) -> bool:
+    """A curve through the data that stops or swings: it has to be seen again, also where batches come in another order.
+
+    What the second run cannot judge speaks against it then.
+    """
+    return symptom.category in (PLATEAU, INSTABILITY) and not examination.check.one_batch
 
 
 def _no_longer_slow(examination: Examination, symptom: Symptom) -> CouldNotJudge | None:

@@ -16,7 +16,7 @@ from ..budget.budget import Budget
 from ..checks import Check
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.source.engine_frames import engine_frame
-from ..programs.plan import RunPlan
+from ..programs.plan import Look, RunPlan
 from ..programs.program import Program
 from ..records.intervention import Cure
 from ..records.judgement import UNTREATED, CouldNotJudge, FailedRun, Judgement, NeedsControl, OtherNumbers, Passed
@@ -56,6 +56,10 @@ class Examination:
     ignored_causes: frozenset[str] = frozenset()
     #: Parameters whose faults are accepted: a trace is judged as if they were not there.
     accepted: frozenset[str] = frozenset()
+    #: At the first run, which checks that come later may judge, too. None: as at the others.
+    first_look: Look | None = None
+    #: Adds what is known already to the first run.
+    completed: Callable[[Trace], Trace] | None = None
     steps_spent: int = 0
     #: The run that decided, before any cure.
     untreated: Trace | None = None
@@ -87,8 +91,8 @@ class Examination:
         return trace
 
     def run_and_judge(self, plan: RunPlan, trace: Trace | None = None) -> tuple[Trace, Judgement]:
-        trace = trace or self.record(plan)
         before = self.untreated
+        trace = trace or (self._first(plan) if before is None else self.record(plan))
         self.untreated = before or trace
         cures = plan.treatment.cures
         controls: dict[str, Trace] = {} if before is None or not cures else {UNTREATED: before}
@@ -110,6 +114,10 @@ class Examination:
             judgement = self._judged(trace, controls)
         self._pairs.append((trace, controls))
         return trace, judgement
+
+    def _first(self, plan: RunPlan) -> Trace:
+        trace = self.record(plan if self.first_look is None else plan.looking(self.first_look))
+        return trace if self.completed is None else self.completed(trace)
 
     def _judged(self, trace: Trace, controls: Mapping[str, Trace]) -> Judgement:
         """A run that was cut short can keep a promise or break down, but what it has not come to shows nothing."""

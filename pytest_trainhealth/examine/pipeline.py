@@ -147,6 +147,8 @@ def _verdict(subject: Subject, program: Program, job: _Job) -> Verdict:
 
         return updated(examination, request)
     made = program.first_run or shared.reusable_run(check, request.values)
+    examination.first_look = shared.first_look(check, program, plan.look)
+    examination.completed = lambda trace: shared.with_data(trace, check)
 
     def concluded(examination: Examination, made: Trace | None) -> Conclusion:
         return conclude(examination, request.name, shared.known, trace=made, comparison=job.comparison,

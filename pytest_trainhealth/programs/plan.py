@@ -50,6 +50,8 @@ class Look:
     from_forward: bool = False
     #: The step of `closely_at` is known to raise: see every call in it.
     at_an_error: bool = False
+    #: Whether an evaluation beside the steps has shown all that it can, though the run goes on. None: it goes on, too.
+    evaluated_enough: Callable[[Trace], bool] | None = None
     #: How many batches a look through the data reads. None: as many as are cheap.
     most_batches: int | None = None
     #: For whoever waits: it is not the first run.
@@ -94,6 +96,8 @@ class RunPlan:
     one_batch: bool = True
     stop_when: Callable[[Trace], bool] = never
     seed_offset: int = 0
+    #: The first pass through a list of batches begins in its middle, so that another order is seen, too.
+    begins_half_way: bool = False
     budget: Budget = field(default_factory=Budget)
     #: For the message if the user's code raises.
     purpose: str = ""

@@ -123,7 +123,7 @@ def recorded(
     """
     run = early or TrainingRun(look_closely_at=plan.look.closely_at)
     run.creation_sites, run.budget, run.training = creation_sites, plan.budget, training
-    run.most_batches = plan.look.most_batches
+    run.most_batches, run.evaluated_enough = plan.look.most_batches, plan.look.evaluated_enough
     plan.budget.follows(run.trace.losses, plan.shown_steps)
     with begun(training, creation_sites):
         with _listened_to(training, plan, run, early):
@@ -147,7 +147,7 @@ def _listened_to(training: Training, plan: RunPlan, run: TrainingRun, early: Tra
         run.add_optimizer(optimizer, label)
     roots = [each for each in (training.loss, training.criterion, training.step) if each is not None]
     run.add_outside(outside_parameters(roots, lambda tensor: bool(run.held_by(tensor))))
-    run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device)
+    run.feed = Feed(training, one_batch=plan.one_batch, device=plan.device, begins_half_way=plan.begins_half_way)
     run.trace.batches, run.trace.without_data = run.feed.count, training.data is None
     run.trace.cured = bool(plan.treatment.cures)
     with ExitStack() as stack:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.causes.overfitting import look
-from pytest_trainhealth.checks.generalizes import judge, result, stop_when
+from pytest_trainhealth.checks.generalizes import as_its_own, judge, result, stop_when
 from pytest_trainhealth.records.held_out import ActiveLayer, HeldOutPoint, HeldOutRecord, ScaleShift, Scored
 from pytest_trainhealth.records.judgement import (
     UNTREATED,
@@ -26,6 +28,7 @@ from pytest_trainhealth.records.symptoms import FAULTY_DATA, OVERFITTING
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom, Verdict
 
+from ..evaluation.bench.accounting import counted
 from .healthy_fits import PROGRAMS, batches, clusters, made, mlp
 
 STEPS = (1, 5, 10, 20, 40, 60)
@@ -163,7 +166,7 @@ def test_too_little_to_see(why: str, trace: Trace) -> None:
 
 
 def test_no_more_than_twenty_passes_unless_asked_for() -> None:
-    trace = trace_of((1.0, 0.8, 0.6, 0.5, 0.45, 0.4))
+    trace = trace_of((1.0, 0.8, 0.6, 0.5, 0.45, 0.4), train=(1.0, 0.9, 0.8, 0.7, 0.6, 0.5))
     trace.batches = 3
     assert stop_when(trace, {})
     assert not stop_when(trace, {"steps": 500})
@@ -180,6 +183,40 @@ def test_a_cure_has_to_keep_half_of_what_was_gained() -> None:
     assert isinstance(judge(trace_of((1.0, 0.7, 0.6, 0.6, 0.65, 0.75)), {}, untreated), Passed)
     assert isinstance(judge(trace_of((1.0, 0.7, 0.6, 0.6, 0.7, 0.9)), {}, untreated), Symptom)
     assert isinstance(judge(trace_of(RISES), {}, untreated), Symptom)
+
+
+def stopped(after: int = 10) -> Trace:
+    trace = trace_of((1.0, 0.7, 0.6, 0.6, 0.6, 0.6))
+    trace.applied.stopped_after = after
+    return trace
+
+
+def test_stopping_in_time_counts_where_every_seed_shows_it() -> None:
+    """The run itself shows nothing new: up to there it is the one that was judged."""
+    untreated = {UNTREATED: trace_of(RISES)}
+    assert judge(stopped(), {}, untreated) == NeedsControl(OtherNumbers("a second seed", 17389), once=True)
+    assert isinstance(judge(stopped(), {}, {**untreated, **{seed: trace_of(RISES) for seed in SEEDS}}), Passed)
+    never_good = trace_of((1.0, 0.98, 0.97, 1.2, 1.4, 2.0))
+    assert isinstance(judge(stopped(), {}, {**untreated, SEEDS[0]: trace_of(RISES), SEEDS[1]: never_good}), Symptom)
+
+
+def test_it_stops_where_validation_will_not_turn() -> None:
+    learnt, left_to_gain = (1.0, 0.8, 0.4, 0.09, 0.05, 0.04), (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+    stays, may_get_worse = (1.0, 0.8, 0.6, 0.5, 0.45, 0.4), (1.0, 0.8, 0.6, 0.7, 0.9, 0.95)
+    assert stop_when(trace_of(stays, train=learnt), {})
+    assert not stop_when(trace_of(may_get_worse, train=learnt), {})
+    assert not stop_when(trace_of(stays, train=left_to_gain), {})
+    assert not stop_when(trace_of(stays, train=learnt), {"steps": 500}), "as long as was asked for"
+
+
+def test_the_run_of_another_check_is_judged_as_far_as_its_own_would_have_come() -> None:
+    learnt = trace_of((1.0, 0.5, 0.09, 0.09, 0.05, 0.04))
+    own = as_its_own(learnt, {})
+    assert own is not None
+    assert own.steps == 40, "the first three evaluations below a tenth"
+    assert len(own.state.held_out.points) == 5  # type: ignore[union-attr]
+    assert as_its_own(trace_of(RISES), {}) is None, "it would have gone on"
+    assert as_its_own(Trace.of([1.0] * 60), {}) is None
 
 
 def leaked() -> Trace:
@@ -313,3 +350,41 @@ def test_the_battery_has_it_where_there_is_val_data() -> None:
     assert [v.check for v in with_val.verdicts if v.check in checks] == checks
     without = diagnose(lambda: made(mlp(12, 4), clusters(16), None), steps=2)
     assert [v.check for v in without.verdicts if v.check in checks] == checks[:1]
+
+
+def plain() -> Training:
+    return made(mlp(12, 4), batches(*clusters(256, apart=2.0), 32), batches(*clusters(128, apart=2.0), 32), 1e-2)
+
+
+def test_in_a_battery_it_judges_the_run_of_learns_from_data() -> None:
+    """And what that check says is the same, to the last digit."""
+    with counted() as runs:
+        together = {v.check: v for v in diagnose(plain).verdicts}
+    assert "generalizes" not in {run.check for run in runs}
+    alone = verdict_of(plain)
+    assert together["generalizes"].outcome == alone.outcome == "passed"
+    assert together["generalizes"].figures == alone.figures
+    (learns,) = diagnose(plain, checks="learns_from_data").verdicts
+    assert together["learns_from_data"].figures == learns.figures
+    assert together["learns_from_data"].steps == learns.steps
+
+
+def test_the_evaluations_of_a_check_that_rides_along_are_seen_by_nobody() -> None:
+    """BatchNorm and dropout in eval mode, in the middle of a run that is asked about its modes."""
+    make = next(each for each in PROGRAMS if each.__name__ == "images_with_batch_norm")
+    together = {v.check: v for v in diagnose(make).verdicts}
+    (learns,) = diagnose(make, checks="learns_from_data").verdicts
+    assert (together["learns_from_data"].outcome, together["learns_from_data"].figures) == (
+        learns.outcome,
+        learns.figures,
+    )
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_the_pair_on_the_page_shows_it_with_every_seed(seed: int) -> None:
+    page = Path(__file__).parents[2] / "docs" / "causes" / "overfitting"
+    broken, fixed = (
+        verdict_of(runpy.run_path(str(page / f"{each}.py"))["training"], seed) for each in ("broken", "fixed")
+    )
+    assert [(each.cause, each.certainty) for each in broken.findings] == [("overfitting", "confirmed")], str(broken)
+    assert fixed.passed, str(fixed)

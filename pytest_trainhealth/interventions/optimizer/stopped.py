@@ -13,6 +13,7 @@ from ...observe.run.run import Run
 class Stopped(Listener):
     def __init__(self, run: Run, stack: ExitStack, after: int) -> None:
         self._run, self._after = run, after
+        run.trace.applied.stopped_after = after
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         """Without gradients an optimizer leaves its parameters alone, weight decay and momentum included."""

@@ -29,8 +29,12 @@ class NoData(ValueError):
 
 
 class Feed:
-    def __init__(self, training: Training, *, one_batch: bool, device: torch.device | None = None) -> None:
+    def __init__(
+        self, training: Training, *, one_batch: bool, device: torch.device | None = None, begins_half_way: bool = False
+    ) -> None:
+        """`begins_half_way`: the first pass through a list begins in its middle. A loader has an order of its own."""
         self._data = training.data
+        self._begins_half_way = begins_half_way and type(training.data) is list and not one_batch
         self._one_batch = one_batch
         self._needs_tensors = training.step is None
         # The user's own step moves its batches itself, as in the real loop.
@@ -166,6 +170,9 @@ class Feed:
             return self._first
         if self._iterator is None:
             self._iterator = iter(self._data)
+            if self._begins_half_way:
+                self._begins_half_way, half = False, len(self._data) // 2
+                self._iterator, self.position = islice(self._iterator, half, None), half - 1
             self.starting = bool(getattr(self._data, "num_workers", 0))
         try:
             batch = next(self._iterator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -59,6 +59,8 @@ class Run:
         self.look_closely_at = look_closely_at
         #: How many batches a look through the data reads. None: as many as are cheap.
         self.most_batches: int | None = None
+        #: Whether an evaluation beside the steps has shown all that it can.
+        self.evaluated_enough: Callable[[Trace], bool] | None = None
         #: What takes long is not begun when it is used up.
         self.budget = Budget()
         self.models: dict[str, nn.Module] = {}
@@ -128,6 +130,15 @@ class Run:
                 if not listener.ONLY_LOOKS:
                     raise
                 self.could_not_read(listener, error)
+
+    @contextmanager
+    def nobody_told(self) -> Iterator[None]:
+        """For forward and backward passes that are no part of the training."""
+        listeners, self._listeners = self._listeners, {}
+        try:
+            yield
+        finally:
+            self._listeners = listeners
 
     def could_not_read(self, listener: Listener, error: Exception) -> None:
         """It is told nothing any more, and takes its hooks and modes off; the trace says what it could not read."""

@@ -8,8 +8,8 @@ compiler, which has a way of its own into modules, never meets it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import wraps
 from types import FunctionType
 from typing import Any
@@ -56,6 +56,13 @@ class _Table:
             self._hooks.pop(watching.key, None)
         _put_in_place()
 
+    def set_aside(self) -> dict[int | None, tuple[Watching, ...]]:
+        hooks, self._hooks = self._hooks, {}
+        return hooks
+
+    def put_back(self, hooks: dict[int | None, tuple[Watching, ...]]) -> None:
+        self._hooks = hooks
+
     def of(self, module: nn.Module) -> tuple[Watching, ...]:
         return (*self._hooks.get(None, ()), *self._hooks.get(id(module), ()))
 
@@ -77,6 +84,19 @@ def after_call(
     `always_call`: also after a call that raised, without a result.
     """
     return Watching(_at_the_end if always_call else _after, hook, module, with_kwargs=with_kwargs)
+
+
+@contextmanager
+def nobody_looks() -> Iterator[None]:
+    """For calls that are not the training's. Whoever begins to look meanwhile sees them, and has to stop in time."""
+    tables = (_before, _after, _at_the_end)
+    looking = [table.set_aside() for table in tables]
+    try:
+        yield
+    finally:
+        for table, hooks in zip(tables, looking, strict=True):
+            table.put_back(hooks)
+        _put_in_place()
 
 
 def _tell_before(module: nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:

@@ -133,16 +133,20 @@ def _imported_from(path: str, used: ast.expr) -> list[str]:
         first = first.value
     if not isinstance(first, ast.Name):
         return []
-    modules = [
-        name
-        for node in ast.walk(_tree(_source(path)))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-        if (alias.asname or alias.name.partition(".")[0]) == first.id
-        for name in _module_names(node, alias)
-    ]
+    modules = [name for given, names in _imports_in(_source(path)) if given == first.id for name in names]
     files = (getattr(module, "__file__", None) for name, module in sys.modules.copy().items() if name in modules)
     return [os.path.abspath(file) for file in files if file]
+
+
+@cache
+def _imports_in(source: str) -> tuple[tuple[str, list[str]], ...]:
+    """Each name that an import gives, with the modules that it may stand for."""
+    return tuple(
+        (alias.asname or alias.name.partition(".")[0], _module_names(node, alias))
+        for node in ast.walk(_tree(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    )
 
 
 def _module_names(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> list[str]:

@@ -1,7 +1,8 @@
 """Evaluates `val_data` between steps, beside batches that were learnt from: the same loss, both in eval mode.
 
 So the two are the same quantity, whatever dropout or augmentation make of the loss of a step. Random numbers, modes and
-buffers are put back each time. A training with its own `step` is evaluated by its own `evaluate`.
+buffers are put back each time, and whoever else follows the run is told nothing: it may be the run of another check. A
+training with its own `step` is evaluated by its own `evaluate`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ....records.held_out import HeldOutPoint, HeldOutRecord, Scored
 from ....state.process import remember_random_numbers, seed_everything
@@ -21,6 +22,7 @@ from ....tensors.parts_of_batches import is_ragged, rows_of
 from ....training import is_one_batch
 from ...run.run import Run
 from ...run.signal import Cost, Signal
+from ...source.module_calls import nobody_looks
 from .evaluated_calls import DropoutsSeen
 from .evaluation import watched_layers
 from .given_scale import GivenScale
@@ -43,6 +45,7 @@ _SEED = 303
 
 class HeldOut(Signal):
     NAME, COST = "held_out", Cost.STATE
+    LAST = True  # it calls the models, once all other signals have stopped listening
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -50,6 +53,7 @@ class HeldOut(Signal):
         self._values = 0
         self._val: list[Any] | None = None
         self._scale = GivenScale()
+        self._enough = False
 
     # -- the batches ---------------------------------------------------------------------------------
 
@@ -63,8 +67,11 @@ class HeldOut(Signal):
 
     def step_ends(self) -> None:
         steps = self._run.step + 1
-        if self._wanted() and (steps in _AFTER or steps % _EVERY == 0) and not self._run.budget.over():
+        due = (steps in _AFTER or steps % _EVERY == 0) and not self._enough
+        if self._wanted() and due and not self._run.budget.over():
             self._look(steps)
+            enough = self._run.evaluated_enough
+            self._enough = enough is not None and enough(self._run.trace)
 
     def run_ends(self) -> None:
         self._learnt, self._val = [], None
@@ -91,7 +98,7 @@ class HeldOut(Signal):
         assert held is not None
         assert training is not None
         try:
-            with self._aside():
+            with self._aside(), self._run.nobody_told(), nobody_looks():
                 if training.evaluate is not None and (held.own or steps in _OWN_AFTER):
                     self._by_their_own(held, training, steps)
                 if not held.own:
@@ -116,14 +123,15 @@ class HeldOut(Signal):
                 module.training = modes[name]
             with torch.no_grad():
                 for buffer, before in buffers:
-                    buffer.copy_(before)
+                    if not torch.equal(buffer, before):  # a copy into it counts as a change
+                        buffer.copy_(before)
 
     def _by_the_loss(self, held: HeldOutRecord, training: Any, steps: int) -> None:
         if self._val is None:
             self._val = self._read(training.val_data)
             held.val_samples = sum(batch_size(batch) or 0 for batch in self._val)
         for module in training.modules.values():
-            module.eval()
+            _to_eval_mode(module)
         matched = self._run.trace.applied.validated == "on the scale of data"
         with self._scale.noting(self._run.models, "data"):
             train, _ = self._scored(_cut(self._learnt))
@@ -182,6 +190,14 @@ class HeldOut(Signal):
                 break
             found.append(batch if device is None else to_device(batch, device))
         return found
+
+
+def _to_eval_mode(module: nn.Module) -> None:
+    """Not by `eval()`, unless it is the user's own: who looks for the user's calls of that would see this one."""
+    if type(module).eval is nn.Module.eval:
+        module.train(False)
+    else:
+        module.eval()
 
 
 def _cut(batches: Sequence[Any]) -> list[Any]:
