@@ -103,8 +103,8 @@ def function_name(func: Any) -> str:
 
 
 def _has_no_values(result: Tensor) -> bool:
-    """Inside vmap and similar transforms a tensor stands for many. On the meta device only shapes are worked out, as by a
-    library that builds its layers when it first sees a batch: no part of what is computed of that batch."""
+    """Inside vmap and similar transforms a tensor stands for many. On the meta device only shapes are worked out, as by
+    a library that builds its layers when it first sees a batch: no part of what is computed of that batch."""
     return is_functorch_wrapped_tensor(result) or result.is_meta
 
 
