@@ -187,6 +187,8 @@ def _beside_what_is_odd(shown: Judgement, odd_one: Symptom | None, early: bool) 
         return replace(shown, rates=(shown.rates or odd_one is not None) and not early)
     if isinstance(shown, Passed | CouldNotJudge) and odd_one is not None:
         return FailIfConfirmed(odd_one, shown, rates=not early)
+    if isinstance(shown, Symptom) and shown.suspects == "recipe" and early:
+        return FailIfConfirmed(shown, CouldNotJudge(f"it ended while its loss still fell: {shown.summary}"))
     return shown
 
 
