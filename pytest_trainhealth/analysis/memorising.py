@@ -38,12 +38,18 @@ def below(losses: list[float], ratio: float) -> bool:
     return len(losses) > LAST_STEPS and losses[0] > 0 and fmean(losses[-LAST_STEPS:]) < ratio * losses[0]
 
 
+def other_batches(trace: Trace) -> bool:
+    """Whether this was a watched loop with a loader, which hands out what it hands out, and not the same again."""
+    return trace.watched and any(trace.speed.loader_batches)
+
+
 def stuck(trace: Trace, first: float, last: float, ratio: float, reached: Reach | None = None) -> Symptom:
     losses, steps, limit = trace.losses, len(trace.losses), limit_of(trace, ratio, points(trace))
     samples = f" of {wording.plural(trace.batch_size, 'sample')}" if trace.batch_size else ""
     wanted = f"has to fall below {wording.loss(limit)}" if first > 0 and limit > -inf else "has to fall"
     plain = f"; a plain recipe gets to {wording.loss(reached.level)}" if reached is not None else ""
-    summary = f"loss {wording.change(first, last)} in {steps} steps on one batch{samples} ({wanted}{plain})"
+    batch = "its batches" if other_batches(trace) else "one batch"
+    summary = f"loss {wording.change(first, last)} in {steps} steps on {batch}{samples} ({wanted}{plain})"
     if last - first > max(_GREW * abs(first), _GREW_ABOVE_NOISE * loss_curve.spread(losses)):
         category, headline = INSTABILITY, f"loss grows from {wording.change(first, last)}"
     elif loss_curve.oscillates(losses):

@@ -62,6 +62,15 @@ def shown(
     return FailIfConfirmed(replace(symptom_of(trace, first, last), suspects="model"), CouldNotJudge(reason, known))
 
 
+def ended_early(trace: Trace, steps: int) -> bool:
+    """A watched loop ends when it ends. One that has learnt something, and still learnt, may be slow on purpose: it
+    would have gone on for longer in earnest, and no rate that is faster shows a fault."""
+    short = trace.watched and trace.update_count < steps
+    first, last = trace.losses[0], course.end(trace)
+    learnt = first - last > _HARDLY_FELL * abs(first)
+    return short and learnt and loss_curve.still_falling(trace.losses, points(trace).floor)
+
+
 def _worse_than_plain(
     trace: Trace, reached: Reach, known: Mapping[str, float | None], left: float
 ) -> Symptom | FailIfConfirmed:

@@ -61,6 +61,7 @@ from ..records.judgement import (
     Passed,
 )
 from ..records.trace import Trace
+from ..records.verdict import Symptom
 from . import trains_without_nan
 
 SIGNALS: tuple[str, ...] = (
@@ -178,9 +179,18 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
         return idle
     if isinstance(shown, Passed) and odd_one is None and chance.too_sure_at_first(trace):
         return FailIfConfirmed(too_sure(trace), shown)
+    return _beside_what_is_odd(shown, odd_one, shown_learning.ended_early(trace, _steps(settings)))
+
+
+def _beside_what_is_odd(shown: Judgement, odd_one: Symptom | None, early: bool) -> Judgement:
+    """Rates count where the course is odd; of a loop that merely ended early they say how to be faster."""
+    if isinstance(shown, FailIfConfirmed):
+        return replace(shown, rates=(shown.rates or odd_one is not None) and not early)
     if isinstance(shown, Passed | CouldNotJudge) and odd_one is not None:
-        return FailIfConfirmed(odd_one, shown, rates=True)
-    return replace(shown, rates=True) if isinstance(shown, FailIfConfirmed) and odd_one is not None else shown
+        return FailIfConfirmed(odd_one, shown, rates=not early)
+    if isinstance(shown, Symptom) and shown.suspects == "recipe" and early:
+        return FailIfConfirmed(shown, CouldNotJudge(f"it ended while its loss still fell: {shown.summary}"))
+    return shown
 
 
 def _no_plain_course(

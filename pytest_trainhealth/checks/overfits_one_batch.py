@@ -253,6 +253,11 @@ def _ended_early(trace: Trace) -> bool:
     return trace.update_count < STEPS and loss_curve.still_falling(trace.losses, points(trace).floor)
 
 
+def _went_on_through_its_data(trace: Trace) -> bool:
+    """A watched loop gets its own batches, others at each step: in few steps nobody may learn anything from those."""
+    return memorising.other_batches(trace) and trace.update_count < STEPS
+
+
 def _far_above(reached: Reach, last: float, start: float, marks: Points) -> bool:
     """A loss without a known floor may mean anything (a reward, a queue): there the plain run has to be far better.
 
@@ -277,11 +282,13 @@ def _as_far_as_it_gets(
     if last - floor > _NO_BETTER_THAN_A_GUESS * (start - floor) and marks.steady:
         if _ended_early(trace):  # and so did the plain recipe
             return FailIfConfirmed(symptom, CouldNotJudge(_too_few(trace), known))
-        if not adapters.has_adapters(trace):
+        # adapters are small on purpose, beside a model that is frozen on purpose
+        small = "these adapters may be too small" if adapters.has_adapters(trace) else ""
+        excuse = small or ("too few steps to tell" if _went_on_through_its_data(trace) else "")
+        if not excuse:
             return symptom
-        # what may learn is small on purpose, beside a model that is frozen on purpose
         reason = f"the loss ends at {wording.loss(last)}, and a plain recipe gets no further ({wording.loss(reached)})"
-        return FailIfConfirmed(symptom, CouldNotJudge(f"{reason}: these adapters may be too small", known))
+        return FailIfConfirmed(symptom, CouldNotJudge(f"{reason}: {excuse}", known))
     if reached - floor <= _NEARLY_THERE * ratio * (start - floor):
         return Passed((f"came nearly as far as a plain recipe, which gets to {wording.loss(reached)}",), known)
     plain = wording.loss(reached)

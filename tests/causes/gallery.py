@@ -274,7 +274,7 @@ def _clipping() -> Iterator[Case]:
 
 def _regularisation() -> Iterator[Case]:
     name = "too-much-regularization"
-    for share in (0.59, 0.6):
+    for share in (0.64, 0.65):
         for module in ("drop", ""):
             trace = made()
             trace.numbers.dropouts = [DropoutRecord(share, module, THERE), DropoutRecord(0.1, "x")]

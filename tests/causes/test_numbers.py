@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_trainhealth.causes import Suspicion, cause
@@ -258,6 +260,28 @@ def test_dropout() -> None:
         DropoutRecord(0.91, "5", Place("net.py", 4)),
     ]
     assert found("too-much-regularization", trace).statement == "dropout in 5 sets 91 % of its values to 0"
+
+
+def test_the_dropout_of_graph_attention_is_usual() -> None:
+    trace = flat()
+    trace.numbers.dropouts += [DropoutRecord(0.62, "attention", Place("net.py", 3))]
+    assert look("too-much-regularization", trace) is None
+
+
+@pytest.mark.parametrize(
+    ("watched", "last", "tried"), [(True, 1.5, False), (False, 1.5, True), (True, 2.25, True)], ids=str
+)
+def test_a_usual_dropout_is_no_fault_of_a_watched_loop_that_still_learns(
+    watched: bool, last: float, tried: bool
+) -> None:
+    """Without it any training is faster."""
+    falling = [2.3 - (2.3 - last) * step / 39 for step in range(40)]
+    losses = falling if last < 2 else [2.3, *[last] * 39]
+    trace = replace(Trace.of(losses), watched=watched)
+    trace.numbers.dropouts += [DropoutRecord(0.5, "drop", Place("net.py", 3))]
+    swap = cause("too-much-regularization").swap
+    assert swap is not None
+    assert (swap(trace, STUCK) is not None) is tried
 
 
 @pytest.mark.parametrize(

@@ -445,3 +445,22 @@ def test_a_run_in_a_few_characters() -> None:
     assert result(Trace.of()) == "no step was possible"
     assert result(Trace.of([2.0, 1.0, math.nan])) == "2.000 -> nan"
     assert result(Trace.of([2.0, 9.0, 1.0, 0.5, 0.7])) == "2.000 -> 0.700"
+
+
+@pytest.mark.parametrize(
+    ("steps", "watched", "batches", "said"),
+    [
+        (100, True, [1] * 100, "model if confirmed, else cannot judge"),
+        (200, True, [1] * 200, "model"),  # as many as a training that is handed in gets
+        (100, True, [], "needs inputs noted"),  # without a loader: the loop's one batch
+        (100, False, [1] * 100, "model"),
+    ],
+)
+def test_a_few_batches_that_nobody_learns_from_in_a_watched_loop(
+    steps: int, watched: bool, batches: list[int], said: str
+) -> None:
+    """Each is seen once, and a plain recipe gets no further than a guess either."""
+    trace = replace(known(curve(1.9, steps=steps)), watched=watched)
+    trace.speed.loader_batches += batches
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", steps=steps)
+    assert kind(judge(trace, {}, beside(1.9))) == said

@@ -102,6 +102,12 @@ def function_name(func: Any) -> str:
     return name
 
 
+def _has_no_values(result: Tensor) -> bool:
+    """Inside vmap and similar transforms a tensor stands for many. On the meta device only shapes are worked out, as by
+    a library that builds its layers when it first sees a batch: no part of what is computed of that batch."""
+    return is_functorch_wrapped_tensor(result) or result.is_meta
+
+
 class CallSignal(Signal):
     """Base of signals that need to see function calls at sampled steps."""
 
@@ -130,8 +136,7 @@ class CallSignal(Signal):
             self._open.enter_context(self._shared.shown_to(self._dispatch))
 
     def _dispatch(self, call: Call) -> None:
-        # inside vmap and similar transforms a tensor stands for many, and has no values that can be read
-        if not self._forward or (isinstance(call.result, Tensor) and is_functorch_wrapped_tensor(call.result)):
+        if not self._forward or (isinstance(call.result, Tensor) and _has_no_values(call.result)):
             return
         try:
             self.called(call)

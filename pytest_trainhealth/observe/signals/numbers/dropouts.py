@@ -9,10 +9,12 @@ from torch import Tensor
 
 from ....records.numbers import DropoutRecord
 from ...calls.functions import DROPOUTS
-from ...calls.torch_calls import CallSignal
+from ...calls.torch_calls import Call, CallSignal
 from ...run.signal import Cost
 from ...source.places import user_place
 
+#: Where a function that is not called by name takes whether it is training: torch.dropout(input, p, train).
+_TRAINING_AT = 2
 #: Dropouts that are looked at. By judgement: one that is too strong is as a rule so everywhere.
 _MOST = 32
 
@@ -23,13 +25,23 @@ class Dropouts(CallSignal):
     def wanted(self) -> bool:
         return self._run.step == 0
 
+    def called(self, call: Call) -> None:
+        if call.name.rstrip("_") in DROPOUTS and not _is_off(call):
+            super().called(call)
+
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
-        if name.rstrip("_") not in DROPOUTS or not isinstance(result, Tensor) or not result.numel():
+        if not isinstance(result, Tensor) or not result.numel():
             return
         with torch.no_grad():
             share = _dropped(args[0], result)
         if share > 0 and len(self._run.trace.numbers.dropouts) < _MOST:
             self._run.trace.numbers.dropouts.append(DropoutRecord(share, module, user_place()))
+
+
+def _is_off(call: Call) -> bool:
+    """In evaluation it gives back what it is given, zeros included, as dropout in place does."""
+    told = call.args[_TRAINING_AT] if len(call.args) > _TRAINING_AT else True
+    return not call.kwargs.get("training", call.kwargs.get("train", told))
 
 
 def _dropped(given: Tensor, result: Tensor) -> float:

@@ -166,3 +166,20 @@ def test_memory_that_is_used_again_is_not_what_it_was() -> None:
     found = scales(looked_at(model, (torch.randn(32, 64), torch.randn(32, 1))))
     assert ("the input of head", False) in found
     assert found["the input of head", False].std > 100
+
+
+def test_a_dropout_that_is_off_drops_nothing() -> None:
+    """It gives back what it was given: the zeros in that are those of the rectifier."""
+
+    class Dropping(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.head = nn.Linear(8, 256), nn.Linear(256, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            hidden = F.relu(self.layer(x) - 1)
+            hidden = torch.dropout(F.dropout(hidden, 0.5, training=False), 0.5, False)
+            return self.head(F.dropout(hidden, p=0.3))
+
+    trace = looked_at(Dropping(), (torch.randn(32, 8), torch.randn(32, 1)))
+    assert [d.share for d in trace.numbers.dropouts] == [pytest.approx(0.3, abs=0.1)]

@@ -1,0 +1,34 @@
+"""When a watched loop that lags behind was merely short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_trainhealth.analysis.shown_learning import ended_early
+from pytest_trainhealth.records.losses import LossCall
+from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.wiring import OptimizerRecord
+
+
+def falling(last: float, steps: int, watched: bool = True) -> Trace:
+    """A cross-entropy of ten classes that falls in a straight line."""
+    trace = replace(Trace.of([2.3 - (2.3 - last) * step / (steps - 1) for step in range(steps)]), watched=watched)
+    call = LossCall("cross_entropy", weight=1.0, sole=True, given_target=True, floor=0.0, chance=2.3)
+    trace.loss.calls = [call, replace(call, step=1)]
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", steps=steps)
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("trace", "early"),
+    [
+        (falling(1.9, 80), True),
+        (falling(1.9, 160), False),
+        (falling(1.9, 80, watched=False), False),
+        (falling(2.25, 80), False),  # that is no learning yet
+    ],
+)
+def test_it_had_learnt_something_and_still_learnt(trace: Trace, early: bool) -> None:
+    assert ended_early(trace, 160) is early
