@@ -179,7 +179,8 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
         return idle
     if isinstance(shown, Passed) and odd_one is None and chance.too_sure_at_first(trace):
         return FailIfConfirmed(too_sure(trace), shown)
-    return _beside_what_is_odd(shown, odd_one, shown_learning.ended_early(trace, _steps(settings)))
+    # twice: a training that is handed in would get as many, as long as its loss falls
+    return _beside_what_is_odd(shown, odd_one, shown_learning.ended_early(trace, 2 * _steps(settings)))
 
 
 def _beside_what_is_odd(shown: Judgement, odd_one: Symptom | None, early: bool) -> Judgement:

@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_trainhealth.analysis.shown_learning import ended_early
+from pytest_trainhealth.checks import learns_from_data
+from pytest_trainhealth.records.judgement import FailIfConfirmed, NeedsControl
 from pytest_trainhealth.records.losses import LossCall
 from pytest_trainhealth.records.trace import Trace
+from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import OptimizerRecord
 
 
@@ -32,3 +35,12 @@ def falling(last: float, steps: int, watched: bool = True) -> Trace:
 )
 def test_it_had_learnt_something_and_still_learnt(trace: Trace, early: bool) -> None:
     assert ended_early(trace, 160) is early
+
+
+@pytest.mark.parametrize(("watched", "outcome"), [(True, FailIfConfirmed), (False, Symptom)])
+def test_a_watched_loop_of_as_many_steps_as_the_check_takes_is_not_accused(watched: bool, outcome: type) -> None:
+    """What is handed in gets twice as many while its loss falls; one or two epochs of an example are short."""
+    trace, controls = falling(2.1, learns_from_data.STEPS, watched=watched), dict[str, Trace]()
+    while isinstance(judged := learns_from_data.judge(trace, {}, controls), NeedsControl):
+        controls[judged.control.label] = falling(0.001, learns_from_data.STEPS)
+    assert isinstance(judged, outcome)
