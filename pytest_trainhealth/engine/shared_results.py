@@ -10,18 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from torch.utils.data import DataLoader, IterableDataset
-
 from ..checks import Check
 from ..checks import check as find_check
-from ..programs.plan import Look
 from ..records.intervention import Cure
 from ..records.survey import SurveyRecord
 from ..records.trace import Trace
 from ..records.verdict import Finding
-from ..training import Training, is_one_batch
 
 if TYPE_CHECKING:
+    from ..programs.plan import Look
     from ..programs.program import Program
 
 #: The signal that looks at the data alone, whatever the steps.
@@ -71,8 +68,10 @@ class SharedResults:
 
     def riding_on(self, check: Check, program: Program) -> tuple[str, ...]:
         """The signals of later checks that judge the run of this one, too, where that does not change the run."""
+        from ..programs.evaluated_beside import evaluates_beside  # imports torch, which nobody needs who only collects
+
         training = None if program.start is None or program.siblings else program.start.training
-        if training is None or not _evaluates_beside(training):
+        if training is None or not evaluates_beside(training):
             return ()
         found = [signal for rider in self._riders(check) for signal in rider.signals if signal != _OF_THE_DATA]
         return tuple(signal for signal in found if signal not in check.signals)
@@ -102,13 +101,3 @@ class SharedResults:
         if self.survey is None or _OF_THE_DATA not in check.signals or trace.data.survey is not None:
             return trace
         return replace(trace, data=replace(trace.data, survey=self.survey))
-
-
-def _evaluates_beside(training: Training) -> bool:
-    """Validation samples can be read and evaluated in the middle of a run, and the steps after it stay the same."""
-    val, own = training.val_data, training.step is not None or training.evaluate is not None
-    if val is None or val is training.data or own or training.framework_loop is not None:
-        return False
-    if isinstance(val, DataLoader):
-        return not isinstance(val.dataset, IterableDataset)
-    return is_one_batch(val) or type(val) is list
