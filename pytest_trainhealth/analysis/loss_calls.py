@@ -280,6 +280,24 @@ def squashed_twice(call: LossCall) -> bool:
     return call.activation == "softmax" or (call.activation == "sigmoid" and APPLIES[call.function] == "sigmoid")
 
 
+def mixed_probabilities(trace: Trace) -> LossCall | None:
+    """A loss that wants scores gets a mix of probabilities, at every call that was seen.
+
+    A row of several classes has to sum to 1: a sigmoid before cross_entropy is another fault.
+    """
+    calls = [c for c in trace.loss.calls if c.function in APPLIES and c.mixed]
+    for call in calls:
+        alike = [c for c in calls if (c.function, c.place) == (call.function, call.place)]
+        if all(_are_probabilities(c) for c in alike):
+            return call
+    return None
+
+
+def _are_probabilities(call: LossCall) -> bool:
+    given = call.input
+    return 0 <= given.low <= given.high <= 1 and (APPLIES[call.function] == "sigmoid" or given.probabilities)
+
+
 def cannot_imitate(trace: Trace) -> GeneratorRange | None:
     """A generator's output cannot reach much of the data that its adversary sees, at two steps."""
     found = [i for i in trace.loss.generator_ranges if i.outside > _FAR_FROM_THE_DATA]

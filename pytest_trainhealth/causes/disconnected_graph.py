@@ -2,7 +2,8 @@
 
 What happens
     Somewhere between the module and the loss the graph ends: `.detach()`, `.data`, `.item()`, a trip through numpy, an
-    `argmax`, a distribution's `sample()`, a block under `torch.no_grad()`. Everything before that place never learns.
+    `argmax` or the index of a `max()`, a distribution's `sample()`, a block under `torch.no_grad()`. Everything before
+    that place never learns.
 
 How severe it is
     High: a part never learns, silently.
@@ -40,7 +41,7 @@ from ..records.numbers import Crash
 from ..records.symptoms import CRASH, NOT_LEARNING, PLATEAU, SILENT
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
-from ..records.wiring import DRAWS, FLAT, NO_GRAD, DetachedSample, GraphEnd, ParameterRecord
+from ..records.wiring import CHOICES, DRAWS, FLAT, NO_GRAD, DetachedSample, GraphEnd, ParameterRecord
 from . import Suspicion
 from ._groups import WIRING
 
@@ -154,6 +155,11 @@ def _fix(end: GraphEnd | None) -> Fix:
         return Fix("let everything from these parameters to the loss run with gradients")
     if end.operation == NO_GRAD:
         return Fix("take what has to learn out of the block without gradients")
+    if end.operation in CHOICES:
+        return Fix(
+            "multiply what was chosen by its score, which has a gradient, or choose softly (softmax, gumbel_softmax):",
+            ("y = chosen * score",),
+        )
     return Fix(f"remove {end.operation} from the path between the parameters and the loss")
 
 

@@ -63,6 +63,8 @@ class LossCall:
     over: int | None = None
     #: It normalises over the samples of the batch.
     over_batch: bool = False
+    #: Activation functions whose outputs the input is a mix of: nothing that is trained comes after them.
+    mixed: tuple[str, ...] = ()
     #: Share of the targets that lie outside that activation's range.
     unreachable: float = 0.0
     classes: int | None = None

@@ -20,6 +20,13 @@ NO_GRAD = "no_grad()"
 FLAT = frozenset(("round()", "floor()", "ceil()", "trunc()", "sign()", "heaviside()"))
 #: Draws for which torch has a derivative, of 0.
 DRAWS = frozenset(("torch.normal()", "torch.bernoulli()", "torch.poisson()"))
+#: Functions that return values and an index, of which only the values have a graph.
+INDEX_OF = {
+    name: f"the index of {name}()"
+    for name in ("max", "min", "topk", "sort", "kthvalue", "median", "mode", "cummax", "cummin")
+}
+#: Choices, by which scores decide what is taken, and get no gradient for it.
+CHOICES = frozenset(("argmax()", "argmin()", "argsort()", *INDEX_OF.values()))
 
 
 @dataclass

@@ -19,6 +19,7 @@ _APPLIED: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "neg": torch.neg,
     "log": lambda tensor: torch.log(tensor + 1e-12),
+    "logit": lambda tensor: torch.logit(tensor, eps=1e-6),
 }
 _SOFTMAXES: dict[str, Callable[[Tensor, int], Tensor]] = {"softmax": F.softmax, "log_softmax": F.log_softmax}
 

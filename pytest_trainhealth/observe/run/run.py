@@ -189,6 +189,11 @@ class Run:
 
     # -- what is trained -----------------------------------------------------------------------------
 
+    @property
+    def modes_are_the_users(self) -> bool:
+        """The built-in loop puts a model that is handed in in eval mode into training mode; no other loop is helped."""
+        return self.training is None or self.training.step is not None
+
     def add_models(self, models: Mapping[str, nn.Module]) -> None:
         known = {id(model) for model in self.models.values()}
         for prefix, model in models.items():

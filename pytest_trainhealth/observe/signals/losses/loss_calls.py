@@ -9,7 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ....records.loss_functions import DIFFERENCES, NAMES, RANGES, RECURRENT, SOFTMAXES, TARGET_AT, WITH_CLASSES
+from ....records.loss_functions import (
+    APPLIES,
+    DIFFERENCES,
+    NAMES,
+    RANGES,
+    RECURRENT,
+    SOFTMAXES,
+    TARGET_AT,
+    WITH_CLASSES,
+)
 from ....records.losses import LossCall
 from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
@@ -17,6 +26,7 @@ from ...calls.activation_origin import Made, Outputs
 from ...calls.distances import Distances
 from ...calls.likelihoods import Likelihoods
 from ...calls.loss_bounds import bounds_of_choices
+from ...calls.mixed_probabilities import mixed_from
 from ...calls.torch_calls import Call, CallSignal
 from ...calls.written_reversals import turns_its_gradient
 from ...run.run import Run
@@ -190,6 +200,7 @@ class LossCalls(CallSignal):
         record.given_target = self._stands_in_the_batch(target)
         record.smoothing = float(call.kwargs.get("label_smoothing") or 0.0)
         made = self._outputs.made(input)
+        record.mixed = mixed_from(input) if made is None and call.name in APPLIES else ()
         record.distances = call.name in WITH_CLASSES and self._distances.holds(input if made is None else made.raw)
         self._add(call, record, made, target)
 

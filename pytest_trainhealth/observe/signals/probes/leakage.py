@@ -220,9 +220,9 @@ def _first_to_see(repeater: Repeater, each: _Predicted, cut: int, run: Run) -> S
         summaries = [
             a
             for a, c in zip(one.given, changed, strict=False)
-            if c and not set(lengths) & set(a.shape) and not _is_wider(one, a, length)
+            if c and not _has_positions(a, lengths, samples) and not _is_wider(one, a, length)
         ]
-        if summaries and any(length in t.shape for t in one.results):
+        if summaries and any(_has_positions(t, (length,), samples) for t in one.results):
             return None
         for a, b in zip(one.results, other.results, strict=False):
             if first is not None or a.shape != b.shape:
@@ -231,6 +231,14 @@ def _first_to_see(repeater: Repeater, each: _Predicted, cut: int, run: Run) -> S
             if any(_tells_earlier(a, b, n, samples, (cut + 1) * n // length, attends) for n in lengths):
                 first = one
     return first
+
+
+def _has_positions(tensor: Tensor, lengths: tuple[int, ...], samples: int) -> bool:
+    """Besides its samples, of which there may be as many as there are positions."""
+    shape = list(tensor.shape)
+    if samples in shape:
+        shape.remove(samples)
+    return any(length in shape for length in lengths)
 
 
 def _is_wider(step: Step, given: Tensor, length: int) -> bool:
@@ -243,14 +251,22 @@ def _tells_earlier(before: Tensor, after: Tensor, length: int, samples: int, ear
     shape = list(before.shape)
     if before.ndim < 3 or samples not in shape[:2]:
         return False
-    if shape.count(length) == 1:
-        positions = shape.index(length)
-    elif attends and shape[-2] == length:
-        positions = before.ndim - 2  # heads happen to be as wide as the sequence is long
-    else:
+    dimensions = [n for n, size in enumerate(shape) if size == length]
+    if attends and shape[-2] == length:
+        dimensions = [before.ndim - 2]  # heads happen to be as wide as the sequence is long
+    elif samples == length:
+        # Which are the positions does not show. Along the samples, each of which was changed, all of a result changes,
+        # so both have to. Scores of all pairs, of heads or of groups, do not begin with the samples.
+        if len(dimensions) != 2 or dimensions[0] != 0:
+            return False
+    elif len(dimensions) != 1:
         return False
-    change = (before.double() - after.double()).abs().movedim(positions, 0).flatten(1).amax(1)
-    return float(change[:earlier].max()) > _SEES * float(change.max())
+    change = (before.double() - after.double()).abs()
+    return all(_before(change, n, earlier) > _SEES * float(change.max()) for n in dimensions)
+
+
+def _before(change: Tensor, positions: int, earlier: int) -> float:
+    return float(change.movedim(positions, 0)[:earlier].max())
 
 
 def _is_context_model(repeater: Repeater, base: dict[str, Tensor], each: _Predicted) -> bool:

@@ -121,31 +121,32 @@ class Frozen(Signal):
         for prefix, model in list(self._run.models.items())[self._known :]:
             for path, norm in _frozen_norms(model):
                 full = full_path(prefix, path)
-                if not self._has_twin(full):
+                if (norm.training or self._run.modes_are_the_users) and not self._has_twin(full, norm):
                     self._norms[full] = norm
         self._known = len(self._run.models)
 
-    def _has_twin(self, path: str) -> bool:
-        """A teacher or target network next to its student: `target.net.1` next to `online.net.1`."""
+    def _has_twin(self, path: str, norm: _BatchNorm) -> bool:
+        """A target network or averaged teacher next to its student: `target.net.1` next to `online.net.1`.
+
+        It is as wide; a wider teacher of the same class is no copy.
+        """
         inner = path.partition(".")[2]
         return "." in inner and any(
             name.endswith(f".{inner}.weight") and not name.startswith(f"{path}.") and p.requires_grad
             for name, p in self._run.parameters.items()
+            if p.shape == norm.weight.shape
         )
 
 
 def _frozen_norms(model: nn.Module) -> list[tuple[str, _BatchNorm]]:
-    """BatchNorms in training mode that have statistics and frozen parameters, and come after a frozen layer.
-
-    (A model passed in in eval mode is put into training mode by the built-in loop, not by the user.)
-    """
+    """BatchNorms that have statistics and frozen parameters, and come after a frozen layer."""
     found: list[tuple[str, _BatchNorm]] = []
     frozen_before = False
     for path, module in model.named_modules():
         own = list(module.parameters(recurse=False))
         if isinstance(module, _BatchNorm) and own:
             kept = module.running_mean is not None and bool(module.num_batches_tracked)
-            if kept and frozen_before and module.training and not any(p.requires_grad for p in own):
+            if kept and frozen_before and not any(p.requires_grad for p in own):
                 found.append((path, module))
         elif own:
             frozen_before = not any(p.requires_grad for p in own)

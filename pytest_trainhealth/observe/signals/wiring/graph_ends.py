@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ....records.wiring import NO_GRAD, GraphEnd
+from ....records.verdict import Place
+from ....records.wiring import INDEX_OF, NO_GRAD, GraphEnd
 from ....tensors.storage import memory_of
 from ...calls.graph_leaves import leaves_of, tensors_in
 from ...calls.torch_calls import CallSignal
@@ -33,6 +35,16 @@ _ONLY_THE_SHAPE = ("_like", "new_empty", "new_full", "new_ones", "new_zeros", "t
 _MOST_SEARCHES = 200
 
 
+@dataclass
+class _Index:
+    tensor: Tensor
+    function: str
+    module: str
+    place: Place | None
+    #: What it was chosen from.
+    given: list[Tensor]
+
+
 class GraphEnds(CallSignal):
     NAME, COST = "graph_ends", Cost.CLOSE
 
@@ -40,6 +52,8 @@ class GraphEnds(CallSignal):
         super().__init__(run)
         self._names: dict[int, str] = {}
         self._searches = 0
+        #: Indices of this step that nothing has used yet, by id, kept alive so that no other tensor gets theirs.
+        self._indices: dict[int, _Index] = {}
 
     def wanted(self) -> bool:
         return self._run.step < 2
@@ -50,12 +64,19 @@ class GraphEnds(CallSignal):
 
     def backward_begins(self, roots: Any) -> None:
         super().backward_begins(roots)
+        self._indices.clear()
         if self._open is not None:
             reached = leaves_of([root for root in roots if isinstance(root, Tensor)], self._names)
             for name, record in self._run.trace.wiring.parameters.items():
                 record.in_graph = bool(record.in_graph) or name in reached
 
+    def run_ends(self) -> None:  # and at the end of each step
+        super().run_ends()
+        self._indices.clear()
+
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
+        if self._indices and torch.is_grad_enabled():
+            self._use_indices(args)
         given = [each for each in tensors_in(args) if each.requires_grad]
         if not torch.is_grad_enabled():
             # a parameter outside of a model's forward pass: an average of weights, an update by hand
@@ -69,14 +90,24 @@ class GraphEnds(CallSignal):
             self._note(_ENDS.get(name, f"{name}()"), module, given)
         elif given and name.endswith("_") and self._is_inside_a_parameter(args[0]):
             self._note(_ENDS["data"], module, given)
+        elif given and module and name in INDEX_OF:  # outside of a model it is a metric
+            for index in (each for each in tensors_in(result) if each.dtype == torch.long):
+                self._indices[id(index)] = _Index(index, name, module, user_place(), given)
+
+    def _use_indices(self, args: tuple[Any, ...]) -> None:
+        """Of many a `max()` only the values are used: its index ends a graph once something is done with it."""
+        for tensor in tensors_in(args):
+            used = self._indices.pop(id(tensor), None)
+            if used is not None:
+                self._note(INDEX_OF[used.function], used.module, used.given, used.place)
 
     def _is_inside_a_parameter(self, tensor: Tensor) -> bool:
         """Its `.data`: what is written there with a graph loses it, as the parameter itself is what is used."""
         own = tensor.is_leaf and id(tensor) in self._names
         return not own and any(memory_of(tensor) == memory_of(p) for p in self._run.parameters.values())
 
-    def _note(self, operation: str, module: str, given: list[Tensor]) -> None:
-        place = user_place()
+    def _note(self, operation: str, module: str, given: list[Tensor], place: Place | None = None) -> None:
+        place = place or user_place()
         if operation == NO_GRAD:
             place = switched_off_at(place)
         ends = self._run.trace.wiring.graph_ends

@@ -35,13 +35,15 @@ class NoisyTeachers(Signal):
         self._run = run
         self._open = ExitStack()
         self._stack: list[nn.Module] = []
-        #: Dropout layers that were in eval mode when they were handed in: the built-in loop may switch them on.
+        #: Dropout layers that were in eval mode when they were handed in, where the built-in loop may switch them on.
         self._found_off: set[int] = set()
         #: Frozen modules with active dropout, by id, with their records and what their parameters were.
         self._teachers: dict[int, tuple[nn.Module, NoisyTeacher, list[Tensor]]] = {}
         self._follow: _Follow | None = None
 
     def run_begins(self) -> None:
+        if self._run.modes_are_the_users:
+            return
         dropouts = [m for _, m in self._run.named_modules() if isinstance(m, _DropoutNd)]
         self._found_off = {id(m) for m in dropouts if not m.training}
 

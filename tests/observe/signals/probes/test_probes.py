@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -278,6 +279,52 @@ def test_labels_that_are_handed_in_do_not_speak_for_the_tokens():
     (found,) = probe(text_training(NextToken(causal=False), loss)).leaks
     assert (found.name, found.kind, found.operation) == ("tokens", "future", "scaled_dot_product_attention")
     assert probe(text_training(NextToken(causal=True), loss)).leaks == []
+
+
+class HandMasked(nn.Module):
+    """Position t attends to positions up to t + `ahead`, by a mask of its own."""
+
+    def __init__(self, ahead: int) -> None:
+        super().__init__()
+        self.embedding, self.qkv, self.leave = nn.Embedding(20, 24), nn.Linear(24, 72), nn.Linear(24, 20)
+        self.ahead = ahead
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        q, k, v = (t.unflatten(-1, (4, -1)).transpose(1, 2) for t in self.qkv(self.embedding(tokens)).chunk(3, -1))
+        seen = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool).tril(self.ahead)
+        weights = (q @ k.transpose(-2, -1)).masked_fill(~seen, float("-inf")).softmax(-1)
+        return self.leave((weights @ v).transpose(1, 2).flatten(2))
+
+
+class FromASummary(nn.Module):
+    """Says a sequence again, after a summary of it: an autoencoder that is told the elements before each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.leave = nn.Embedding(20, 24), nn.Linear(24, 20)
+        self.encoder, self.decoder = nn.GRU(24, 24, batch_first=True), nn.GRU(24, 24, batch_first=True)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        given = self.embedding(tokens)
+        return self.leave(self.decoder(given, self.encoder(given)[1])[0])
+
+
+def next_tokens(model: nn.Module, samples: int) -> Training:
+    tokens = torch.randint(0, 20, (samples, 13))
+    return Training(
+        model,
+        torch.optim.SGD(model.parameters(), 0.01),
+        loss=lambda m, batch: F.cross_entropy(m(batch[0]).flatten(0, 1), batch[1].flatten()),
+        data=(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()),
+    )
+
+
+@pytest.mark.parametrize("samples", [16, 12])
+def test_as_many_samples_as_positions_hide_no_leak(samples: int) -> None:
+    (found,) = probe(next_tokens(HandMasked(ahead=1), samples)).leaks
+    assert (found.kind, found.operation) == ("future", "matmul")
+    assert probe(next_tokens(HandMasked(ahead=0), samples)).leaks == []
+    assert probe(next_tokens(FromASummary(), samples)).leaks == []
 
 
 def test_labels_of_a_batch_may_be_shifted_by_a_loss_that_is_written_out():

@@ -84,3 +84,54 @@ def test_a_model_handed_in_in_eval_mode_is_switched_by_the_loop() -> None:
         return Training(model, optimizer, loss, list(torch.randn(64, 8).split(16)))
 
     assert found(make) == []
+
+
+class Normed(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(8, width, bias=False), nn.BatchNorm1d(width), nn.ReLU())
+        self.leave = nn.Linear(width, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.leave(self.body(x))
+
+
+class Distiller(nn.Module):
+    """The teacher is put into eval mode when it is handed in, and follows every train() unless it is kept there."""
+
+    def __init__(self, teacher: nn.Module, student: nn.Module, keeps: bool) -> None:
+        super().__init__()
+        self.teacher, self.student, self.keeps = frozen(teacher).eval(), student, keeps
+
+    def train(self, mode: bool = True) -> Distiller:
+        super().train(mode)
+        if self.keeps:
+            self.teacher.eval()
+        return self
+
+
+def followed(teacher: nn.Module, student: nn.Module, keeps: bool = False) -> Training:
+    teacher(torch.randn(32, 8))  # its statistics are those of its own training
+    model = Distiller(teacher, student, keeps)
+    optimizer = torch.optim.Adam(student.parameters(), 1e-3)
+
+    def step(x: Tensor) -> Tensor:
+        model.train()
+        loss = F.mse_loss(model.student(x), model.teacher(x).softmax(1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return Training(model, optimizer, step=step, data=list(torch.randn(64, 8).split(16)))
+
+
+def test_a_teacher_in_eval_mode_follows_the_train_of_a_loop_of_the_users_own() -> None:
+    assert found(lambda: followed(net(32, 0.5), net(16))) == [("wrong-mode", "confirmed")]
+    assert found(lambda: followed(net(32, 0.5), net(16), keeps=True)) == []
+
+
+def test_statistics_of_a_teacher_that_is_wider_than_its_student_of_the_same_class() -> None:
+    assert found(lambda: followed(Normed(32), Normed(16))) == [("frozen-parameters-change", "confirmed")]
+    assert found(lambda: followed(Normed(32), Normed(16), keeps=True)) == []
+    assert found(lambda: followed(Normed(16), Normed(16))) == []  # it may be a target network
