@@ -15,8 +15,10 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils.data import DataLoader
 
+from .state.call_shapes import takes
 from .state.data_parts import DataPart
 from .state.iterators import sources
+from .state.their_checkpoints import can_load, can_save
 from .tensors.batches import tensors
 from .tensors.module_paths import full_path
 
@@ -48,8 +50,9 @@ class Training:
     schedulers itself.
 
     `save(path)` and `load(path)` are those of your own loop, for `resumes_exactly`: `load` is called on a training that
-    was built anew. `evaluate(val_data)` is your own whole evaluation, modes included, for `evaluates_cleanly`; it
-    returns a number, or several.
+    was built anew. A `save()` that takes no path returns a state, and `load(state)` takes it. `evaluate(val_data)` is
+    your own whole evaluation, modes included, for `evaluates_cleanly`; it returns a number, or several. One that brings
+    its own data takes no argument, and needs no `val_data`.
 
     `Training.from_lightning(module, data)` and `Training.from_hf_trainer(trainer)` run the loop of a framework instead.
     """
@@ -70,9 +73,9 @@ class Training:
         scheduler: Any = None,
         scheduler_every: Literal["epoch", "batch"] | None = None,
         precision: torch.dtype | str | None = None,
-        save: Callable[[Path], Any] | None = None,
-        load: Callable[[Path], Any] | None = None,
-        evaluate: Callable[[Any], Any] | None = None,
+        save: Callable[[Path], Any] | Callable[[], Any] | None = None,
+        load: Callable[[Any], Any] | Callable[[], Any] | None = None,
+        evaluate: Callable[[Any], Any] | Callable[[], Any] | None = None,
         name: str | None = None,
     ) -> None:
         self.model = model
@@ -95,8 +98,7 @@ class Training:
         self.load = _callable_or_none(load, "load", "load(path)")
         self._both_or_none()
         self.evaluate = _callable_or_none(evaluate, "evaluate", "evaluate(val_data)")
-        if self.evaluate is not None and self.val_data is None:
-            raise ValueError("Training: evaluate= is called with val_data=, and none was given")
+        self._can_be_evaluated()
         self.name = name
 
     @classmethod
@@ -158,6 +160,35 @@ class Training:
         if (self.save is None) != (self.load is None):
             given, missing = ("save", "load") if self.load is None else ("load", "save")
             raise TypeError(f"Training takes save= and load= together: {given}= was given, and no {missing}=")
+        if self.save is None:
+            return
+        if not can_save(self.save):
+            raise TypeError(f"Training: save has to be callable as save(path) or save(), not {_called_as(self.save)}")
+        if not can_load(self.save, self.load):
+            raise TypeError(
+                f"Training: load has to be callable as load(path) or load(state), not {_called_as(self.load)}"
+            )
+
+    def _can_be_evaluated(self) -> None:
+        if self.evaluate is None or takes(self.evaluate, 0):
+            return
+        if not takes(self.evaluate, 1):
+            shapes = "evaluate(val_data) or evaluate()"
+            raise TypeError(f"Training: evaluate has to be callable as {shapes}, not {_called_as(self.evaluate)}")
+        if self.val_data is None:
+            raise ValueError(
+                "Training: evaluate= is called with val_data=, and none was given; one that brings its own data is to "
+                "take no argument: evaluate=lambda: validate(model, batches)"
+            )
+
+    @property
+    def evaluates_val_data(self) -> bool:
+        """Whether `evaluate` is given `val_data`, or brings its own."""
+        return self.evaluate is not None and self.val_data is not None and takes(self.evaluate, 1)
+
+    def evaluated(self, val_data: Any) -> Any:
+        """What `evaluate` returns, of these data if it takes any."""
+        return self.evaluate(val_data) if self.evaluates_val_data else self.evaluate()
 
     def _pace(self, every: Any) -> Literal["epoch", "batch"] | None:
         if every is None:
@@ -244,6 +275,10 @@ def _callable_or_none(value: Any, name: str, shape: str) -> Any:
     if value is not None and not callable(value):
         raise TypeError(f"Training: {name} has to be callable as {shape}, not {_described(value)}")
     return value
+
+
+def _called_as(function: Callable[..., Any]) -> str:
+    return f"{getattr(function, '__name__', type(function).__name__)}{inspect.signature(function)}"
 
 
 def _of_others(optimizer: Any) -> list[Any]:

@@ -2,9 +2,9 @@
 
 What it does
     After 4 steps it calls the training's `evaluate(val_data)`, twice with other random numbers and once with each batch
-    cut into halves. Without `evaluate` it computes the loss in eval mode, on `val_data`, or on `data` if there are
-    none. Then it takes more steps, and compares them bit by bit with a run that was never evaluated, random numbers
-    aside.
+    cut into halves; an `evaluate()` that brings its own data, twice. Without `evaluate` it computes the loss in eval
+    mode, on `val_data`, or on `data` if there are none. Then it takes more steps, and compares them bit by bit with a
+    run that was never evaluated, random numbers aside.
 
 When it fails
     Two evaluations differ because dropout is on; after an `evaluate` of your own the steps differ, or weights,

@@ -3,10 +3,10 @@
 What it does
     Takes 12 steps, and calls the training's `save(path)` after one of the steps 4 to 7, which the seed chooses. Then it
     builds the training anew, calls `load(path)` and takes the remaining steps on the same batches: losses, parameters
-    and buffers have to be the same bits. Data with a `state_dict()` of their own have to come back to their position
-    themselves. Without `save` and `load` it judges what any checkpoint made of `state_dict()`s loses: at that step,
-    attributes and non-persistent buffers of modules, and attributes of optimizers, are set to what they were in the
-    beginning, and each `state_dict()` is loaded again.
+    and buffers have to be the same bits. A `save()` that takes no path returns what `load(state)` is given. Data with a
+    `state_dict()` of their own have to come back to their position themselves. Without `save` and `load` it judges what
+    any checkpoint made of `state_dict()`s loses: at that step, attributes and non-persistent buffers of modules, and
+    attributes of optimizers, are set to what they were in the beginning, and each `state_dict()` is loaded again.
 
 When it fails
     The resumed run differs, and a second uninterrupted run does not. What is missing is told by name, and by re-runs

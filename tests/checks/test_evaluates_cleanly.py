@@ -132,7 +132,7 @@ def test_without_an_evaluation_of_its_own_the_loss_is_computed_in_eval_mode():
     found = verdict(factory())
     assert found.passed
     assert "hand in evaluate=" in found.notes[0]
-    assert "hand in evaluate= and val_data=" in verdict(factory(own_step=True)).reason
+    assert "hand in evaluate=, and val_data= if it takes them" in verdict(factory(own_step=True)).reason
 
 
 def test_eval_mode_that_is_left_on_matters_where_the_step_does_not_switch_back():
@@ -239,6 +239,79 @@ def test_an_evaluation_that_raises_is_told():
         raise ValueError("no such metric")
 
     assert verdict(factory(broken)).reason == "evaluate(val_data) raises ValueError: no such metric"
+    assert verdict(with_its_own_data(broken)).reason == "evaluate() raises ValueError: no such metric"
+
+
+def with_its_own_data(how, *, batches_handed_in=False):
+    """An evaluation that takes no argument."""
+
+    def training() -> Training:
+        model, own = network(), batches(3)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        val_data = own if batches_handed_in else None
+        return Training(
+            model,
+            optimizer,
+            data=batches(),
+            criterion=F.cross_entropy,
+            val_data=val_data,
+            evaluate=lambda: how(model, own),
+        )
+
+    return training
+
+
+def learns_while_it_evaluates(model, data):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(0.9)
+    return properly(model, data)
+
+
+@pytest.mark.parametrize("batches_handed_in", [False, True])
+def test_an_evaluation_may_bring_its_own_data(batches_handed_in):
+    found = verdict(with_its_own_data(properly, batches_handed_in=batches_handed_in))
+    assert found.passed
+    assert "batches could not be cut" in found.notes[0]  # which nobody can who does not hand them in
+    found = verdict(with_its_own_data(learns_while_it_evaluates, batches_handed_in=batches_handed_in))
+    assert found.failed
+    assert (found.findings[0].cause, found.findings[0].certainty) == ("evaluation-changes-state", "confirmed")
+
+
+def test_data_that_an_evaluation_need_not_be_given_are_its_own():
+    seen = []
+
+    def training() -> Training:
+        model, own = network(), batches(3)
+
+        def evaluate(data=own):
+            seen.append(data is own)
+            return properly(model, data)
+
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        return Training(model, optimizer, data=batches(), criterion=F.cross_entropy, evaluate=evaluate)
+
+    assert verdict(training).passed
+    assert all(seen)
+
+
+def test_an_evaluation_that_takes_no_data_serves_the_other_checks_too():
+    def training() -> Training:
+        made = factory(properly, own_step=True)()
+        evaluate, val_data = made.evaluate, made.val_data
+        return Training(
+            made.model,
+            made.optimizers["SGD"],
+            step=made.step,
+            data=made.data,
+            val_data=val_data,
+            evaluate=lambda: evaluate(val_data),
+        )
+
+    for check in ("generalizes", "resumes_exactly", "is_reproducible"):
+        (found,) = diagnose(training, [check]).verdicts
+        assert "raises" not in (found.reason or "")
+        assert not found.failed or check == "generalizes"  # the labels are noise
 
 
 def test_wrong_arguments_are_told_at_once():
@@ -246,5 +319,7 @@ def test_wrong_arguments_are_told_at_once():
     rest = {"optimizer": torch.optim.SGD(model.parameters(), 0.1), "criterion": F.cross_entropy, "data": batches()}
     with pytest.raises(TypeError, match=r"evaluate has to be callable as evaluate\(val_data\), not int 3"):
         Training(model, **rest, val_data=batches(), evaluate=3)
-    with pytest.raises(ValueError, match="evaluate= is called with val_data=, and none was given"):
-        Training(model, **rest, evaluate=print)
+    with pytest.raises(ValueError, match=r"evaluate= is called with val_data=, and none was given.* take no argument"):
+        Training(model, **rest, evaluate=lambda data: 0.0)
+    with pytest.raises(TypeError, match=r"evaluate\(val_data\) or evaluate\(\), not properly\(model, data\)"):
+        Training(model, **rest, val_data=batches(), evaluate=properly)

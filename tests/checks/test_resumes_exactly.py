@@ -298,6 +298,20 @@ def test_wrong_arguments_are_told_at_once():
         Training(model, **rest, save=print)
 
 
+def test_what_no_checkpoint_can_be_called_with_is_told_at_once():
+    model = nn.Linear(4, 3)
+    rest = {"optimizer": torch.optim.SGD(model.parameters(), 0.1), "criterion": F.cross_entropy, "data": batches()}
+
+    def save(path, epoch): ...
+
+    def load(model, path): ...
+
+    with pytest.raises(TypeError, match=r"save\(path\) or save\(\), not save\(path, epoch\)"):
+        Training(model, **rest, save=save, load=print)
+    with pytest.raises(TypeError, match=r"load\(path\) or load\(state\), not load\(model, path\)"):
+        Training(model, **rest, save=lambda path: None, load=load)
+
+
 def test_everything_is_left_as_it_was():
     made = complete(dropout=0.3)
     before = copy.deepcopy(made.model.state_dict())

@@ -21,6 +21,7 @@ from ...records.state import LostRecord
 from ...state.checkpoints import kept
 from ...state.generator_states import GENERATORS, set_state
 from ...state.loop_state import attributes_of, copied, parts_of, settings_of
+from ...state.their_checkpoints import load_from, words_of_load
 from ...tensors.batches import map_tensors, tensors
 from ...tensors.fingerprint import NoFingerprint, fingerprint
 from ...tensors.module_paths import full_path
@@ -74,12 +75,14 @@ class Resumed(Listener):
     def _load(self) -> None:
         training, state, checkpoint = self._run.training, self._run.trace.state, kept(self._path)
         assert training is not None
+        assert training.save is not None
         assert training.load is not None
         state.saved_at = self._at
         try:
-            training.load(Path(self._path))
+            load_from(Path(self._path), training.save, training.load)
         except Exception as error:
-            state.failure = f"load(path) raises {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            state.failure = f"{words_of_load(training.save, training.load)} raises {raised}"
         parts, carried = parts_of(training), self._carried()
         for name, part in parts.items():
             if part.kind in carried and name in checkpoint.values:

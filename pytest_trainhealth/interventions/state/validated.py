@@ -66,13 +66,14 @@ class Validated(Listener):
             self._found.what = "measure"
             with torch.no_grad():
                 return float(self._measure(training))
-        if training.val_data is None:
+        own = training.step is not None and training.evaluate is not None
+        if training.val_data is None and not own:
             self._found.why_not = "there is no val_data"
             return None
         self._found.what = "validation loss"
         if training.step is None:
             return self._by_the_loss(training)
-        found = None if training.evaluate is None else _loss_of(training.evaluate(training.val_data))
+        found = None if training.evaluate is None else _loss_of(training.evaluated(training.val_data))
         if found is None:
             self._found.why_not = "the training has its own step, and no evaluate= that returns a loss by that name"
         return found

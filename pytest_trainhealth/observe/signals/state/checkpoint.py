@@ -8,6 +8,7 @@ import torch
 
 from ....state.checkpoints import Checkpoint, keep, new_folder
 from ....state.loop_state import parts_of
+from ....state.their_checkpoints import NotKept, save_to, words_of_save
 from ....tensors.batches import map_tensors
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -56,8 +57,12 @@ class CheckpointSignal(Signal):
         checkpoint.scaler = None if stepper.scaler is None else stepper.scaler.state_dict()
         keep(checkpoint, trace)
         try:
-            training.save(path)
+            save_to(path, training.save, training.load)
+        except NotKept as error:
+            trace.cut_short = str(error)
+            return
         except Exception as error:
-            trace.state.failure = f"save(path) raises {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            trace.state.failure = f"{words_of_save(training.save)} raises {raised}"
             return
         self._checkpoint, trace.state.checkpoint = checkpoint, str(path)

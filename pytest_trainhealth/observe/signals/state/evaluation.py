@@ -58,7 +58,7 @@ class Evaluation(Signal):
         training = run.training
         record = run.trace.state.evaluation = EvaluationRecord(own=training.evaluate is not None)
         if training.step is not None and training.evaluate is None:
-            record.why_not = "the training has its own step: hand in evaluate= and val_data="
+            record.why_not = "the training has its own step: hand in evaluate=, and val_data= if it takes them"
             return
         modules = dict(run.named_modules())
         self._modes = {name: module.training for name, module in modules.items()}
@@ -67,7 +67,8 @@ class Evaluation(Signal):
             self._evaluate(record, training)
         except Exception as error:
             raised = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            record.why_not = f"{'evaluate(val_data)' if record.own else 'the loss, in eval mode,'} raises {raised}"
+            own = "evaluate(val_data)" if training.evaluates_val_data else "evaluate()"
+            record.why_not = f"{own if record.own else 'the loss, in eval mode,'} raises {raised}"
         finally:
             put_back()
             if training.step is None:  # who sets the mode in the user's loop is not known
@@ -107,7 +108,8 @@ class Evaluation(Signal):
             record.reseeded = [name for name, place in stands.items() if again[name] == place and name in self._drawn]
         record.results = (first[0], second[0])
         record.by_chance = outputs_apart(first[1], second[1])
-        if not values:  # state that moves within an evaluation moves at other samples when batches are smaller
+        given = not record.own or training.evaluates_val_data
+        if given and not values:  # state that moves within an evaluation moves at other samples in smaller batches
             self._smaller(record, training, data)
 
     def _smaller(self, record: EvaluationRecord, training: Any, data: Any) -> None:
@@ -136,7 +138,7 @@ class Evaluation(Signal):
             seen = stack.enter_context(DropoutsSeen(off=self._run.trace.applied.evaluated == "in eval mode"))
             layers = watched_layers(dict(self._run.named_modules()), stack, self._run.trace.applied.evaluated)
             if training.evaluate is not None:
-                figures = numbers(training.evaluate(data))
+                figures = numbers(training.evaluated(data))
             else:
                 figures = self._by_the_loss(training, data)
             if record is not None:

@@ -175,7 +175,7 @@ class HeldOut(Signal):
             seen = stack.enter_context(DropoutsSeen(off=how == "in eval mode"))
             layers = watched_layers(dict(self._run.named_modules()), stack, how)
             calls = stack.enter_context(ScoredCalls())
-            figures = numbers(training.evaluate(training.val_data))
+            figures = numbers(training.evaluated(training.val_data))
         if held is not None:
             held.active = [*layers.values(), *seen.found]
         return calls, calls.loss if calls.loss is not None else figures[0] if len(figures) == 1 else None
