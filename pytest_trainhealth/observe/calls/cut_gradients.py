@@ -15,7 +15,10 @@ _BEYOND = 5.0
 
 def cut_on_one_side(gradients: list[Tensor]) -> float | None:
     """The limit, with its sign. Of all gradients together, because one limit is meant for all."""
-    values = torch.cat([g.detach().reshape(-1).float() for g in gradients if not g.is_complex()] or [torch.zeros(1)])
+    real = [g.detach().reshape(-1).float() for g in gradients if not g.is_complex() and g.numel()]
+    if not real:
+        return None
+    values = torch.cat(real)
     lowest, highest = float(values.min()), float(values.max())
     limit, other = (highest, lowest) if highest < -lowest else (lowest, highest)
     if not limit or abs(other) < _BEYOND * abs(limit) or limit * other > 0:

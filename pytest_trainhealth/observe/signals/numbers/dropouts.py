@@ -13,8 +13,6 @@ from ...calls.torch_calls import Call, CallSignal
 from ...run.signal import Cost
 from ...source.places import user_place
 
-#: Where a function that is not called by name takes whether it is training: torch.dropout(input, p, train).
-_TRAINING_AT = 2
 #: Dropouts that are looked at. By judgement: one that is too strong is as a rule so everywhere.
 _MOST = 32
 
@@ -40,8 +38,8 @@ class Dropouts(CallSignal):
 
 def _is_off(call: Call) -> bool:
     """In evaluation it gives back what it is given, zeros included, as dropout in place does."""
-    told = call.args[_TRAINING_AT] if len(call.args) > _TRAINING_AT else True
-    return not call.kwargs.get("training", call.kwargs.get("train", told))
+    given = call.args[2] if len(call.args) > 2 else True  # torch.dropout(input, p, train)
+    return not call.kwargs.get("training", call.kwargs.get("train", given))
 
 
 def _dropped(given: Tensor, result: Tensor) -> float:

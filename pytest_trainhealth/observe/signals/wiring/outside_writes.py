@@ -30,7 +30,7 @@ _VALUES = 64
 _SAME_WAY = 0.999
 #: Updates of each optimizer that are examined. By judgement: 64, because some loops write every ten updates.
 _UPDATES = 64
-#: Of the values themselves: a smaller change is rounding.
+#: Of the values themselves: a smaller change is rounding. By judgement: float32 has seven digits.
 _ROUNDING = 1e-6
 
 
@@ -46,10 +46,17 @@ class OutsideWrites(Signal):
         self._left: dict[str, dict[str, Tensor]] = {}
         self._since: dict[str, dict[str, Tensor]] = {}
         self._place: Place | None = None
+        #: Where the values of all parameters are, from an update to the end of its step.
+        self.pointers: set[int] = set()
+
+    def step_begins(self, batch: object) -> None:
+        if self._run.step < _UPDATES:  # and not later: a mode that the user's own code leaves has to be its own
+            self._open = ExitStack()
+            self._open.enter_context(_Mode(self))
 
     @unseen
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
-        self._close()
+        self.pointers = set()
         label = self._run.add_optimizer(optimizer)
         number = self._updates[label] = self._updates.get(label, 0) + 1
         if number > _UPDATES or has_closure:
@@ -89,9 +96,7 @@ class OutsideWrites(Signal):
         if self._updates.get(label, 0) > _UPDATES or has_closure:
             return
         self._left[label], self._place = self._values(label), None
-        if self._open is None:
-            self._open = ExitStack()
-            self._open.enter_context(_Mode(self, self._pointers()))
+        self.pointers = {p.data_ptr() for p in self._run.parameters.values() if _is_plain(p)}
 
     def step_ends(self) -> None:
         self._close()
@@ -102,16 +107,13 @@ class OutsideWrites(Signal):
             kept.clear()
 
     def _close(self) -> None:
+        self.pointers = set()
         if self._open is not None:
             self._open.close()
             self._open = None
 
     def wrote(self) -> None:
         self._place = self._place or user_place()
-
-    @unseen
-    def _pointers(self) -> set[int]:
-        return {p.data_ptr() for p in self._run.parameters.values() if _is_plain(p)}
 
     def _values(self, label: str) -> dict[str, Tensor]:
         run = self._run
@@ -121,15 +123,15 @@ class OutsideWrites(Signal):
 class _Mode(FunctionMode):
     """Who writes to a parameter after an update: the first argument of functions such as `copy_`."""
 
-    def __init__(self, signal: OutsideWrites, pointers: set[int]) -> None:
+    def __init__(self, signal: OutsideWrites) -> None:
         super().__init__()
-        self._signal, self._pointers = signal, pointers
+        self._signal = signal
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if args and isinstance(args[0], Tensor) and _writes(func):
+        if self._signal.pointers and args and isinstance(args[0], Tensor) and _writes(func):
             with self._signal._reading():
-                if _is_plain(args[0]) and args[0].data_ptr() in self._pointers:
+                if _is_plain(args[0]) and args[0].data_ptr() in self._signal.pointers:
                     self._signal.wrote()
         return result
 
