@@ -109,7 +109,8 @@ def _features(field: FieldSurvey) -> Iterator[str]:
 
 
 def _samples(found: SurveyRecord) -> Iterator[str]:
-    if found.samples >= _LABELS and found.repeated > _REPEATED * found.samples:
+    comes_round = found.watched and not found.complete  # a second epoch has all samples of the first once more
+    if found.samples >= _LABELS and found.repeated > _REPEATED * found.samples and not comes_round:
         share = wording.share(found.repeated / found.samples)
         yield explained("duplicated-samples", f"{share} of {wording.plural(found.samples, 'sample')} were there before")
     noise = found.noise
