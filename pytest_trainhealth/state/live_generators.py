@@ -48,12 +48,16 @@ def _set_all(states: list[tuple[Any, Any]]) -> None:
 
 
 def drawn_from() -> dict[str, Any]:
-    """Those that stand elsewhere by now, and that a module of the user's names; by that name."""
-    moved = {id(each) for each, state in _NOTED if fingerprint(_plain(state_of(each))) != fingerprint(_plain(state))}
-    if not moved:
-        return {}
+    """Those that a module of the user's names, by that name, unless they stand where they stood.
+
+    Where those stood that a module made which was imported since, nobody knows.
+    """
     modules = [each for each in list(sys.modules.values()) if module_of_user(each)]
-    return {name: value for each in modules for name, value in list(vars(each).items()) if id(value) in moved}
+    named = {name: value for each in modules for name, value in list(vars(each).items()) if type(value) in GENERATORS}
+    if not named:
+        return {}
+    stood = {id(each): fingerprint(_plain(state)) for each, state in _NOTED}
+    return {name: each for name, each in named.items() if stood.get(id(each)) != fingerprint(_plain(state_of(each)))}
 
 
 @contextmanager
