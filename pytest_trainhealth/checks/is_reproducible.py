@@ -11,6 +11,8 @@ When it fails
     hash, the batches, torch's kernels, the number of threads, or the order in which those of a pool are done.
 
 What is not an alarm
+    A generator that a module makes when it is imported (`rng = random.Random(3)`): from process to process it draws the
+    same. That a second training in one process goes on where the first has ended is a note of a test that passes.
     Runs that part for a reason that no re-run shows are not judged: there may be state that cannot be put back inside
     of one process. A time that is only printed or logged changes nothing. The order of a set of texts, which differs
     from process to process, is not looked at.
@@ -48,6 +50,7 @@ RUNS = 2
 STEPS = 10
 
 AGAIN = Cure("once_more", "once more")
+SECOND = Cure("once_more", "once more in the same process", {"same_process": True})
 
 
 def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trace] = NO_CONTROLS) -> Judgement:
@@ -67,10 +70,33 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         )
     found = first_difference(trace, again)
     if found is None:
-        return Passed(figures={"same_steps": float(trace.steps)})
+        return _the_same(trace, again, controls)
     symptom = Symptom(_summary(found), UNEQUAL, found.measured, 0.0, "high", _headline(found))
     reason = f"{symptom.summary}, and no source of randomness that was held still explains it"
     return FailIfConfirmed(symptom, CouldNotJudge(reason))
+
+
+def _the_same(trace: Trace, again: Trace, controls: Mapping[str, Trace]) -> Judgement:
+    """A generator that a module makes when it is imported may have a seed: in a process of its own it is the same."""
+    figures = {"same_steps": float(trace.steps)}
+    if not again.state.drawn_from:
+        return Passed(figures=figures)
+    second = controls.get(SECOND.label)
+    if second is None:
+        return NeedsControl(SECOND)
+    judged = not second.cut_short and second.crash is None
+    apart = first_difference(trace, second) if judged else None
+    if apart is None:
+        return Passed(figures=figures)
+    names, one = wording.names(again.state.drawn_from), len(again.state.drawn_from) == 1
+    where = "begins elsewhere" if apart.what == "start" else f"parts from the first at step {apart.step}"
+    return Passed(
+        (
+            f"{names} {'is' if one else 'are'} made when a module is imported, and not seeded when the training is "
+            f"built: a second training in the same process {where}",
+        ),
+        figures,
+    )
 
 
 def _summary(found: Difference) -> str:

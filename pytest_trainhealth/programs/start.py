@@ -13,6 +13,7 @@ from ..observe.run.feed import Feed
 from ..observe.run.hanging import DidNotComeBack
 from ..observe.source.creation_sites import CreationSites, loaded_batches_noted, record_creation_sites
 from ..observe.source.engine_frames import engine_frame
+from ..state.live_generators import before_building
 from ..state.process import seed_everything, undisturbed
 from ..state.process_settings import process_settings_kept
 from ..state.snapshot import Snapshot
@@ -208,6 +209,7 @@ def some_are_left() -> bool:
 def build(factory: Callable[[], object], seed: int) -> tuple[object, CreationSites]:
     """What the factory returns with this seed, and where it created its objects."""
     seed_everything(seed)
+    before_building()
     with record_creation_sites() as creation_sites, loaded_batches_noted(creation_sites):
         made = factory()
     if isinstance(made, Training):

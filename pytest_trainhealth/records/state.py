@@ -143,6 +143,8 @@ class StateRecord:
     #: Parameters that began with other values than in the run before.
     starts_differently: tuple[str, ...] = ()
     entropy: list[EntropyRecord] = field(default_factory=list)
+    #: Generators of random numbers in modules of the user's, by name, that the run before has drawn from.
+    drawn_from: tuple[str, ...] = ()
     #: With how many threads torch computed.
     threads: int = 1
     #: Updates of several backward passes.

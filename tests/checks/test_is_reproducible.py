@@ -117,7 +117,17 @@ def test_a_generator_in_a_module_beside_the_training_is_put_back():
     sys.modules["beside"] = beside
     state = beside.random_numbers.getstate()
     try:
-        assert verdict(factory(noisy(lambda: sys.modules["beside"].draw()))).passed
+        found = verdict(factory(noisy(lambda: sys.modules["beside"].draw())))
+        assert found.passed
+        (note,) = found.notes  # and it is told that a second training of one script would be another one
+        assert note.startswith("random_numbers is made when a module is imported, and not seeded when the training is")
+        assert note.endswith("a second training in the same process parts from the first at step 0")
+        assert verdict(factory(noisy(lambda: sys.modules["beside"].draw()))()).notes == ()  # nobody builds it again
+
+        def seeds(model):
+            beside.random_numbers.seed(3)  # where it stood already
+
+        assert verdict(factory(noisy(lambda: sys.modules["beside"].draw()), prepare=seeds)).notes == ()
     finally:
         del sys.modules["beside"]
     assert beside.random_numbers.getstate() == state

@@ -10,7 +10,7 @@ from ...observe.run.events import Listener
 from ...observe.run.run import Run
 from ...observe.source.places import user_place
 from ...records.state import EntropyRecord
-from ...state.live_generators import put_generators_back
+from ...state.live_generators import drawn_from, going_on, put_generators_back
 from . import _entropy
 from ._entropy import Replacement, called_by_user, exchange, is_salted
 from ._task_order import put_in_order
@@ -27,8 +27,13 @@ _MOST = 16
 
 
 class OnceMore(Listener):
-    def __init__(self, run: Run, stack: ExitStack) -> None:
+    """`same_process`: generators in modules go on, as they do for a second training of one script."""
+
+    def __init__(self, run: Run, stack: ExitStack, *, same_process: bool = False) -> None:
         self._run = run
+        run.trace.state.drawn_from = tuple(drawn_from())
+        if same_process:
+            stack.enter_context(going_on())
         put_generators_back()
         for holder, name in _entropy.CLOCK:
             exchange(holder, name, stack, functools.partial(self._later, name=name))
