@@ -30,6 +30,7 @@ from pytest_trainhealth.settings import CHECKS
 DECLARED = {
     "CallSignal": {"wanted", "seen", "called"},
     "Gradients": {"looks_on"},
+    "OutsideWrites": {"wrote"},
     "Clipping": {"seen", "clips", "exchanged"},
     "UnusedPasses": {"grad_read"},
     "Validations": {"loss_without_gradient"},
