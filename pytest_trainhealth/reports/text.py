@@ -88,6 +88,10 @@ def report_text(report: Report) -> str:
     return "\n".join(lines)
 
 
+#: Columns that code needs beside its place. By judgement: in less than 20 it is torn to single words.
+_CODE = 20
+
+
 class _Verbatim(str):
     """A line of a table or of the user's code, which must not be re-wrapped."""
 
@@ -98,6 +102,8 @@ class _Line(_Verbatim):
     def within(self, width: int, label_column: str) -> list[str]:
         begins = re.match(r"\s*\S+\s*", self)
         below = " " * (len(label_column) + (begins.end() if begins else 0) + 2)
+        if width - len(below) < _CODE:
+            return [label_column + self]
         return textwrap.wrap(
             label_column + self, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
         )

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from pytest_trainhealth import Training, diagnose, examine
+from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.budget.budget import Budget
 from pytest_trainhealth.causes import Suspicion
 from pytest_trainhealth.causes import cause as find_cause
@@ -19,6 +19,7 @@ from pytest_trainhealth.engine.diagnosis import Diagnosis
 from pytest_trainhealth.engine.examination import Attempt, Examination
 from pytest_trainhealth.engine.findings import try_cures_of
 from pytest_trainhealth.engine.reruns import Reruns
+from pytest_trainhealth.examine import pipeline
 from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
@@ -149,7 +150,7 @@ def test_a_doubt_is_an_alarm_only_with_a_confirmed_cause(monkeypatch: pytest.Mon
     symptom = Symptom("odd", "plateau", 1.0, 0.1)
     for otherwise, outcome in ((Passed(("a note",)), "passed"), (CouldNotJudge("because"), "could not judge")):
         doubting = replace(check, judge=lambda *_, otherwise=otherwise: FailIfConfirmed(symptom, otherwise))
-        monkeypatch.setattr(examine, "find_check", lambda _, doubting=doubting: doubting)
+        monkeypatch.setattr(pipeline, "find_check", lambda _, doubting=doubting: doubting)
         model = network()
         training = Training(
             model, torch.optim.Adam(model.parameters(), 1e-2), criterion=nn.CrossEntropyLoss(), data=digits()
@@ -205,7 +206,7 @@ def test_a_doubt_that_the_time_did_not_settle_is_no_pass(monkeypatch: pytest.Mon
         find_check("trains_without_nan"),
         judge=lambda *_: FailIfConfirmed(Symptom("odd", "plateau", 1.0, 0.1), Passed()),
     )
-    monkeypatch.setattr(examine, "find_check", lambda _: doubting)
+    monkeypatch.setattr(pipeline, "find_check", lambda _: doubting)
     unfinished = Diagnosis(unfinished="budget of 5 s used up: 3 of 7 cures not tried")
     monkeypatch.setattr(conclude, "find_causes", lambda *_, **__: unfinished)
     model = network()
