@@ -91,6 +91,7 @@ def run(case: Case, tally: Tally | None = None) -> list[str]:
             parts = {f"training.{name}": value for name, value in made.items() if name != "step"}
             return seen_in_objects({**bench.roots(), **parts, "step": bench.step})
 
+        gc.collect()  # what the case before has left to it, batches in shared memory say, does not go during this one
         around, inside = seen_in_process(), seen()
         report, error = _examined(case, subject)
         raised = trip.raised()
