@@ -100,6 +100,9 @@ def _settled(examination: Examination, doubted: FailIfConfirmed, found: Diagnosi
     """The symptom, where a cause is confirmed and other random numbers show it too. No pass while the doubt stands."""
     if not any(finding.confirmed for finding in found.findings):
         otherwise = doubted.otherwise
+        if isinstance(otherwise, Passed) and (cause := _made_up_for(found)):
+            reason = f"{doubted.symptom.summary}; another check's fault may be behind it, and so may {cause}"
+            return CouldNotJudge(reason, otherwise.figures)
         if not found.unfinished:
             return otherwise
         known = doubted.symptom.summary if isinstance(otherwise, Passed) else otherwise.reason
@@ -108,6 +111,11 @@ def _settled(examination: Examination, doubted: FailIfConfirmed, found: Diagnosi
     if isinstance(again, CouldNotJudge) and (examination.budget.over() or _may_be_chance(examination, doubted.symptom)):
         return again
     return doubted.otherwise if isinstance(again, Passed) else doubted.symptom
+
+
+def _made_up_for(found: Diagnosis) -> str:
+    """A cause whose cure heals, and which is not confirmed, because a fault of structure stands beside it."""
+    return next((f.cause for f in found.findings if f.certainty == "likely" and any(r.healthy for r in f.reruns)), "")
 
 
 def _not_failed(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...records.loss_functions import DIFFERENCES
 
 #: They multiply their first argument with weights.
@@ -19,3 +21,9 @@ DROPOUTS = {"dropout", "dropout1d", "dropout2d", "dropout3d", "feature_dropout",
 PENALTIES = {"norm", "abs", "pow", "__pow__", "square", "vector_norm", "linalg_vector_norm"}
 #: A loss scaler takes its factor out of the gradients.
 UNSCALE = "_amp_foreach_non_finite_check_and_unscale_"
+
+
+def writes(func: Any) -> bool:
+    """Whether it writes into its first argument, as `mul_` and `_foreach_mul_` do."""
+    name: str = getattr(func, "__name__", "")
+    return (name.endswith("_") and not name.endswith("__")) or name in ("__imul__", "__itruediv__")

@@ -18,7 +18,7 @@ from ....records.wiring import ClipCalls, GradientPath
 from ....tensors.function_modes import FunctionMode, inside_transform, unseen
 from ....tensors.norms import norms
 from ...calls.cut_gradients import cut_on_one_side
-from ...calls.functions import UNSCALE
+from ...calls.functions import UNSCALE, writes
 from ...calls.grad_reads import reader, reads_grad
 from ...calls.gradient_owners import GradientOwners, sets_grad
 from ...calls.own_scaling import OwnScaling
@@ -201,17 +201,12 @@ class _Mode(FunctionMode):
         elif sets_grad(func):
             with self._signal._reading():
                 self._signal.exchanged(args[0], args[1], before)
-        elif self._signal.watching and args and _writes(func):
+        elif self._signal.watching and args and writes(func):
             first = args[0]
             written = [first] if isinstance(first, Tensor) else first if isinstance(first, (list, tuple)) else []
             with self._signal._reading():
                 self._signal.seen(func.__name__, [t for t in written if isinstance(t, Tensor)], args)
         return result
-
-
-def _writes(func: Any) -> bool:
-    name: str = getattr(func, "__name__", "")
-    return (name.endswith("_") and not name.endswith("__")) or name in ("__imul__", "__itruediv__")
 
 
 def _limits() -> dict[str, Any] | None:

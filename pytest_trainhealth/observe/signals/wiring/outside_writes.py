@@ -19,12 +19,12 @@ from torch.optim import Optimizer
 from ....records.verdict import Place
 from ....records.wiring import OutsideWrites as Record
 from ....tensors.function_modes import FunctionMode, unseen
+from ...calls.functions import writes
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.places import user_place
+from .put_back import some_values
 
-#: Values of a parameter that are compared. By judgement: 64, as for those that are put back (`put_back`).
-_VALUES = 64
 #: Cosine between a write and the way back to the start, from which on it leads there. By judgement: the two are the
 #: same line but for rounding, and an average that has been renewed once aims elsewhere.
 _SAME_WAY = 0.999
@@ -117,7 +117,7 @@ class OutsideWrites(Signal):
 
     def _values(self, label: str) -> dict[str, Tensor]:
         run = self._run
-        return {n: _some(p) for n, p in run.parameters.items() if _is_plain(p) and label in run.held_by(p)}
+        return {n: some_values(p) for n, p in run.parameters.items() if _is_plain(p) and label in run.held_by(p)}
 
 
 class _Mode(FunctionMode):
@@ -129,16 +129,11 @@ class _Mode(FunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if self._signal.pointers and args and isinstance(args[0], Tensor) and _writes(func):
+        if self._signal.pointers and args and isinstance(args[0], Tensor) and writes(func):
             with self._signal._reading():
                 if _is_plain(args[0]) and args[0].data_ptr() in self._signal.pointers:
                     self._signal.wrote()
         return result
-
-
-def _writes(func: Any) -> bool:
-    name: str = getattr(func, "__name__", "")
-    return name.endswith("_") and not name.endswith("__")
 
 
 def _is_plain(tensor: Tensor) -> bool:
@@ -149,11 +144,6 @@ def _is_plain(tensor: Tensor) -> bool:
         and type(tensor) in (Tensor, torch.nn.Parameter)
         and tensor.device.type != "meta"
     )
-
-
-def _some(parameter: Tensor) -> Tensor:
-    values = parameter.detach().reshape(-1)
-    return values[:: max(1, len(values) // _VALUES)].clone()
 
 
 def _same(before: Tensor, after: Tensor) -> bool:

@@ -20,7 +20,7 @@ from ...run.signal import Cost, Signal
 #: (analysis/unmoved.py).
 _UPDATES = 8
 #: Values of a parameter that are compared. By judgement: that 64 values of float32 come back by chance does not happen.
-_VALUES = 64
+VALUES = 64
 
 
 class PutBack(Signal):
@@ -45,7 +45,7 @@ class PutBack(Signal):
         found = {}
         for name, parameter in self._run.parameters.items():
             if id(parameter) in rates and not is_lazy(parameter) and parameter.grad is not None:
-                found[name] = _some(parameter)
+                found[name] = some_values(parameter)
         again = {n for n, v in found.items() if n in self._changed and torch.equal(v, self._before[n])}
         held = again if number == 2 else again & self._candidates.get(label, set())
         self._candidates[label] = held if number > 1 else set()
@@ -69,13 +69,13 @@ class PutBack(Signal):
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         for name, values in self._before.items():
             parameter = self._run.parameters[name]
-            if id(parameter) in held and not torch.equal(_some(parameter), values):
+            if id(parameter) in held and not torch.equal(some_values(parameter), values):
                 self._changed.add(name)
 
     def run_ends(self) -> None:
         self._before.clear()
 
 
-def _some(parameter: Tensor) -> Tensor:
+def some_values(parameter: Tensor) -> Tensor:
     values = parameter.detach().reshape(-1)
-    return values[:: max(1, len(values) // _VALUES)].clone()
+    return values[:: max(1, len(values) // VALUES)].clone()
