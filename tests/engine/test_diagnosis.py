@@ -15,6 +15,7 @@ from pytest_trainhealth.causes import Suspicion
 from pytest_trainhealth.causes import cause as find_cause
 from pytest_trainhealth.checks import check as find_check
 from pytest_trainhealth.engine import conclude
+from pytest_trainhealth.engine.conclude import _made_up_for
 from pytest_trainhealth.engine.diagnosis import Diagnosis
 from pytest_trainhealth.engine.examination import Attempt, Examination
 from pytest_trainhealth.engine.findings import try_cures_of
@@ -25,7 +26,7 @@ from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, NeedsControl, Passed
 from pytest_trainhealth.records.trace import Trace
-from pytest_trainhealth.records.verdict import Rerun, Symptom
+from pytest_trainhealth.records.verdict import Certainty, Finding, Rerun, Symptom
 
 
 def digits(n: int = 16) -> tuple[torch.Tensor, torch.Tensor]:
@@ -285,3 +286,12 @@ def test_of_several_rates_that_heal_the_one_that_works_best_is_advised() -> None
     assert healed is not None
     assert healed.label == "learning rate x 100"
     assert [rerun.cure for rerun in reruns if rerun.confirms] == ["learning rate x 100"]
+
+
+@pytest.mark.parametrize(
+    ("certainty", "healthy", "cause"),
+    [("likely", True, "lr-too-low"), ("likely", False, ""), ("possible", True, ""), ("confirmed", True, "")],
+)
+def test_a_cure_that_heals_and_confirms_nothing_leaves_a_doubt(certainty: Certainty, healthy: bool, cause: str) -> None:
+    finding = Finding("lr-too-low", "it is slow", certainty, reruns=(Rerun("x 10", "2 -> 0", healthy),))
+    assert _made_up_for(Diagnosis((finding,))) == cause
