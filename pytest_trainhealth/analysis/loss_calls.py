@@ -166,6 +166,11 @@ def not_logarithms(call: LossCall) -> bool:
     return call.input.high > _ABOVE_ZERO
 
 
+def raw_scores(call: LossCall) -> bool:
+    """A loss of log-probabilities that gets something else; of such inputs it can be anything, far below 0 too."""
+    return call.function in ("nll_loss", "kl_div") and not_logarithms(call) and not call.error
+
+
 def broadcasts(call: LossCall) -> bool:
     """(N, 1) against (N,): each value of one side is compared with every value of the other."""
     return (
@@ -230,10 +235,11 @@ def punished(trace: Trace) -> LossCall | None:
 
 def unbounded(trace: Trace) -> bool:
     """Far below 0, and faster and faster. A density that becomes sharp falls too, but by a logarithm, so slower and
-    slower; and a check stops long before, at a tenth of the first loss.
+    slower; and a check stops long before, at a tenth of the first loss. Where a loss gets raw scores for
+    log-probabilities, they are the reason, and its sign is right.
     """
     losses = [x for x in trace.losses if isfinite(x)]
-    if len(losses) < _FEWEST_LOSSES or not _plain(trace) or climbs(trace):
+    if len(losses) < _FEWEST_LOSSES or not _plain(trace) or climbs(trace) or any(map(raw_scores, trace.loss.calls)):
         return False
     first, middle, last = losses[0], losses[len(losses) // 2], losses[-1]
     return last < -_WITHOUT_BOUND * max(1.0, abs(first)) and last - middle < 2 * (middle - first) < 0

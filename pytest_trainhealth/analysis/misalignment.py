@@ -84,9 +84,14 @@ def carries_nothing_over(trace: Trace, controls: Mapping[str, Trace]) -> Symptom
     )
 
 
-def may_be_learnt_by_heart(trace: Trace, controls: Mapping[str, Trace]) -> str | NeedsControl:
-    """A loss that fell some way, of targets that no probe can predict. The reason not to call it learnt, or ""."""
-    if not _may_be_random(trace):
+def may_be_learnt_by_heart(
+    trace: Trace, controls: Mapping[str, Trace], *, but_for_a_hint: bool = False
+) -> str | NeedsControl:
+    """A loss that fell some way, of targets that no probe can predict. The reason not to call it learnt, or "".
+
+    `but_for_a_hint`: also where a probe is right a few times more than by chance, as it is by luck in half of all cases.
+    """
+    if not _may_be_random(trace, but_for_a_hint=but_for_a_hint):
         return ""
     best, chance = _on_unseen_batches(controls), points(trace).chance or 0.0
     if isinstance(best, NeedsControl):
@@ -95,15 +100,17 @@ def may_be_learnt_by_heart(trace: Trace, controls: Mapping[str, Trace]) -> str |
         return ""
     return (
         f"what the loss fell by may be learnt by heart: on batches that a plain recipe has not seen, its loss is "
-        f"{wording.loss(best)} at best (a guess gives {wording.loss(chance)}), as with random labels"
+        f"{wording.loss(best)} at best (a guess gives {wording.loss(chance)}), as with random labels; if yours are not random, look whether each "
+        "input still has its own target"
     )
 
 
-def _may_be_random(trace: Trace) -> bool:
+def _may_be_random(trace: Trace, *, but_for_a_hint: bool = False) -> bool:
     """A probe predicts the targets no better than a constant answer does, not even by a hint."""
     found, marks = trace.data.alignment, points(trace)
-    known = marks.known and not marks.nothing_to_learn
-    return known and found is not None and found.at_chance and found.used <= found.chance
+    if not marks.known or marks.nothing_to_learn or found is None or not found.at_chance:
+        return False
+    return but_for_a_hint or found.used <= found.chance
 
 
 def _on_unseen_batches(controls: Mapping[str, Trace]) -> float | NeedsControl | None:

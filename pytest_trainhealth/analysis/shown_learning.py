@@ -46,9 +46,11 @@ def shown(
     above, floor = reference_points.above_reach(reached, last, start), marks.floor or 0.0
     known = {**known, "reach": reached.level, "above_reach": above}
     plainly_better = above > ABOVE_REACH and loss_curve.clearly_below(reached.level - floor, last - floor)
+    by_heart = misalignment.may_be_learnt_by_heart(trace, controls, but_for_a_hint=plainly_better)
     if plainly_better:
-        return _worse_than_plain(trace, reached, known, left)
-    by_heart = misalignment.may_be_learnt_by_heart(trace, controls)
+        if isinstance(by_heart, NeedsControl):
+            return by_heart
+        return _worse_than_plain(trace, reached, known, left, by_heart)
     if left <= _A_GUESS and by_heart:
         return by_heart if isinstance(by_heart, NeedsControl) else CouldNotJudge(by_heart, known)
     if left <= _A_GUESS:
@@ -72,12 +74,15 @@ def ended_early(trace: Trace, steps: int) -> bool:
 
 
 def _worse_than_plain(
-    trace: Trace, reached: Reach, known: Mapping[str, float | None], left: float
+    trace: Trace, reached: Reach, known: Mapping[str, float | None], left: float, by_heart: str
 ) -> Symptom | FailIfConfirmed:
-    """No better than a guess where a plain recipe learns is a fault. What only lags behind may be slow on purpose."""
+    """No better than a guess where a plain recipe learns is a fault. What only lags behind may be slow on purpose; and
+    what a plain recipe learnt by heart it did not learn."""
     marks, symptom = points(trace), symptom_of(trace, trace.losses[0], course.end(trace))
     summary = f"{symptom.summary}; a plain recipe gets to {wording.loss(reached.level)}"
     symptom = replace(symptom, summary=summary, suspects="recipe")
+    if by_heart:
+        return FailIfConfirmed(symptom, CouldNotJudge(by_heart, known))
     if left > _A_GUESS and marks.known and marks.steady and not course.falls_on(trace.losses):
         return symptom
     if marks.known and left <= _A_GUESS:

@@ -82,7 +82,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 def _raw(call: LossCall) -> bool:
     if call.function == "binary_cross_entropy":
         return bool(call.error) and (call.input.low < 0 or call.input.high > 1)
-    return call.function in ("nll_loss", "kl_div") and loss_calls.not_logarithms(call) and not call.error
+    return loss_calls.raw_scores(call)
 
 
 def _missing(call: LossCall) -> tuple[str, Fix]:

@@ -146,6 +146,9 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
     apart = apart or loss_symptoms.one_class_left(trace)
     if apart is not None:
         return apart  # whatever else is wrong, no other cure puts this right
+    impossible = loss_calls.impossible(trace)
+    if impossible is not None:
+        return loss_symptoms.below_zero(impossible)  # how far it falls says nothing
     wrong = silent_faults.begins_later(trace, _SEEN_CLOSELY)
     if wrong is not None:
         return wrong
@@ -214,6 +217,8 @@ def _with_a_cure(trace: Trace, controls: Mapping[str, Trace], known: Mapping[str
     if loss_calls.tells_both_apart(trace, last) and trace.applied.to_the_loss:
         return Passed(figures=known)
     if silent_faults.begins_later(uncured, _SEEN_CLOSELY) is not None:
+        return Passed(figures=known)
+    if loss_calls.impossible(uncured) is not None and course.way_left(trace) <= course.HALF_WAY:
         return Passed(figures=known)
     if silent_faults.dead_function(uncured) is not None and course.way_left(uncured) <= course.HALF_WAY:
         return silent_faults.dead_function(trace) or Passed(figures=known)

@@ -355,6 +355,15 @@ def test_faster_and_faster_and_far_below_zero_is_without_bound(losses: list[floa
         assert loss_calls.unbounded(made) is (found and not maximize and optimizers == 1)
 
 
+def test_raw_scores_explain_a_loss_without_bound() -> None:
+    made = trace()
+    made.losses = [-0.5 * step**2 for step in range(40)]
+    made.loss.calls = [LossCall("nll_loss", input=TensorSummary((4, 3), low=-1.0, high=9.0))]
+    assert not loss_calls.unbounded(made)
+    made.loss.calls = [LossCall("nll_loss", input=TensorSummary((4, 3), low=-9.0, high=-0.1))]
+    assert loss_calls.unbounded(made)
+
+
 # -- what is odd, in words ----------------------------------------------------------------------------------------
 
 

@@ -243,6 +243,8 @@ def test_the_control_is_asked_for_once() -> None:
     assert misalignment.may_be_learnt_by_heart(guessed(), {}) == asked
     assert misalignment.carries_nothing_over(Trace.of([1.0]), {}) is None
     assert misalignment.may_be_learnt_by_heart(guessed(used=0.2), {}) == ""
+    assert misalignment.may_be_learnt_by_heart(guessed(used=0.2), {}, but_for_a_hint=True) == asked
+    assert misalignment.may_be_learnt_by_heart(guessed(at_chance=False), {}, but_for_a_hint=True) == ""
 
 
 def test_an_order_that_fits_better_is_told_with_both_shares() -> None:

@@ -352,6 +352,25 @@ def test_what_may_be_learnt_by_heart_has_to_carry_over() -> None:
     assert kind(judge(guess, {}, beside(1.89))) == "model if confirmed, else cannot judge"
 
 
+def test_what_a_plain_recipe_learnt_by_heart_is_no_measure() -> None:
+    """Labels of other samples: a higher rate memorises them, and the user's rate is not to blame."""
+    made, unseen = known(curve(1.9)), Trace.of([1.0, 2.1] * 8)
+    made.data.alignment = Alignment(256, "classes", 0.1, 0.12, 0.12, at_chance=True)
+    unseen.applied.held_out = list(range(1, 16, 2))
+    assert kind(judge(made, {}, beside(0.2))) == f"needs {HELD_OUT.label}"
+    assert kind(judge(made, {}, beside(0.2, **{HELD_OUT.label: unseen}))) == "recipe if confirmed, else cannot judge"
+    unseen.losses = [1.0, 1.1] * 8  # it holds for batches that it has not seen
+    assert kind(judge(made, {}, beside(0.2, **{HELD_OUT.label: unseen}))) == "recipe"
+
+
+def test_a_value_that_a_loss_cannot_have_is_a_fault_however_far_it_falls() -> None:
+    made = known(curve(-900.0))
+    made.loss.calls = [replace(call, function="nll_loss", value=-0.5) for call in made.loss.calls]
+    assert kind(judge(made, {})) == "fails"
+    healed = known(curve(0.1))
+    assert kind(judge(healed, {}, {UNTREATED: made})) == "passes"
+
+
 # -- what is odd about it -----------------------------------------------------------------------------------------
 
 
