@@ -13,8 +13,8 @@ from contextlib import ExitStack
 
 from ..observe.run.events import Listener
 from ..observe.run.run import Run
-from ._held_out_batches import HeldOutBatches
 from ._plain_adam import PlainAdam
+from .inputs.held_out_batches import HeldOutBatches
 from .inputs.standardised_inputs import StandardisedInputs
 from .layers.default_initialisation import DefaultInitialisation
 from .optimizer.no_regularization import NoRegularization

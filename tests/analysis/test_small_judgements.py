@@ -220,13 +220,29 @@ def test_nothing_carries_over_to_batches_that_were_not_learnt_from() -> None:
     assert not over(unseen(*[1.91] * 5)), "too few to tell"
     assert not over(unseen(*[2.0] * 5, 1.8)), "the best epoch counts"
     assert not over(unseen(*[2.0] * 6), at_chance=False)
-    assert not over(unseen(*[2.0] * 6), used=0.11)
     assert not over(unseen(*[2.0] * 6), structured=False)
     assert not over(unseen(*[2.0] * 6), chance=0.0)
     broken = unseen(*[2.0] * 6)
     broken.crash = Crash("ValueError", "", 3)
     assert not over(broken)
     assert not over(unseen(*[2.0] * 6, math.nan))
+
+
+def test_a_probe_that_is_right_by_luck_leaves_it_to_the_own_recipe() -> None:
+    made, plain = guessed(used=0.11), {misalignment.HELD_OUT.label: unseen(*[2.0] * 6)}
+    assert misalignment.carries_nothing_over(made, plain) == NeedsControl(misalignment.OWN_HELD_OUT, once=True)
+
+    def own(seen: float, others: float) -> bool:
+        control = Trace.of([value for _ in range(6) for value in (seen, seen, seen, others)])
+        control.applied.held_out = list(range(3, 24, 4))
+        found = misalignment.carries_nothing_over(made, {**plain, misalignment.OWN_HELD_OUT.label: control})
+        assert found is None or isinstance(found, Symptom)
+        return found is not None
+
+    assert own(1.4, 2.01)
+    assert not own(1.6, 2.01), "it has not learnt what it sees"
+    assert not own(1.4, 1.99), "better than a guess on the others"
+    assert misalignment.carries_nothing_over(made, {misalignment.HELD_OUT.label: unseen(*[1.5] * 6)}) is None
 
 
 @pytest.mark.parametrize(("easy", "said"), [(1.58, False), (1.62, True)])

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 from torch.optim import Optimizer
 
-from ..observe.run.events import Listener
-from ..observe.run.run import Run
+from ...observe.run.events import Listener
+from ...observe.run.run import Run
 
 #: Of the batches. By judgement: a quarter is enough to see, and little to miss.
 _SHARE = 4
