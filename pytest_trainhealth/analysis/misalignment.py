@@ -98,7 +98,8 @@ def may_be_learnt_by_heart(
 ) -> str | NeedsControl:
     """A loss that fell some way, of targets that no probe can predict. The reason not to call it learnt, or "".
 
-    `but_for_a_hint`: also where a probe is right a few times more than by chance, as it is by luck in half of all cases.
+    `but_for_a_hint`: also where a probe is right a few times more than by chance, as it is by luck in half of all
+    cases.
     """
     if not _may_be_random(trace, but_for_a_hint=but_for_a_hint):
         return ""
@@ -109,8 +110,8 @@ def may_be_learnt_by_heart(
         return ""
     return (
         f"what the loss fell by may be learnt by heart: on batches that a plain recipe has not seen, its loss is "
-        f"{wording.loss(best)} at best (a guess gives {wording.loss(chance)}), as with random labels; if yours are not random, look whether each "
-        "input still has its own target"
+        f"{wording.loss(best)} at best (a guess gives {wording.loss(chance)}), as with random labels; if yours are not "
+        "random, look whether each input still has its own target"
     )
 
 
