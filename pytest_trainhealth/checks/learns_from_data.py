@@ -41,6 +41,7 @@ from ..analysis import (
     odd_learning,
     players,
     reference_points,
+    short_runs,
     shown_learning,
     silent_faults,
     wiring,
@@ -90,8 +91,6 @@ _CALLS_PER_UPDATE = 4
 #: Calls without an update after which there will be none. By judgement: twice the longest accumulation that is usual,
 #: 32.
 _WITHOUT_UPDATE = 64
-#: Fewer steps show no course. By judgement: the shortest healthy run that is judged has 32.
-_FEWEST = 20
 #: What begins later is not seen again by the closer look. That look has 64 steps, and what begins has to be seen at
 #: several.
 _SEEN_CLOSELY = 56
@@ -151,10 +150,8 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
         return wrong
     if controls.get(UNTREATED) is not None:
         return _with_a_cure(trace, controls, known)
-    if len(losses) < _FEWEST:
-        return CouldNotJudge(
-            trace.cut_short or f"{wording.plural(len(losses), 'step')}: too few to see it learn", known
-        )
+    if short_runs.too_few(trace):
+        return CouldNotJudge(trace.cut_short or short_runs.describe(trace, "learn"), known)
     if not trace.update_count and odd_learning.stands_still(trace):
         return no_update(trace, first, last)
     early = _no_plain_course(trace, controls, known)
@@ -180,7 +177,7 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
     if isinstance(shown, Passed) and odd_one is None and chance.too_sure_at_first(trace):
         return FailIfConfirmed(too_sure(trace), shown)
     # twice: a training that is handed in would get as many, as long as its loss falls
-    return _beside_what_is_odd(shown, odd_one, shown_learning.ended_early(trace, 2 * _steps(settings)))
+    return _beside_what_is_odd(shown, odd_one, short_runs.still_learnt(trace, 2 * _steps(settings)))
 
 
 def _beside_what_is_odd(shown: Judgement, odd_one: Symptom | None, early: bool) -> Judgement:

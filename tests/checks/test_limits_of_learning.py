@@ -165,7 +165,7 @@ def test_fewer_than_twenty_steps_show_no_course(steps: int, said: str) -> None:
     verdict = judge(made, {})
     assert kind(verdict) == said
     if isinstance(verdict, CouldNotJudge):
-        assert verdict.reason == "19 steps: too few to see it learn"
+        assert verdict.reason == "19 steps: too few to see it learn; give more steps="
         made.cut_short = "the budget is used up"
         assert judge(made, {}).reason == "the budget is used up"  # type: ignore[union-attr]
 
