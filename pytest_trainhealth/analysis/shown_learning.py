@@ -14,9 +14,8 @@ from . import course, loss_curve, misalignment, reference_points
 from .learning_symptoms import symptom_of
 from .odd_learning import creeps
 from .reference_points import Reach, points
+from .short_runs import HARDLY_FELL
 
-#: Of the first loss: a smaller fall is noted, and is no alarm. Healthy: 10 of 299 programs fell by less.
-_HARDLY_FELL = 0.05
 #: The same: no better than a guess. One of the 86 twins is above (its schedule ends too early here), 35 of 72 faulty.
 _A_GUESS = 0.9
 #: Of the way from a guess down to what a plain recipe reaches. After 160 steps 74 of 76 healthy twins whose
@@ -32,7 +31,7 @@ def shown(
     left, marks, first, last = course.way_left(trace), points(trace), trace.losses[0], course.end(trace)
     if marks.nothing_to_learn:
         return CouldNotJudge("all targets are equal: the same answer for every sample is right", known)
-    if left <= course.HALF_WAY or (not marks.known and fell > _HARDLY_FELL and not creeps(trace)):
+    if left <= course.HALF_WAY or (not marks.known and fell > HARDLY_FELL and not creeps(trace)):
         return Passed(figures=known)
     if trace.cut_short:
         return CouldNotJudge(trace.cut_short, known)
@@ -62,15 +61,6 @@ def shown(
     if above > ABOVE_REACH:
         reason = f"{change}: hardly anything was learnt yet, and a plain recipe gets to {level}"
     return FailIfConfirmed(replace(symptom_of(trace, first, last), suspects="model"), CouldNotJudge(reason, known))
-
-
-def ended_early(trace: Trace, steps: int) -> bool:
-    """A watched loop ends when it ends. One that has learnt something, and still learnt, may be slow on purpose: it
-    would have gone on for longer in earnest, and no rate that is faster shows a fault."""
-    short = trace.watched and trace.update_count < steps
-    first, last = trace.losses[0], course.end(trace)
-    learnt = first - last > _HARDLY_FELL * abs(first)
-    return short and learnt and loss_curve.still_falling(trace.losses, points(trace).floor)
 
 
 def _worse_than_plain(

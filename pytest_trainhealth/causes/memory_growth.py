@@ -10,7 +10,9 @@ How severe it is
     High: it ends hours later, out of memory.
 
 How it is recognised
-    Memory in use grows from step to step. After two steps some distance apart, Python's garbage collector is searched
+    Memory in use grows from step to step. Or, in `gradients_flow`, each graph gets a mark that goes when it goes: after
+    128 steps and two passes through the data not a single one has gone, though updates have changed the weights, so
+    that none of them is of use any more. After two steps some distance apart, Python's garbage collector is searched
     for tensors that still have a `grad_fn`, and for what holds them: whatever holds more of them, or a longer graph,
     each time is named, with the line after which it had grown. The re-run detaches whatever outlives its step.
 
@@ -27,8 +29,9 @@ How to prevent it
     few steps.
 
 When this is wrong
-    A cache that is filled in the first epoch also grows, but stops. Measure for longer (`steps=`), or allow more with
-    `max_memory_growth=`.
+    A list of losses that is emptied at the end of an epoch keeps graphs only until then: where that end is not seen, it
+    is a note. A cache that is filled in the first epoch also grows, but stops. Measure for longer (`steps=`), or allow
+    more with `max_memory_growth=`.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from __future__ import annotations
 import ast
 
 from .. import wording
+from ..analysis import lasting_graphs
 from ..records.intervention import Cure
 from ..records.speed import KeptGraph
 from ..records.symptoms import MEMORY
@@ -48,17 +52,20 @@ GROUP = KEEPS_THROUGHPUT
 ORDER = 10
 EXPLAINS = (MEMORY,)
 _ADDING = {"append", "add", "appendleft"}
+_DETACHED = Cure("detached", "tensors that outlive their step, detached")
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     growing = [kept for kept in trace.speed.kept_graphs if kept.grows]
     if not growing:
-        return None
+        return _by_nobody_known(trace) if lasting_graphs.all_kept(trace) else None
     worst = max(growing, key=lambda kept: kept.nodes_after - kept.nodes_before)
     named = f"{worst.kind} {worst.name}".strip()
     evidence = [
         Evidence(_seen(worst, named), float(worst.nodes_after - worst.nodes_before), worst.place),
-        Evidence(f"memory grows by {wording.short(symptom.measured)} MB with every step", symptom.measured),
+        _lasting(trace)
+        if lasting_graphs.all_kept(trace)
+        else Evidence(f"memory grows by {wording.short(symptom.measured)} MB with every step", symptom.measured),
     ]
     return Suspicion(
         statement=f"{named} keeps the graph of every step",
@@ -67,8 +74,24 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         places=() if worst.place is None else (worst.place,),
         fix=_fix(worst),
         not_this="a smaller batch or empty_cache(): they only delay the end",
-        cures=(Cure("detached", "tensors that outlive their step, detached"),),
+        cures=(_DETACHED,),
     )
+
+
+def _by_nobody_known(trace: Trace) -> Suspicion:
+    return Suspicion(
+        statement="something keeps the graph of every step",
+        evidence=(_lasting(trace),),
+        why="a tensor with a grad_fn keeps its whole graph; after backward() it is emptied, and still there",
+        fix=_fix(None),
+        not_this="a smaller batch or empty_cache(): they only delay the end",
+        cures=(_DETACHED,),
+    )
+
+
+def _lasting(trace: Trace) -> Evidence:
+    kept = trace.wiring.lasting_graphs.steps
+    return Evidence(f"after {kept} steps not a single graph was let go of, though each outlived an update", float(kept))
 
 
 def _seen(kept: KeptGraph, named: str) -> str:
@@ -78,8 +101,8 @@ def _seen(kept: KeptGraph, named: str) -> str:
     return f"the graph behind {named} has {kept.nodes_before:,} operations, {more}"
 
 
-def _fix(kept: KeptGraph) -> Fix:
-    fixed = _fixed("" if kept.place is None else kept.place.code)
+def _fix(kept: KeptGraph | None) -> Fix:
+    fixed = _fixed("" if kept is None or kept.place is None else kept.place.code)
     if fixed:
         return Fix("keep the value, not its graph:", (fixed,))
     return Fix(

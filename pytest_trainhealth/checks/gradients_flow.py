@@ -12,7 +12,8 @@ When it fails
     It also fails where the loss looks fine but the training is not the intended one: in eval mode, with one gradient
     used twice, with frozen parts that move, with weights that should be tied, with samples that change when read, with
     a `sample()` or an `argmin()` that keeps the loss from reaching the encoder, or with initial values that a
-    parametrisation loses.
+    parametrisation loses; or where the graph of every step stays in memory, through 128 steps and two passes through
+    the data.
 
 What is not an alarm
     Parameters that are frozen on purpose, or not handed to an optimizer and before all that is (tuning a head);
@@ -29,10 +30,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import wording
-from ..analysis import silent_faults, unmoved, wiring
+from ..analysis import lasting_graphs, silent_faults, unmoved, wiring
 from ..analysis.run_failures import broke_down
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, Passed
-from ..records.symptoms import INSTABILITY, NO_RATE, NOT_LEARNING
+from ..records.symptoms import INSTABILITY, MEMORY, NO_RATE, NOT_LEARNING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 from ..records.wiring import VANISHED, OptimizerRecord, ParameterRecord
@@ -45,7 +46,7 @@ SIGNALS = (
     *("loss_scaling", "unused_passes", "validations"),
     *("lost_updates", "empty_updates", "coasting", "unheld", "inert_weights", "feature_branches", "derivatives"),
     *("hand_updates", "closure_passes", "lost_initialisations", "put_back"),
-    *("batch_norms", "noisy_teachers", "zeroed_rows"),
+    *("batch_norms", "noisy_teachers", "zeroed_rows", "lasting_graphs"),
 )
 ONE_BATCH = False
 BLAMES_RATES = False
@@ -75,6 +76,8 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         return False
     if trace.steps < max(3, int(settings.get("steps") or STEPS)):
         return False
+    if lasting_graphs.undecided(trace):
+        return trace.steps >= max_steps(settings)
     return trace.steps >= max(_PATIENCE, int(settings.get("steps") or 0)) or (
         not wiring.without_gradient(trace)
         and not _vanished(trace)
@@ -98,7 +101,7 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     trainable, gradients = trace.trainable, [p for p in trace.trainable if p.has_gradient]
     symptom = _nothing_happens(trace, gradients) or _gradients_pile_up(trace) or _not_held(trace)
     symptom = symptom or _missing(trace) or _held_still(trace) or _mostly_empty(trace) or _at_rate_zero(trace)
-    symptom = symptom or _one_never_steps(trace) or silent_faults.silently_wrong(trace)
+    symptom = symptom or _one_never_steps(trace) or silent_faults.silently_wrong(trace) or _all_graphs_kept(trace)
     if symptom is not None:
         return symptom
     if trace.cut_short:
@@ -172,6 +175,14 @@ def _not_held(trace: Trace) -> Symptom | None:
         "high",
         f"{wording.names([p.name for p in orphans])} never moved",
     )
+
+
+def _all_graphs_kept(trace: Trace) -> Symptom | None:
+    if not lasting_graphs.all_kept(trace):
+        return None
+    kept = trace.wiring.lasting_graphs.steps
+    summary = f"the graphs of all {kept} steps are still in memory, though the weights have changed since (expected 0)"
+    return Symptom(summary, MEMORY, float(kept), 0.0, "high", "the graph of every step is kept")
 
 
 def _held_still(trace: Trace) -> Symptom | None:
@@ -270,6 +281,9 @@ def _notes(trace: Trace) -> tuple[str, ...]:
     if small:
         names = wording.names([p.name for p in small])
         notes.append(f"{names} did not move: updates at this rate are too small for {small[0].dtype}")
+    if lasting_graphs.kept_within_a_pass(trace):
+        kept = trace.wiring.lasting_graphs.steps
+        notes.append(f"the graphs of all {kept} steps are still in memory: keep loss.item(), or loss.detach()")
     return tuple(notes)
 
 
@@ -284,7 +298,7 @@ def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
         return "nothing moves"
     if unmoved.mostly_empty(trace):
         return "most steps are empty"
-    wrong = silent_faults.silently_wrong(trace)
+    wrong = silent_faults.silently_wrong(trace) or _all_graphs_kept(trace)
     if wrong is not None and not bad:
         return wrong.headline
     total = len(trace.trainable)

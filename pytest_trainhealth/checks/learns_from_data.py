@@ -41,6 +41,7 @@ from ..analysis import (
     odd_learning,
     players,
     reference_points,
+    short_runs,
     shown_learning,
     silent_faults,
     wiring,
@@ -90,8 +91,6 @@ _CALLS_PER_UPDATE = 4
 #: Calls without an update after which there will be none. By judgement: twice the longest accumulation that is usual,
 #: 32.
 _WITHOUT_UPDATE = 64
-#: Fewer steps show no course. By judgement: the shortest healthy run that is judged has 32.
-_FEWEST = 20
 #: What begins later is not seen again by the closer look. That look has 64 steps, and what begins has to be seen at
 #: several.
 _SEEN_CLOSELY = 56
@@ -154,10 +153,8 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
         return wrong
     if controls.get(UNTREATED) is not None:
         return _with_a_cure(trace, controls, known)
-    if len(losses) < _FEWEST:
-        return CouldNotJudge(
-            trace.cut_short or f"{wording.plural(len(losses), 'step')}: too few to see it learn", known
-        )
+    if short_runs.too_few(trace):
+        return CouldNotJudge(trace.cut_short or short_runs.describe(trace, "learn"), known)
     if not trace.update_count and odd_learning.stands_still(trace):
         return no_update(trace, first, last)
     early = _no_plain_course(trace, controls, known)
@@ -183,7 +180,7 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
     if isinstance(shown, Passed) and odd_one is None and chance.too_sure_at_first(trace):
         return FailIfConfirmed(too_sure(trace), shown)
     # twice: a training that is handed in would get as many, as long as its loss falls
-    return _beside_what_is_odd(shown, odd_one, shown_learning.ended_early(trace, 2 * _steps(settings)))
+    return _beside_what_is_odd(shown, odd_one, short_runs.still_learnt(trace, 2 * _steps(settings)))
 
 
 def _beside_what_is_odd(shown: Judgement, odd_one: Symptom | None, early: bool) -> Judgement:
@@ -224,7 +221,7 @@ def _with_a_cure(trace: Trace, controls: Mapping[str, Trace], known: Mapping[str
         return silent_faults.dead_function(trace) or Passed(figures=known)
     if chance.too_sure_at_first(uncured) and course.way_left(uncured) <= course.HALF_WAY:
         return Passed(figures=known) if chance.calmer_at_first(trace, uncured) else too_sure(uncured)
-    if not far_better(trace, uncured):
+    if not far_better(trace, uncured) or _only_less_noise(trace, uncured):
         return symptom_of(trace, first, last)
     if (
         trace.applied.smaller_steps_from is not None
@@ -240,6 +237,12 @@ def _with_a_cure(trace: Trace, controls: Mapping[str, Trace], known: Mapping[str
     if reached is not None and reference_points.above_reach(reached, last, start) > shown_learning.ABOVE_REACH:
         return symptom_of(trace, first, last)
     return Passed(figures=known)
+
+
+def _only_less_noise(cured: Trace, uncured: Trace) -> bool:
+    """Dropout keeps the loss of a training up, and lets it swing, for as long as it trains; evaluated, the model is
+    whole. So where it has learnt, being lower without it, and calmer, is what every model with dropout would be."""
+    return cured.applied.without_dropout and course.way_left(uncured) <= course.HALF_WAY
 
 
 def result(trace: Trace, failed_run: FailedRun | None = None) -> str:

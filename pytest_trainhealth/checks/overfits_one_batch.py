@@ -57,6 +57,7 @@ from ..analysis import (
     outweighed,
     players,
     reference_points,
+    short_runs,
     wiring,
     without_a_floor,
 )
@@ -85,6 +86,8 @@ TURN = 2
 #: Of 233 healthy architectures 99.6 % are below a tenth by then (see above).
 STEPS = 200
 
+#: What there is to see, in a sentence.
+_PROMISE = "memorise"
 #: The default of the setting. Of 299 healthy programs 263 get below it, and the others end at 0.10 to 1.4 and are
 #: judged by their controls; of 39 faulty ones that fail 3 get below.
 _RATIO = 0.1
@@ -95,8 +98,6 @@ _ASKED_AGAIN = 25
 _CALLS_PER_UPDATE = 8
 #: Without a single update by then there will be none. By judgement: twice the longest accumulation that is usual, 32.
 _CALLS_WITHOUT_UPDATE = 64
-#: Fewer steps show no course. By judgement: as `learns_from_data` has it, and the shortest run that anybody asked for.
-_FEWEST = 20
 #: Of the way from the start down to what a plain recipe reaches: how far above it a run may end. After 400
 #: steps 75 of 76 healthy twins whose points are known end within 0.04 (the other's schedule had ended); of 24 faulty
 #: programs that a plain recipe heals 23 end above 0.21.
@@ -177,8 +178,8 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
         if loss_calls.one_column(trace) is not None:
             return Symptom(f"{reason}, whatever the model outputs", NOT_LEARNING, 0.0, 0.0, "high", reason)
         return CouldNotJudge(reason, known)
-    if len(losses) < _FEWEST:
-        return CouldNotJudge(_too_few(trace), known)
+    if short_runs.too_few(trace):
+        return CouldNotJudge(short_runs.describe(trace, _PROMISE), known)
     if marks.nothing_to_learn and not wiring.adversarial(trace):
         return _equal_targets(trace, controls, ratio, known)
     if learning_rates.warming_up(trace):
@@ -190,12 +191,6 @@ def _judged(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Tr
         return players.judged_alone(trace, controls, known)
     few = wiring.too_few_updates(trace, _steps(settings), max_steps(settings))
     return _beside_the_plain_recipe(trace, controls, ratio, known) if few is None else CouldNotJudge(few, known)
-
-
-def _too_few(trace: Trace) -> str:
-    """With the way out: a watched test takes as many steps as it takes, any other as many as it is told to."""
-    more = "let the test train longer" if trace.watched else "give more steps="
-    return f"{wording.plural(len(trace.losses), 'step')}: too few to see it memorise; {more}"
 
 
 def _equal_targets(
@@ -230,7 +225,7 @@ def _beside_the_plain_recipe(
     above = reference_points.above_reach(reached, last, start)
     if _far_above(reached, last, start, marks):
         symptom = replace(memorising.stuck(trace, first, last, ratio, reached), suspects="recipe")
-        plainly = above > _NOT_HALF_WAY and (above >= 1 or not _ended_early(trace))
+        plainly = above > _NOT_HALF_WAY and (above >= 1 or not short_runs.still_fell(trace, STEPS))
         # adapters are small on purpose, and given a small rate: only a cause that was shown counts
         if marks.known and plainly and not adapters.has_adapters(trace):
             return symptom
@@ -246,16 +241,6 @@ def _beside_the_plain_recipe(
 
 
 _WORSE_THAN_PLAIN = "a plain recipe gets further, but the least value of this loss is not known"
-
-
-def _ended_early(trace: Trace) -> bool:
-    """A watched test takes as many steps as it takes, and still fell when it ended."""
-    return trace.update_count < STEPS and loss_curve.still_falling(trace.losses, points(trace).floor)
-
-
-def _went_on_through_its_data(trace: Trace) -> bool:
-    """A watched loop gets its own batches, others at each step: in few steps nobody may learn anything from those."""
-    return memorising.other_batches(trace) and trace.update_count < STEPS
 
 
 def _far_above(reached: Reach, last: float, start: float, marks: Points) -> bool:
@@ -280,11 +265,11 @@ def _as_far_as_it_gets(
     start, floor = marks.start(first), marks.floor or 0.0
     reached = known["reach"] or 0.0
     if last - floor > _NO_BETTER_THAN_A_GUESS * (start - floor) and marks.steady:
-        if _ended_early(trace):  # and so did the plain recipe
-            return FailIfConfirmed(symptom, CouldNotJudge(_too_few(trace), known))
+        if short_runs.still_fell(trace, STEPS):  # and so did the plain recipe
+            return FailIfConfirmed(symptom, CouldNotJudge(short_runs.describe(trace, _PROMISE), known))
         # adapters are small on purpose, beside a model that is frozen on purpose
         small = "these adapters may be too small" if adapters.has_adapters(trace) else ""
-        excuse = small or ("too few steps to tell" if _went_on_through_its_data(trace) else "")
+        excuse = small or ("too few steps to tell" if short_runs.saw_its_data_once(trace, STEPS) else "")
         if not excuse:
             return symptom
         reason = f"the loss ends at {wording.loss(last)}, and a plain recipe gets no further ({wording.loss(reached)})"

@@ -45,6 +45,8 @@ class Applied:
     held_out: list[int] = field(default_factory=list)
     #: Of the only optimizer that learns, the loss of each of its turns.
     player_losses: list[float] = field(default_factory=list)
+    #: A cure kept dropout from drawing anything: the loss is that of the whole model, which is lower by itself.
+    without_dropout: bool = False
     #: Cures that reported that they had nothing to do.
     without_effect: list[str] = field(default_factory=list)
     #: Parts of the state that a run keeps when it is resumed, whatever the checkpoint holds.

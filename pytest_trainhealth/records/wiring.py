@@ -424,6 +424,16 @@ class EmptyUpdates:
 
 
 @dataclass
+class LastingGraphs:
+    """Steps whose graph an update has made useless, and which is there all the same."""
+
+    #: How many, if none of them was let go of; otherwise 0.
+    steps: int = 0
+    #: Batches of one pass through the data; 1 where there is but one, and where it is not known.
+    a_pass: int = 1
+
+
+@dataclass
 class CoastingRecord:
     """How one of several optimizers steps: with a gradient; with none, since no pass has come to it; and of those the
     steps that moved its parameters all the same, on momentum or weight decay."""
@@ -514,6 +524,7 @@ class WiringRecord:
     outside_writes: dict[str, OutsideWrites] = field(default_factory=dict)
     #: By the optimizer.
     coasting: dict[str, CoastingRecord] = field(default_factory=dict)
+    lasting_graphs: LastingGraphs = field(default_factory=LastingGraphs)
     #: Derivatives are taken of tensors that no module and no optimizer has, as `torch.func` does.
     trains_unknown: bool = False
     #: The loss was computed with derivatives of a model (`autograd.grad(..., create_graph=True)`).

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_trainhealth import diagnose
 from pytest_trainhealth.analysis.misalignment import HELD_OUT
 from pytest_trainhealth.analysis.reference_points import REFERENCES
 from pytest_trainhealth.analysis.run_failures import UNSEEN_LOSS
@@ -26,6 +27,8 @@ from pytest_trainhealth.records.numbers import ActivationRecord
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom
 from pytest_trainhealth.records.wiring import FrozenChange, ModeRecord, OptimizerRecord, ParameterRecord
+
+from .healthy_fits import heavy_dropout
 
 CHANCE = 2.0
 
@@ -162,7 +165,7 @@ def test_fewer_than_twenty_steps_show_no_course(steps: int, said: str) -> None:
     verdict = judge(made, {})
     assert kind(verdict) == said
     if isinstance(verdict, CouldNotJudge):
-        assert verdict.reason == "19 steps: too few to see it learn"
+        assert verdict.reason == "19 steps: too few to see it learn; give more steps="
         made.cut_short = "the budget is used up"
         assert judge(made, {}).reason == "the budget is used up"  # type: ignore[union-attr]
 
@@ -504,6 +507,20 @@ def test_a_cure_is_compared_with_a_plain_recipe_only_where_it_lags() -> None:
     smaller = known(curve(1.01))
     smaller.applied.smaller_steps_from = 80
     assert kind(judge(smaller, {}, {UNTREATED: known(curve(9.0))})) == "passes"
+
+
+@pytest.mark.parametrize(("before", "said"), [(0.99, "fails"), (1.01, "passes")])
+def test_without_dropout_every_loss_is_lower_and_no_cure_where_it_has_learnt(before: float, said: str) -> None:
+    whole = known(curve(0.1))
+    assert kind(judge(whole, {}, {UNTREATED: known(curve(before))})) == "passes"
+    whole.applied.without_dropout = True
+    assert kind(judge(whole, {}, {UNTREATED: known(curve(before))})) == said
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_heavy_dropout_that_learns_is_no_fault(seed: int) -> None:
+    (verdict,) = diagnose(heavy_dropout, checks="learns_from_data", seed=seed).verdicts
+    assert verdict.passed, str(verdict)
 
 
 def test_a_start_that_is_calmer_counts_only_where_the_rest_went_well() -> None:

@@ -35,7 +35,7 @@ LOOKS = {
 
 #: These count their model's calls, or who refers to what it has computed.
 NOTE_CALLS = ("hooks_of_ones_own", "what_is_let_go_is_gone", "functions_with_a_backward_of_their_own")
-KEEP_OR_CALL = ("probes", "loss_calls", "alignment", "target_pairing", "similarities", "kl_term", "activations")
+KEEP_OR_CALL = ("probes", "alignment", "target_pairing", "similarities", "kl_term", "activations")
 #: Their step alone is not the program.
 NO_TRAININGS = ("lazy_layers_that_wait", "a_mode_around_everything")
 #: These have no values at all, or a class that alone can read them.

@@ -337,3 +337,27 @@ def test_outputs_that_start_too_large_are_divided_by_their_spread() -> None:
     assert first_loss(100.0) > 10
     assert first_loss(100.0, calm) < 2
     assert first_loss(1.0, calm) == first_loss(1.0)  # nothing to calm
+
+
+@pytest.mark.parametrize(
+    ("layer", "draws"),
+    [
+        (nn.Dropout(0.5), True),
+        (nn.Dropout(0.5).eval(), False),
+        (nn.Dropout(0.0), False),
+        (nn.AlphaDropout(0.5), True),
+        (nn.Identity(), False),
+    ],
+)
+def test_whether_there_was_dropout_to_take_off(layer: nn.Module, draws: bool) -> None:
+    model = nn.Sequential(nn.Linear(4, 4), layer, nn.Linear(4, 1))
+
+    modes = [module.training for module in model.modules()]
+
+    def step(batch: Tensor) -> Tensor:
+        for module, mode in zip(model.modules(), modes, strict=True):
+            module.training = mode
+        return model(batch).mean()
+
+    trace = cured(Training(model, torch.optim.SGD(model.parameters(), lr=0.1), step=step, data=torch.randn(3, 4)), FREE)
+    assert trace.applied.without_dropout is draws

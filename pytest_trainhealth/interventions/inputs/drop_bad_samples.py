@@ -11,7 +11,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from ...observe.run.events import Listener
 from ...observe.run.run import Run
-from ...observe.signals.data.scales import is_plain, sample_sizes
+from ...observe.signals.data.scales import is_float_data, sample_sizes
 from ...observe.source.module_calls import before_call
 from ...tensors.batches import batch_size, map_tensors, tensors
 
@@ -57,7 +57,9 @@ class DropBadSamples(Listener):
 
 
 def _given_zeros(module: nn.Module, inputs: Any) -> Any:
-    bad = any(is_plain(t) and not bool(torch.isfinite(t).all()) for _, t in tensors(inputs))
+    bad = any(is_float_data(t) and not bool(torch.isfinite(t).all()) for _, t in tensors(inputs))
     return (
-        map_tensors(lambda _, t: torch.nan_to_num(t, posinf=0, neginf=0) if is_plain(t) else t, inputs) if bad else None
+        map_tensors(lambda _, t: torch.nan_to_num(t, posinf=0, neginf=0) if is_float_data(t) else t, inputs)
+        if bad
+        else None
     )

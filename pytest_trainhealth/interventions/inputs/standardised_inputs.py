@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ...observe.calls.functions import COMPARING, WEIGHING
 from ...observe.run.forward_mode import enter_forward_mode
 from ...observe.run.run import Run
-from ...observe.signals.data.scales import feature_statistics, is_plain, target_of
+from ...observe.signals.data.scales import feature_statistics, is_float_data, target_of
 from ...tensors.batches import map_tensors
 from ...tensors.function_modes import FunctionMode
 from ..optimizer import learning_rate
@@ -86,7 +86,7 @@ class _Standardised(FunctionMode):
         return scaled
 
     def _scale(self, tensor: Tensor, key: Any, limit: float) -> Tensor:
-        if not is_plain(tensor):
+        if not is_float_data(tensor):
             return tensor
         with torch.no_grad():
             if key not in self._statistics:
@@ -100,7 +100,7 @@ class _Standardised(FunctionMode):
         name = getattr(func, "__name__", "")
         if self._given and not self._depth:
             args = tuple(self._given[id(a)][1] if id(a) in self._given else a for a in args)
-        if self._inputs is not None and name in WEIGHING and len(args) > 1 and is_plain(args[0]):
+        if self._inputs is not None and name in WEIGHING and len(args) > 1 and is_float_data(args[0]):
             # by memory, not by object: a transposed weight is another tensor at every call
             key = ("weights", args[1].data_ptr(), tuple(args[0].shape[1:])) if isinstance(args[1], Tensor) else None
             args = args if key is None else (self._scale(args[0], key, self._inputs), *args[1:])

@@ -32,6 +32,7 @@ class NoRegularization(Listener):
                     self._recurrent.add(id(module))
                     self._stack.callback(setattr, module, "dropout", module.dropout)
                     module.dropout = 0.0
+                    self._run.trace.applied.without_dropout |= module.training
 
     def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._before[id(optimizer)] = [group.get("weight_decay") for group in optimizer.param_groups]
@@ -54,11 +55,17 @@ class _Without(FunctionMode):
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").rstrip("_")
         if name in DROPOUTS:
+            self._run.trace.applied.without_dropout |= _draws(*args, **kwargs)
             return args[0] if args else kwargs["input"]
         if kwargs.get("dropout_p"):  # attention
             kwargs = {**kwargs, "dropout_p": 0.0}
+            self._run.trace.applied.without_dropout = True
         if kwargs.get("label_smoothing"):
             kwargs = {**kwargs, "label_smoothing": 0.0}
             self._run.trace.applied.to_the_loss = "no_regularization"
         result = func(*args, **kwargs)
         return result * 0 if name in PENALTIES and args and isinstance(args[0], nn.Parameter) else result
+
+
+def _draws(input: Any, p: float = 0.5, training: bool = True, *_: Any, train: bool = True, **others: Any) -> bool:
+    return bool(p and training and train)

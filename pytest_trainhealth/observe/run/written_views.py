@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ...tensors.batches import tensors
+from ...tensors.plain import is_plain
 from ...tensors.readable import is_ordinary
 
 _Region = tuple[int, tuple[int, ...], tuple[int, ...]]
@@ -31,7 +32,7 @@ class WrittenViews:
         self._handed_out = [
             (tensor, tensor._version, tensor.detach().clone())
             for _, tensor in tensors(batch)
-            if (_is_view(tensor) if fresh else _is_plain(tensor)) and _region(tensor) not in self._written
+            if (_is_view(tensor) if fresh else _can_be_copied(tensor)) and _region(tensor) not in self._written
         ]
 
     def note(self) -> None:
@@ -49,12 +50,12 @@ class WrittenViews:
         self._written.clear()
 
 
-def _is_plain(tensor: Tensor) -> bool:
-    return tensor.layout == torch.strided and not tensor.is_inference() and not tensor.is_nested and is_ordinary(tensor)
+def _can_be_copied(tensor: Tensor) -> bool:
+    return is_plain(tensor) and not tensor.is_nested and is_ordinary(tensor)
 
 
 def _is_view(tensor: Tensor) -> bool:
-    return _is_plain(tensor) and tensor._is_view()
+    return _can_be_copied(tensor) and tensor._is_view()
 
 
 def _region(tensor: Tensor) -> _Region:

@@ -158,6 +158,27 @@ def hooks_of_ones_own() -> Loop:
 
 
 @program
+def hooks_on_what_a_step_computes() -> Loop:
+    """Counted, read, and changed: on the output, on both parts of the loss, and on the loss itself."""
+    model, optimizer = classifier()
+    noted: list[Any] = []
+
+    def step(batch: Any) -> Tensor:
+        optimizer.zero_grad()
+        scores = model(batch[0])
+        right, even = F.cross_entropy(scores, batch[1]), scores.softmax(1).square().mean()
+        loss = right + 0.1 * even
+        for each in (scores, right, even, loss):
+            each.register_hook(lambda gradient: noted.append(comparable(gradient)))
+        loss.register_hook(lambda gradient: 0.5 * gradient)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return Loop(model, optimizer, step, batches(), noted)
+
+
+@program
 def an_optimizer_inside_the_backward_pass() -> Loop:
     model = Classifier()
     each = {p: torch.optim.SGD([p], 0.05) for p in model.parameters()}

@@ -19,6 +19,7 @@ from ....records.verdict import Place
 from ....tensors.batches import tensors
 from ....tensors.function_modes import FunctionMode
 from ....tensors.norms import norms
+from ....tensors.plain import is_given
 from ....tensors.storage import memory_of
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -89,7 +90,7 @@ class BatchWrites(Signal):
     def step_begins(self, batch: object) -> None:
         if not self._held or self._run.step > _STEPS or self._wrote < self._run.step:
             return
-        views = {name: t for name, t in tensors(batch) if _is_plain(t) and memory_of(t) in self._held}
+        views = {name: t for name, t in tensors(batch) if _has_rows(t) and memory_of(t) in self._held}
         self._given = {name: (tensor, tensor.detach().clone()) for name, tensor in views.items()}
         if self._given:
             self._sums = self._open.enter_context(_Sums(self, list(views.values())))
@@ -151,7 +152,7 @@ class _Sums(FunctionMode):
         written = args[0] if args else None
         if getattr(func, "__name__", "") in _COMPUTES and isinstance(written, Tensor):
             with self._signal._reading():
-                if _is_plain(written) and written.data_ptr() in self._pointers:
+                if _has_rows(written) and written.data_ptr() in self._pointers:
                     self.places.setdefault(written.data_ptr(), user_place())
         return result
 
@@ -165,7 +166,7 @@ def _held_by(source: Any) -> dict[int, str]:
     if package_of(type(source)) != "user":
         return {}
     return {
-        memory_of(held): name for name, held in vars(source).items() if isinstance(held, Tensor) and _is_plain(held)
+        memory_of(held): name for name, held in vars(source).items() if isinstance(held, Tensor) and _has_rows(held)
     }
 
 
@@ -173,7 +174,6 @@ def _same(tensor: Tensor, first: Tensor, left: Tensor) -> bool:
     return tensor.data_ptr() == first.data_ptr() and tensor.shape == left.shape and torch.equal(tensor, left)
 
 
-def _is_plain(tensor: Tensor) -> bool:
+def _has_rows(tensor: Tensor) -> bool:
     """Rows of several values. A single value per sample may be a weight or a priority that is meant to change."""
-    plain = tensor.layout == torch.strided and tensor.is_floating_point() and not tensor.is_inference()
-    return plain and tensor.ndim > 1 and tensor.numel() > 0 and not tensor.requires_grad
+    return is_given(tensor) and tensor.is_floating_point() and tensor.ndim > 1

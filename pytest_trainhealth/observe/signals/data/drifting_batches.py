@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ....records.data import DriftingBatch
 from ....tensors.batches import map_tensors, tensors
+from ....tensors.plain import is_given
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from .batch_use import BatchUse
@@ -49,7 +50,11 @@ class DriftingBatches(Signal):
         feed, sites = self._run.feed, self._run.creation_sites
         if self._run.step >= _STEPS or feed is None or type(feed.source) is not list:
             return
-        kept = [(name, tensor) for name, tensor in tensors(batch) if _is_plain(tensor) and feed.keeps(tensor)]
+        kept = [
+            (name, tensor)
+            for name, tensor in tensors(batch)
+            if is_given(tensor) and not tensor.is_complex() and feed.keeps(tensor)
+        ]
         self._given = [(name, tensor) for name, tensor in kept if sites is None or not sites.was_loaded(tensor)]
         self._first = batch if not self._run.step else self._first
 
@@ -122,8 +127,3 @@ def _copied(batch: Any) -> Any:
     """A tensor that is in the batch twice is in the copy twice, too."""
     copies: dict[int, Tensor] = {}
     return map_tensors(lambda _, tensor: copies.setdefault(id(tensor), tensor.detach().clone()), batch)
-
-
-def _is_plain(tensor: Tensor) -> bool:
-    plain = tensor.layout == torch.strided and not tensor.is_inference() and not tensor.is_complex()
-    return plain and tensor.numel() > 0 and not tensor.requires_grad

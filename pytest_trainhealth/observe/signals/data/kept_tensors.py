@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-import torch
 from torch import Tensor, nn
 
 from ....records.data import KeptTensor
 from ....tensors.module_paths import full_path
 from ....tensors.norms import norms
+from ....tensors.plain import is_given
 from ....tensors.storage import memory_of
 from ...run.run import Run
 from ...run.signal import Cost, Signal
@@ -79,10 +79,5 @@ def kept_by(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
         if package_of(type(module)) != "user":
             continue
         for name, held in (*module._buffers.items(), *vars(module).items()):
-            if isinstance(held, Tensor) and _is_kept(held):
+            if isinstance(held, Tensor) and is_given(held) and held.is_floating_point():
                 yield full_path(path, name), held
-
-
-def _is_kept(tensor: Tensor) -> bool:
-    plain = tensor.layout == torch.strided and tensor.is_floating_point() and not tensor.is_inference()
-    return plain and not tensor.requires_grad and tensor.numel() > 0

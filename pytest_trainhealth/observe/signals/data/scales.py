@@ -56,7 +56,7 @@ class Scales(CallSignal):
     def seen(self, name: str, args: tuple[Any, ...], result: Any, module: str) -> None:
         if name in WEIGHING and module and len(args) > 1 and not _learns_nothing(args[1]):
             self._note_weight(name, args[1])
-            if is_plain(args[0]):
+            if is_float_data(args[0]):
                 self._meets_weights(args[0], result, module)
         elif name in COMPARING and (target := target_of(args)) is not None:
             field = self._names.get(target.untyped_storage().data_ptr(), "")
@@ -111,7 +111,7 @@ class Scales(CallSignal):
         known.append(record)
 
 
-def is_plain(value: Any) -> bool:
+def is_float_data(value: Any) -> bool:
     """A float tensor that no gradient flows through: data, not something computed with weights."""
     return (
         isinstance(value, Tensor)
@@ -136,9 +136,9 @@ def target_of(args: tuple[Any, ...]) -> Tensor | None:
         return None
     first: Tensor = args[0]
     second: Tensor = args[1]
-    if is_plain(second) and first.requires_grad:
+    if is_float_data(second) and first.requires_grad:
         return second
-    return first if is_plain(first) and second.requires_grad else None
+    return first if is_float_data(first) and second.requires_grad else None
 
 
 def feature_statistics(values: Tensor) -> tuple[Tensor, Tensor]:

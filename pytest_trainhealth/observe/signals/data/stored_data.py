@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, IterableDataset, Subset
 from ....records.verdict import Place
 from ....tensors.aside import Aside
 from ....tensors.function_modes import FunctionMode
+from ....tensors.plain import is_plain
 from ....tensors.storage import memory_of
 from ...source.authorship import package_of
 from ...source.places import user_place
@@ -72,12 +73,12 @@ def stored_in(dataset: Any) -> list[Stored]:
             found.extend((name, each) for each in held if isinstance(each, (Tensor, np.ndarray)))
     if sum(int(np.prod(values.shape)) for _, values in found) > _MOST_VALUES:
         return []
-    return [Stored(name, values) for name, values in found if _is_plain(values)]
+    return [Stored(name, values) for name, values in found if _can_be_written(values)]
 
 
-def _is_plain(values: Any) -> bool:
+def _can_be_written(values: Any) -> bool:
     if isinstance(values, Tensor):
-        return values.layout == torch.strided and not values.is_inference()
+        return is_plain(values)
     return bool(values.flags.writeable) and values.dtype.kind in "fiub"
 
 

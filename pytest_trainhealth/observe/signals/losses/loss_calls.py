@@ -23,6 +23,7 @@ from ....records.losses import LossCall
 from ....tensors.batches import tensors
 from ....tensors.module_paths import full_path
 from ...calls.activation_origin import Made, Outputs
+from ...calls.arriving_gradients import ArrivingGradients
 from ...calls.distances import Distances
 from ...calls.likelihoods import Likelihoods
 from ...calls.loss_bounds import bounds_of_choices
@@ -114,6 +115,10 @@ class LossCalls(CallSignal):
         #: Losses written by hand: differences from a target, by the id of the result.
         self._differences: dict[int, _Difference] = {}
         self._values: list[_Value] = []
+        #: In a backward pass: the loss that it begins at, and what it may consist of.
+        self._root: Tensor | None = None
+        self._weighed: list[_Value] = []
+        self._arriving = ArrivingGradients()
         self._inside: set[str] = set()
         self._count = 0
         self._batch: list[Tensor] = []
@@ -152,6 +157,8 @@ class LossCalls(CallSignal):
         self._likelihoods.clear()
         self._differences.clear()
         self._values.clear()
+        self._root, self._weighed = None, []
+        self._arriving.forget()
         self._batch = []
         self._count = 0
 
@@ -359,27 +366,34 @@ class LossCalls(CallSignal):
 
     def backward_begins(self, roots: Any) -> None:
         super().backward_begins(roots)
-        values, self._values = self._values, []
+        self._root, self._weighed, self._values = None, self._values, []
         if len(roots) != 1 or roots[0].numel() != 1 or roots[0].grad_fn is None:
             self._similarities.clear()
             return
-        self._run.trace.loss.similarities += self._similarities.weigh(roots[0])
-        if not values:
-            return
-        try:
-            with torch.enable_grad():
-                shares = torch.autograd.grad(roots[0], [v.result for v in values], retain_graph=True, allow_unused=True)
-        except RuntimeError:  # a graph that was freed, or cannot be traversed twice
-            return
-        with torch.no_grad():
-            root = float(roots[0])
-            for value, share in zip(values, shares, strict=True):
-                if share is not None:
-                    value.weigh(share, root)
-        parts = [value.part for value, share in zip(values, shares, strict=True) if share is not None]
+        wanted = [*(value.result for value in self._weighed), *self._similarities.wanted()]
+        if wanted:
+            self._root = roots[0]
+            self._arriving.expect(wanted)
+
+    def backward_ends(self) -> None:
+        super().backward_ends()
+        if self._root is not None:
+            with torch.no_grad():
+                self._run.trace.loss.similarities += self._similarities.weigh(self._root, self._arriving.at)
+                self._weigh(float(self._root))
+        self._root, self._weighed = None, []
+        self._arriving.forget()
+
+    def _weigh(self, root: float) -> None:
+        parts = []
+        for value in self._weighed:
+            share = self._arriving.at(value.result)
+            if share is not None:
+                value.weigh(share, root)
+                parts.append(value.part)
         known = [part for part in parts if part is not None]
         if len(known) == len(parts) and abs(sum(known) - root) <= _SAME * max(map(abs, (*known, root))):
-            for value in values:
+            for value in self._weighed:
                 value.record.complete = value.part is not None
 
 

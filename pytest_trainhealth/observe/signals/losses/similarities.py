@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -71,32 +70,33 @@ class Similarities:
     def _add(self, kind: str, step: int, *tensors: Tensor) -> None:
         self._found.append(_Found(Similarity(kind, step, user_place(), float(tensors[0].detach().mean())), tensors))
 
-    def weigh(self, root: Tensor) -> list[Similarity]:
-        """Those that make up the loss that backward() is called on, with the way it goes with them."""
+    def wanted(self) -> list[Tensor]:
+        """The tensors whose share in the loss says what a similarity is to it."""
+        return [tensor for each in self._found for tensor in each.tensors[:2]]
+
+    def weigh(self, root: Tensor, share_of: Callable[[Tensor], Tensor | None]) -> list[Similarity]:
+        """Those that make up the loss that backward() was called on, with the way it goes with them.
+
+        `share_of`: what the backward pass has brought to a tensor. To be called without gradients.
+        """
         found, self._found = self._found, []
-        weighed = [each.record for each in found if _weigh(each, root)]
+        weighed = [each.record for each in found if _weigh(each, root, share_of)]
         self.clear()
         return weighed
 
 
-def _weigh(found: _Found, root: Tensor) -> bool:
-    wanted = found.tensors[:2]
-    try:
-        with torch.enable_grad():
-            shares: Any = torch.autograd.grad(root, wanted, retain_graph=True, allow_unused=True)
-    except RuntimeError:  # a graph that was freed, or cannot be traversed twice
+def _weigh(found: _Found, root: Tensor, share_of: Callable[[Tensor], Tensor | None]) -> bool:
+    shares = [share for share in map(share_of, found.tensors[:2]) if share is not None]
+    if len(shares) < len(found.tensors[:2]):
         return False
-    if any(share is None for share in shares):
-        return False
-    with torch.no_grad():
-        if found.record.kind == "overlap":
-            return _weigh_overlap(found, *shares)
-        (share,), (cosines,) = shares, wanted
-        whole, part = float(root), float((share * cosines).sum())
-        even = float(share.max() - share.min()) <= _EQUAL * float(share.abs().max())
-        found.record.rises = float(share.sum()) > 0
-        # 1 - cosine and -cosine are as they should be: only the cosine itself needs to be all of the loss
-        return even and bool(share.any()) and (not found.record.rises or abs(part - whole) <= _SAME * abs(whole))
+    if found.record.kind == "overlap":
+        return _weigh_overlap(found, *shares)
+    (share,), (cosines,) = shares, found.tensors
+    whole, part = float(root), float((share * cosines).sum())
+    even = float(share.max() - share.min()) <= _EQUAL * float(share.abs().max())
+    found.record.rises = float(share.sum()) > 0
+    # 1 - cosine and -cosine are as they should be: only the cosine itself needs to be all of the loss
+    return even and bool(share.any()) and (not found.record.rises or abs(part - whole) <= _SAME * abs(whole))
 
 
 def _weigh_overlap(found: _Found, of_prediction: Tensor, of_hits: Tensor) -> bool:

@@ -21,6 +21,7 @@ from ....records.probes import InputRecord, ProbeRecord, ScrambleRecord
 from ....records.verdict import Place
 from ....tensors.batches import tensors
 from ...calls import torch_calls
+from ...calls.arriving_gradients import ArrivingGradients
 from ...calls.torch_calls import CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
@@ -86,6 +87,7 @@ class Probes(CallSignal):
         #: The loss functions that were given them, and where.
         self._losses: list[tuple[str, Place | None]] = []
         self._loss_mixing = LossMixing()
+        self._arriving = ArrivingGradients()
         self._scrambles: list[ScrambleRecord] = []
         #: Lines whose dropout does nothing in training mode.
         self._off: set[str] = set()
@@ -110,6 +112,7 @@ class Probes(CallSignal):
         self._called.clear()
         self._off.clear()
         self._loss_mixing.clear()
+        self._arriving.forget()
 
     def _hook(self) -> None:
         self._inner = {
@@ -157,18 +160,16 @@ class Probes(CallSignal):
         if not self._hooks or len(roots) != 1 or roots[0].grad_fn is None:
             return
         self._loss_mixing.before_backward(roots)
-        outputs = [(made, name, t) for made in self._calls for name, t in made.outputs.items()]
-        try:
-            slopes = (
-                torch.autograd.grad(roots[0].sum(), [t for *_, t in outputs], retain_graph=True, allow_unused=True)
-                if outputs
-                else ()
-            )
-        except RuntimeError:  # a graph that was freed, or cannot be traversed twice
-            return
-        for (made, name, _), slope in zip(outputs, slopes, strict=True):
-            if slope is not None and slope.layout == torch.strided:
-                made.gradients[name] = slope + made.gradients.get(name, torch.zeros_like(slope))
+        self._arriving.expect(output for made in self._calls for output in made.outputs.values())
+
+    def backward_ends(self) -> None:
+        super().backward_ends()
+        for made in self._calls:
+            for name, output in made.outputs.items():
+                slope = self._arriving.at(output)
+                if slope is not None and slope.layout == torch.strided:
+                    made.gradients[name] = slope + made.gradients.get(name, torch.zeros_like(slope))
+        self._arriving.forget()
 
     def step_ends(self) -> None:
         wanted = bool(self._hooks)

@@ -51,7 +51,7 @@ class GivenScale:
 
     def _hook(self, source: str, *, matched: bool) -> Callable[..., Any]:
         def begins(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            given = next((each for each in (*args, *kwargs.values()) if _is_plain(each)), None)
+            given = next((each for each in (*args, *kwargs.values()) if _has_features(each)), None)
             if given is None:
                 return None
             with torch.no_grad():
@@ -86,7 +86,7 @@ class GivenScale:
         return new.to(given.dtype)
 
 
-def _is_plain(value: Any) -> bool:
+def _has_features(value: Any) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point() and value.ndim > 1 and value.layout == torch.strided
 
 

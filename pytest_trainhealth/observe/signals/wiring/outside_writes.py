@@ -96,7 +96,7 @@ class OutsideWrites(Signal):
         if self._updates.get(label, 0) > _UPDATES or has_closure:
             return
         self._left[label], self._place = self._values(label), None
-        self.pointers = {p.data_ptr() for p in self._run.parameters.values() if _is_plain(p)}
+        self.pointers = {p.data_ptr() for p in self._run.parameters.values() if _has_an_address(p)}
 
     def step_ends(self) -> None:
         self._close()
@@ -117,7 +117,7 @@ class OutsideWrites(Signal):
 
     def _values(self, label: str) -> dict[str, Tensor]:
         run = self._run
-        return {n: some_values(p) for n, p in run.parameters.items() if _is_plain(p) and label in run.held_by(p)}
+        return {n: some_values(p) for n, p in run.parameters.items() if _has_an_address(p) and label in run.held_by(p)}
 
 
 class _Mode(FunctionMode):
@@ -131,12 +131,12 @@ class _Mode(FunctionMode):
         result = func(*args, **(kwargs or {}))
         if self._signal.pointers and args and isinstance(args[0], Tensor) and writes(func):
             with self._signal._reading():
-                if _is_plain(args[0]) and args[0].data_ptr() in self._signal.pointers:
+                if _has_an_address(args[0]) and args[0].data_ptr() in self._signal.pointers:
                     self._signal.wrote()
         return result
 
 
-def _is_plain(tensor: Tensor) -> bool:
+def _has_an_address(tensor: Tensor) -> bool:
     return (
         not is_lazy(tensor)
         and tensor.layout == torch.strided

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_trainhealth.analysis.shown_learning import ended_early
+from pytest_trainhealth.analysis.short_runs import still_learnt
 from pytest_trainhealth.checks import learns_from_data
 from pytest_trainhealth.records.judgement import FailIfConfirmed, NeedsControl
 from pytest_trainhealth.records.losses import LossCall
@@ -34,7 +34,7 @@ def falling(last: float, steps: int, watched: bool = True) -> Trace:
     ],
 )
 def test_it_had_learnt_something_and_still_learnt(trace: Trace, early: bool) -> None:
-    assert ended_early(trace, 160) is early
+    assert still_learnt(trace, 160) is early
 
 
 @pytest.mark.parametrize(("watched", "outcome"), [(True, FailIfConfirmed), (False, Symptom)])
