@@ -211,6 +211,13 @@ def of_unheld(call: ClipCalls) -> bool:
     return call.unheld >= _STEPS and call.unheld >= call.found - 1
 
 
+def clipped_aside(trace: Trace) -> ClipCalls | None:
+    """A line that clips what another optimizer holds than the one that steps next, which nobody clips. A huge limit is
+    a way to measure the norm."""
+    calls = [each for each in trace.wiring.clip_calls.values() if each.limit < _MEASURES and not each.used]
+    return next((each for each in calls if each.aside >= _STEPS), None)
+
+
 def clipped_with_nothing(trace: Trace) -> UsedUpClip | None:
     """A line that clips what an iterator yields, which has nothing left. A huge limit is a way to measure the norm.
 

@@ -359,6 +359,21 @@ def test_a_cured_loss_of_a_known_floor_is_judged_beside_the_run_without(cure: st
     assert kind(judge(made, {}, beside(0.79))) == "model if confirmed, else cannot judge"
 
 
+@pytest.mark.parametrize(
+    ("cured", "uncured", "said"),
+    [
+        (0.97, 1.17, "passes"),
+        (0.97, 1.15, "needs zeroed inputs"),  # noise may move a run that is slow by so much
+        (0.99, 1.17, "recipe if confirmed, else cannot judge"),
+    ],
+)
+def test_a_cure_that_brings_a_loss_without_a_known_least_to_what_a_plain_recipe_reaches(
+    cured: float, uncured: float, said: str
+) -> None:
+    made = known(curve(cured), steady=False)
+    assert kind(judge(made, {}, beside(0.8, **{UNTREATED: Trace.of(curve(uncured))}))) == said
+
+
 # -- what the losses are given ------------------------------------------------------------------------------------
 
 
