@@ -177,6 +177,14 @@ def clipped_too_late(trace: Trace) -> list[GradientPath]:
     return [p for p in trace.wiring.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
 
 
+def updates_made(trace: Trace) -> int:
+    """At most one for each call. Without an optimizer of torch's nobody tells of updates, and each call counts: a loop
+    that moves its parameters by hand gets the time that any other gets."""
+    if not trace.wiring.optimizers and not trace.update_count:
+        return len(trace.losses)
+    return min(trace.update_count, len(trace.losses))
+
+
 def too_few_updates(trace: Trace, wanted: int, most_calls: int) -> str | None:
     """Why a loop that accumulates gradients over many calls cannot be judged: its calls ran out before its updates."""
     updates = min(trace.update_count, trace.steps)

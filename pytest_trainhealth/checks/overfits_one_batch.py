@@ -125,7 +125,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     losses, steps = trace.losses, _steps(settings)
     if _kept(trace, settings.get("ratio", _RATIO)) or players.wins_alone(trace):
         return True
-    updates = min(trace.update_count, len(losses))
+    updates = wiring.updates_made(trace)
     if not updates:
         return len(losses) >= max(_CALLS_WITHOUT_UPDATE, steps)
     if updates < steps:
@@ -252,7 +252,7 @@ _WORSE_THAN_PLAIN = "a plain recipe gets further, but the least value of this lo
 
 def _ended_early(trace: Trace) -> bool:
     """A watched test takes as many steps as it takes, and still fell when it ended."""
-    return trace.update_count < STEPS and loss_curve.still_falling(trace.losses, points(trace).floor)
+    return wiring.updates_made(trace) < STEPS and loss_curve.still_falling(trace.losses, points(trace).floor)
 
 
 def _went_on_through_its_data(trace: Trace) -> bool:

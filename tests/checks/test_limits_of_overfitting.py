@@ -75,6 +75,7 @@ def test_a_run_gets_twice_its_steps_with_eight_calls_for_each() -> None:
 def test_when_a_loss_that_does_not_fall_has_had_its_time(updates: int, calls: int, stops: bool) -> None:
     trace = Trace.of([1.0] * calls)
     trace.updates = [1] * updates + [0] * (calls - updates)
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", steps=updates)
     assert stop_when(trace, {}) is stops
 
 
@@ -84,7 +85,15 @@ def test_when_a_loss_that_does_not_fall_has_had_its_time(updates: int, calls: in
 def test_without_updates_it_waits_for_sixty_four_calls_at_least(calls: int, steps: int, stops: bool) -> None:
     trace = Trace.of([1.0] * calls)
     trace.updates = [0] * calls
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD")
     assert stop_when(trace, {"steps": steps}) is stops
+
+
+@pytest.mark.parametrize(("calls", "stops"), [(64, False), (199, False), (200, True)])
+def test_a_loop_that_updates_by_hand_gets_the_time_of_any_other(calls: int, stops: bool) -> None:
+    trace = Trace.of([1.0] * calls)
+    trace.updates = [0] * calls
+    assert stop_when(trace, {}) is stops
 
 
 @pytest.mark.parametrize(("steps", "stops"), [(200, True), (201, False), (224, False), (225, True), (250, True)])
