@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .. import wording
 from ..records.trace import Trace
-from . import course, loss_curve, memorising
+from . import course, loss_curve, memorising, wiring
 from .reference_points import points
 
 #: Fewer steps show no course. By judgement: the shortest healthy run that is judged has 32, and the shortest run that
@@ -25,7 +25,7 @@ def too_few(trace: Trace) -> bool:
 
 def still_fell(trace: Trace, steps: int) -> bool:
     """It ended before so many updates, and its loss fell to the end."""
-    return trace.update_count < steps and loss_curve.still_falling(trace.losses, points(trace).floor)
+    return wiring.updates_made(trace) < steps and loss_curve.still_falling(trace.losses, points(trace).floor)
 
 
 def still_learnt(trace: Trace, steps: int) -> bool:

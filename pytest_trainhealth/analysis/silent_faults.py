@@ -258,12 +258,15 @@ def _clipped_too_late(trace: Trace) -> Symptom | None:
 
 def _clipped_in_vain(trace: Trace) -> Symptom | None:
     scaled, vain = wiring.clipped_while_scaled(trace), wiring.clipped_in_vain(trace)
-    nothing = wiring.clipped_with_nothing(trace)
+    nothing, aside = wiring.clipped_with_nothing(trace), wiring.clipped_aside(trace)
     if nothing is not None:
         summary, count = "clipping is given an iterator that has nothing left", len(nothing.steps)
     elif scaled:
         summary = f"gradients of {scaled[0].optimizer} are clipped before they are unscaled"
         count = len(scaled)
+    elif aside is not None:
+        summary = "clipping gets parameters of another optimizer, and nothing clips those of the one that steps"
+        count = aside.aside
     elif vain is not None:
         what = "gets parameters that nothing trains" if wiring.of_unheld(vain) else "finds no gradient"
         summary, count = f"clipping {what}, and no line clips the gradients that the optimizer gets", vain.looks

@@ -177,6 +177,14 @@ def clipped_too_late(trace: Trace) -> list[GradientPath]:
     return [p for p in trace.wiring.gradient_paths if p.left is not None and 0 < p.left <= _CUT_DOWN * p.at_update]
 
 
+def updates_made(trace: Trace) -> int:
+    """At most one for each call. Without an optimizer of torch's nobody tells of updates, and each call counts: a loop
+    that moves its parameters by hand gets the time that any other gets."""
+    if not trace.wiring.optimizers and not trace.update_count:
+        return len(trace.losses)
+    return min(trace.update_count, len(trace.losses))
+
+
 def too_few_updates(trace: Trace, wanted: int, most_calls: int) -> str | None:
     """Why a loop that accumulates gradients over many calls cannot be judged: its calls ran out before its updates."""
     updates = min(trace.update_count, trace.steps)
@@ -209,6 +217,13 @@ def clipped_in_vain(trace: Trace) -> ClipCalls | None:
 def of_unheld(call: ClipCalls) -> bool:
     """At the first look there is nothing yet to compare with."""
     return call.unheld >= _STEPS and call.unheld >= call.found - 1
+
+
+def clipped_aside(trace: Trace) -> ClipCalls | None:
+    """A line that clips what another optimizer holds than the one that steps next, which nobody clips. A huge limit is
+    a way to measure the norm."""
+    calls = [each for each in trace.wiring.clip_calls.values() if each.limit < _MEASURES and not each.used]
+    return next((each for each in calls if each.aside >= _STEPS), None)
 
 
 def clipped_with_nothing(trace: Trace) -> UsedUpClip | None:

@@ -53,8 +53,7 @@ def by_its_fall(
     fall = (first - last) / max(abs(first), _NO_ZERO)
     if memorising.below(trace.losses, ratio):
         return FailIfConfirmed(memorising.only_guesses(trace, first, last), CouldNotJudge(_ONLY_A_PENALTY, known))
-    hotspot = first - last > _ABOVE_NOISE * loss_curve.spread(trace.losses)
-    if hotspot and (fall >= _WORTH_A_CONTROL or first <= 0):
+    if _fell(trace):
         verdict = _beside_zeroed_inputs(trace, controls.get(ZEROED_INPUTS.label), first, last, fall)
         if isinstance(verdict, Passed | CouldNotJudge):
             verdict = replace(verdict, figures={**known, **verdict.figures})
@@ -66,6 +65,12 @@ def by_its_fall(
             reason = "the loss falls as far as with a plain recipe, and what its least value is is not known"
             return FailIfConfirmed(memorising.stuck(trace, first, last, ratio), CouldNotJudge(reason, known))
     return without_a_fall(trace, controls, memorising.stuck(trace, first, last, ratio), known)
+
+
+def _fell(trace: Trace) -> bool:
+    first, last = trace.losses[0], loss_curve.level(trace.losses)
+    above_noise = first - last > _ABOVE_NOISE * loss_curve.spread(trace.losses)
+    return above_noise and (first <= 0 or first - last >= _WORTH_A_CONTROL * first)
 
 
 def _learnt_something(
@@ -82,7 +87,19 @@ def _learnt_something(
             return verdict
         if healed(trace, uncured, last) and "control_loss" in verdict.figures:
             return verdict
+        if _set_going(uncured, last, verdict.figures.get("control_loss")):
+            return verdict
     return FailIfConfirmed(memorising.jumpy(memorising.stuck(trace, first, last, ratio), trace), verdict, rates=True)
+
+
+def _set_going(uncured: Trace | None, last: float, control: float | None) -> bool:
+    """Without the cure the loss did not fall at all, and with it far below that and below zeroed inputs.
+
+    A plain recipe is no yardstick for a fault of the loop that it shares, as weights that are put back.
+    """
+    if uncured is None or not uncured.losses or not uncured.finite or control is None or _fell(uncured):
+        return False
+    return 0 < last < (1 - CLEARLY_FELL) * min(loss_curve.level(uncured.losses), control)
 
 
 def without_a_fall(

@@ -4,8 +4,9 @@ What happens
     Clipped to a norm of 1e-3, say, every step is tiny and the loss creeps. Clipped before a loss scaler, torch's or one
     of your own, removes its factor, the scaled gradients are cut to the norm and then divided by the factor: almost
     nothing is left. Clipped after the step, nothing is clipped at all: the optimizer has already used the gradients.
-    Before `backward()`, or among the parameters of another model, there is nothing to clip; nor is there in an iterator
-    that is used up: `params = filter(..., model.parameters())` yields its parameters once, to whoever comes first.
+    Before `backward()`, or among the parameters of another model (the actor's, where the critic steps), there is
+    nothing to clip; nor is there in an iterator that is used up: `params = filter(..., model.parameters())` yields its
+    parameters once, to whoever comes first.
 
 How severe it is
     High: every step has the same tiny size, or clipping does nothing on the day it is needed.
@@ -13,8 +14,9 @@ How severe it is
 How it is recognised
     The norm of all gradients right after `backward()` is compared with what the optimizer gets, and what it gets with
     what is left when they are cleared; and a clipping function may find no gradient at all, or be given an iterator
-    that it was given before and that yields nothing. Or many gradients are exactly at a limit on one side of 0, and
-    those on the other side go far beyond it. The line is named. The re-run steps with the gradients as
+    that it was given before and that yields nothing, or gradients that are cleared before any optimizer has used them,
+    while another one steps with what nobody clips. Or many gradients are exactly at a limit on one side of 0, and those
+    on the other side go far beyond it. The line is named. The re-run steps with the gradients as
     `backward()` gave them, clips them before the step where clipping came too early or too late, or on both sides.
 
 How to fix it
@@ -69,7 +71,7 @@ _ORDER = ("loss.backward()", "torch.nn.utils.clip_grad_norm_(model.parameters(),
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    found = _too_late(trace) or _after_use(trace) or _used_up(trace) or _in_vain(trace)
+    found = _too_late(trace) or _after_use(trace) or _used_up(trace) or _aside(trace) or _in_vain(trace)
     scaled = wiring.clipped_while_scaled(trace)
     if found is not None or scaled:
         return found or _too_much(trace, scaled)
@@ -194,6 +196,20 @@ def _used_up(trace: Trace) -> Suspicion | None:
         fix=Fix("keep the parameters in a list:", ("trainable = [p for p in model.parameters() if p.requires_grad]",)),
         not_this="a lower limit: there is nothing to clip",
         cures=_clipped_in_its_place(call.limit),
+    )
+
+
+def _aside(trace: Trace) -> Suspicion | None:
+    call = wiring.clipped_aside(trace)
+    if call is None:
+        return None
+    return _at_another_time(
+        call,
+        "clipping has no effect: it is given parameters of another optimizer",
+        _seen(call, call.aside, "what is clipped at {limit} is not what the next optimizer steps with, and is cleared"),
+        why="the optimizer that steps next holds other parameters, and nothing clips those",
+        fix="clip the parameters that the optimizer holds:",
+        not_this="a lower limit: nothing uses what is clipped",
     )
 
 

@@ -109,7 +109,7 @@ def _steps(settings: Mapping[str, Any]) -> int:
 
 
 def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
-    losses, updates, steps = trace.losses, min(trace.update_count, len(trace.losses)), _steps(settings)
+    losses, updates, steps = trace.losses, wiring.updates_made(trace), _steps(settings)
     if (not updates and len(losses) >= _WITHOUT_UPDATE) or players.wins_alone(trace):
         return True
     if updates >= 2 * steps:

@@ -126,7 +126,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     losses, steps = trace.losses, _steps(settings)
     if _kept(trace, settings.get("ratio", _RATIO)) or players.wins_alone(trace):
         return True
-    updates = min(trace.update_count, len(losses))
+    updates = wiring.updates_made(trace)
     if not updates:
         return len(losses) >= max(_CALLS_WITHOUT_UPDATE, steps)
     if updates < steps:
@@ -236,6 +236,8 @@ def _beside_the_plain_recipe(
             return without_a_floor.without_a_fall(trace, controls, symptom, known)
         return FailIfConfirmed(symptom, CouldNotJudge(_WORSE_THAN_PLAIN, known), rates=True)
     if not marks.known or not marks.steady:  # targets drawn anew at each step (noise) have a floor of their own
+        if marks.known and _brought_back(trace, controls, reached, start):
+            return Passed(("only without the cure it stays far above what a plain recipe reaches",), known)
         return without_a_floor.by_its_fall(trace, controls, ratio, known)
     return _as_far_as_it_gets(trace, controls, ratio, known)
 
@@ -252,6 +254,22 @@ def _far_above(reached: Reach, last: float, start: float, marks: Points) -> bool
     if marks.known:
         return share > _ABOVE_REACH
     return share > _FAR_ABOVE_REACH and loss_curve.clearly_below(reached.level, last)
+
+
+def _brought_back(trace: Trace, controls: Mapping[str, Trace], reached: Reach, start: float) -> bool:
+    """With a cure the run comes as far as the plain recipe, and without it stayed far above: that was the symptom.
+
+    Where targets are drawn anew at each step, neither gets near the floor, and no absolute limit could tell a cured run
+    from a sick one.
+    """
+    uncured = controls.get(UNTREATED)
+    if uncured is None or not uncured.losses or not uncured.finite:
+        return False
+    level = loss_curve.level(uncured.losses)
+    return (
+        reference_points.above_reach(reached, level, start) > _FAR_ABOVE_REACH
+        and reference_points.above_reach(reached, loss_curve.level(trace.losses), start) <= _ABOVE_REACH
+    )
 
 
 def _as_far_as_it_gets(

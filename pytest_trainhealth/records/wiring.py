@@ -270,6 +270,9 @@ class ClipCalls:
     late: int = 0
     #: Steps at which no optimizer held any of what it found, and nothing had moved that since the look before.
     unheld: int = 0
+    #: How often an optimizer used what it clipped; and how often another one stepped, unclipped, before that was gone.
+    used: int = 0
+    aside: int = 0
 
 
 @dataclass

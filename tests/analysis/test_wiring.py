@@ -186,6 +186,25 @@ def test_a_line_that_clips_nothing(calls: list[tuple[int, int]], found: bool) ->
     assert (wiring.clipped_in_vain(made) is not None) is found
 
 
+@pytest.mark.parametrize(
+    ("calls", "found"),
+    [
+        ([(1.0, 2, 0)], True),
+        ([(1.0, 1, 0)], False),
+        ([(1.0, 4, 1)], False),  # used once: it is about that optimizer, which waits at times
+        ([(1000.0, 4, 0)], False),  # to read the norm
+        ([(1.0, 0, 4), (1.0, 2, 0)], True),
+    ],
+)
+def test_a_line_that_clips_what_another_optimizer_holds(calls: list[tuple[float, int, int]], found: bool) -> None:
+    made = trace()
+    made.wiring.clip_calls = {
+        str(line): ClipCalls(CLIPS, limit, looks=4, found=4, used=used, aside=aside)
+        for line, (limit, aside, used) in enumerate(calls)
+    }
+    assert (wiring.clipped_aside(made) is not None) is found
+
+
 def scaled(at_update: float = 0.1, **facts: Any) -> GradientPath:
     return GradientPath(**{
         "step": 0, "optimizer": "SGD", "after_backward": 1.0, "at_update": at_update,

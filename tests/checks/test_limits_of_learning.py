@@ -95,6 +95,14 @@ def test_a_run_gets_twice_its_steps_with_four_calls_for_each() -> None:
 def test_when_a_loss_that_does_not_fall_has_had_its_time(losses: int, updates: int, stops: bool) -> None:
     trace = Trace.of([2.0] * losses)
     trace.updates = [1] * updates + [0] * (losses - updates)
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", steps=updates)
+    assert stop_when(trace, {}) is stops
+
+
+@pytest.mark.parametrize(("losses", "stops"), [(64, False), (159, False), (160, True)])
+def test_a_loop_that_updates_by_hand_gets_the_time_of_any_other(losses: int, stops: bool) -> None:
+    trace = Trace.of([2.0] * losses)
+    trace.updates = [0] * losses
     assert stop_when(trace, {}) is stops
 
 

@@ -75,6 +75,7 @@ def test_a_run_gets_twice_its_steps_with_eight_calls_for_each() -> None:
 def test_when_a_loss_that_does_not_fall_has_had_its_time(updates: int, calls: int, stops: bool) -> None:
     trace = Trace.of([1.0] * calls)
     trace.updates = [1] * updates + [0] * (calls - updates)
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", steps=updates)
     assert stop_when(trace, {}) is stops
 
 
@@ -84,7 +85,15 @@ def test_when_a_loss_that_does_not_fall_has_had_its_time(updates: int, calls: in
 def test_without_updates_it_waits_for_sixty_four_calls_at_least(calls: int, steps: int, stops: bool) -> None:
     trace = Trace.of([1.0] * calls)
     trace.updates = [0] * calls
+    trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD")
     assert stop_when(trace, {"steps": steps}) is stops
+
+
+@pytest.mark.parametrize(("calls", "stops"), [(64, False), (199, False), (200, True)])
+def test_a_loop_that_updates_by_hand_gets_the_time_of_any_other(calls: int, stops: bool) -> None:
+    trace = Trace.of([1.0] * calls)
+    trace.updates = [0] * calls
+    assert stop_when(trace, {}) is stops
 
 
 @pytest.mark.parametrize(("steps", "stops"), [(200, True), (201, False), (224, False), (225, True), (250, True)])
@@ -357,6 +366,21 @@ def test_a_cured_loss_of_a_known_floor_is_judged_beside_the_run_without(cure: st
     made.applied.to_the_loss = cure
     assert kind(judge(made, {}, beside(0.79, **{UNTREATED: Trace.of(curve(2.0))}))) == said
     assert kind(judge(made, {}, beside(0.79))) == "model if confirmed, else cannot judge"
+
+
+@pytest.mark.parametrize(
+    ("cured", "uncured", "said"),
+    [
+        (0.97, 1.17, "passes"),
+        (0.97, 1.15, "needs zeroed inputs"),  # noise may move a run that is slow by so much
+        (0.99, 1.17, "recipe if confirmed, else cannot judge"),
+    ],
+)
+def test_a_cure_that_brings_a_loss_without_a_known_least_to_what_a_plain_recipe_reaches(
+    cured: float, uncured: float, said: str
+) -> None:
+    made = known(curve(cured), steady=False)
+    assert kind(judge(made, {}, beside(0.8, **{UNTREATED: Trace.of(curve(uncured))}))) == said
 
 
 # -- what the losses are given ------------------------------------------------------------------------------------

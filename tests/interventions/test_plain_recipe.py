@@ -59,6 +59,74 @@ def test_a_closure_is_left_to_its_optimizer() -> None:
     assert "plain_adam" in trace.applied.without_effect
 
 
+class OwnSGD:
+    def __init__(self, parameters: Any, rate: float) -> None:
+        self.parameters, self.rate = list(parameters), rate
+
+    @torch.no_grad()
+    def step(self) -> None:
+        for p in self.parameters:
+            p -= self.rate * p.grad
+            p.grad = None
+
+
+def by_an_optimizer_of_ones_own(model: nn.Module, rate: float) -> Any:
+    return OwnSGD(model.parameters(), rate).step
+
+
+def by_data(model: nn.Module, rate: float) -> Any:
+    def update() -> None:
+        for p in model.parameters():
+            p.data = p.data - rate * p.grad
+        model.zero_grad(set_to_none=False)
+
+    return update
+
+
+def by_signs(model: nn.Module, rate: float) -> Any:
+    """Momentum, a sign, one call for all parameters; gradients are cleared before the next pass."""
+    averages = [torch.zeros_like(p) for p in model.parameters()]
+
+    def update() -> None:
+        with torch.no_grad():
+            for average, p in zip(averages, model.parameters(), strict=True):
+                average.lerp_(p.grad, 0.1)
+            torch._foreach_add_(list(model.parameters()), [a.sign() for a in averages], alpha=-rate)
+        for p in model.parameters():
+            p.grad = None
+
+    return update
+
+
+def by_hand(how: Any, rate: float) -> Training:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
+    update = how(model, rate)
+
+    def step(batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        loss = nn.functional.cross_entropy(model(batch[0]), batch[1])
+        loss.backward()
+        update()
+        return loss
+
+    return Training(model, step=step, data=blobs())
+
+
+@pytest.mark.parametrize("how", [by_an_optimizer_of_ones_own, by_data, by_signs], ids=lambda how: how.__name__)
+def test_what_no_optimizer_of_torchs_moves_gets_the_plain_recipe_too(how: Any) -> None:
+    assert run(by_hand(how, 1e-4)).losses[-1] > 1.0
+    plain = run(by_hand(how, 1e-4), PLAIN)
+    assert plain.losses[-1] < 0.2
+    torch.manual_seed(0)
+    same = training(model=nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4)))
+    assert plain.losses[:20] == pytest.approx(run(same, PLAIN).losses[:20], rel=1e-3)
+
+
+def test_a_step_that_moves_nothing_is_no_update_for_the_plain_recipe_either() -> None:
+    trace = run(by_hand(lambda model, rate: model.zero_grad, 1.0), PLAIN)
+    assert trace.losses[-1] == pytest.approx(trace.losses[0], rel=1e-4)
+
+
 def test_held_out_batches_are_named_and_not_learnt_from() -> None:
     held_out = Cure("reference_recipe", "held out", {"rate": 1e-2, "held_out": True})
     trace = run(training(), held_out, steps=40, one_batch=False)

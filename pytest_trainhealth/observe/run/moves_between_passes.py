@@ -44,6 +44,10 @@ class MovesBetweenPasses:
                 found[name] = grad is not None and grad.shape == gradient.shape and torch.equal(grad.detach(), gradient)
         return found
 
+    def left(self, name: str) -> tuple[Tensor, Tensor]:
+        """The values and the gradient of a parameter when the last pass had ended."""
+        return self._left[name]
+
     @unseen
     def follow_gradients(self, names: list[str]) -> bool:
         """Whether each of them went against its gradient, as plain descent goes, and nowhere else."""

@@ -9,7 +9,7 @@ import math
 from contextlib import ExitStack
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
 
@@ -17,6 +17,7 @@ from ....records.verdict import Place
 from ....records.wiring import ClipCalls, GradientPath
 from ....tensors.function_modes import FunctionMode, inside_transform, unseen
 from ....tensors.norms import norms
+from ...calls.clip_aims import ClipAims
 from ...calls.cut_gradients import cut_on_one_side
 from ...calls.functions import UNSCALE, writes
 from ...calls.grad_reads import reader, reads_grad
@@ -54,6 +55,7 @@ class Clipping(Signal):
         #: What lines clip in this step; and the sizes of it at the look before, if no optimizer held any of it.
         self._given: dict[Place, dict[int, Tensor]] = {}
         self._sizes: dict[Place, list[float]] = {}
+        self._aims = ClipAims(self._aim_settled)
 
     def step_begins(self, batch: object) -> None:
         if self._run.sampled:
@@ -90,6 +92,7 @@ class Clipping(Signal):
         self.watching = False
         self._used.clear()
         self._late.clear()
+        self._aims.pass_begins()
 
     def backward_ends(self) -> None:
         if self._open is None:
@@ -118,11 +121,14 @@ class Clipping(Signal):
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._place, self.watching, self._owners = None, self._open is not None, None
+        used = set(map(id, _held(optimizer)))
         if self._open is not None:
-            self._used.update(map(id, _held(optimizer)))
+            self._used.update(used)
+        self._aims.used(used, self._open is not None)
 
     def gradients_clearing(self, holder: object) -> None:
         self._look_again()
+        self._aims.cleared(_ids(holder))
         for place, late in self._late.items():
             self._run.trace.wiring.clip_calls[str(place)].late += late
         self._late.clear()
@@ -143,9 +149,14 @@ class Clipping(Signal):
         by_norm = "max_norm" in limits
         self._run.trace.wiring.clip_calls.setdefault(str(place), ClipCalls(place, float(limit), by_norm))
         self._clips[place] = self._clips.get(place, False) or (grad is not None and bool(grad.any()))
+        self._aims.clipped(place, id(parameter), grad is not None and bool(grad.any()))
         if grad is not None:
             self._given.setdefault(place, {})[id(parameter)] = parameter
             self._late[place] = self._late.get(place, True) and id(parameter) in self._used
+
+    def _aim_settled(self, place: Place, used: bool) -> None:
+        record = self._run.trace.wiring.clip_calls[str(place)]
+        record.used, record.aside = record.used + used, record.aside + (not used)
 
     def exchanged(self, parameter: Tensor, grad: object, before: Tensor | None) -> None:
         if self._owners is not None:
@@ -223,6 +234,13 @@ def _limits() -> dict[str, Any] | None:
 def _held(optimizer: Optimizer) -> list[Tensor]:
     found = {id(p): p for group in optimizer.param_groups for p in group["params"] if _is_dense(p.grad)}
     return list(found.values())  # each once
+
+
+@unseen
+def _ids(holder: object) -> set[int]:
+    if isinstance(holder, Optimizer):
+        return {id(p) for group in holder.param_groups for p in group["params"]}
+    return {id(p) for p in holder.parameters()} if isinstance(holder, nn.Module) else set()
 
 
 def _is_dense(grad: Tensor | None) -> bool:
