@@ -279,6 +279,23 @@ def scale(call: LossCall) -> float | None:
     return call.weight * (call.terms if call.reduction == "sum" else 1)
 
 
+def compares_samples(trace: Trace) -> bool:
+    """Each sample is a class of its own, and has one score with each sample: how alike the two are.
+
+    How far such a loss can fall is not known, because likeness has bounds: cosines at a temperature of 0.5 leave about
+    1.6 for 32 samples. With scores that a layer makes there would be as many classes as samples by chance only, and
+    each of them once.
+    """
+    weighed = [call for call in trace.loss.calls if call.weight is not None]
+    return bool(weighed) and all(_own_class(call) for call in weighed)
+
+
+def _own_class(call: LossCall) -> bool:
+    each_once = call.target.whole and call.target.distinct == call.samples == call.classes
+    square = call.input.shape == (call.samples, call.samples)
+    return square and each_once and call.samples >= _FEWEST_SAMPLES and not call.smoothing
+
+
 def squashed_twice(call: LossCall) -> bool:
     """A softmax over the samples of a batch is another fault, and a sigmoid before cross_entropy too."""
     if call.function not in APPLIES or call.over_batch or call.over == 1:

@@ -15,8 +15,9 @@ from .learning_symptoms import symptom_of
 from .odd_learning import creeps
 from .reference_points import Reach, points
 from .short_runs import HARDLY_FELL
+from .without_a_floor import BETTER_THAN_CONTROL, UNTRAINED, ZEROED_INPUTS, control_level
 
-#: The same: no better than a guess. One of the 86 twins is above (its schedule ends too early here), 35 of 72 faulty.
+#: Of the first loss: no better than a guess. One of the 86 twins is above (its schedule ends too early here), 35 of 72 faulty.
 _A_GUESS = 0.9
 #: Of the way from a guess down to what a plain recipe reaches. After 160 steps 74 of 76 healthy twins whose
 #: points are known end within 0.24 of it (the others, 0.66 and 1.05: slow, and a schedule that had ended); of 28 faulty
@@ -30,7 +31,7 @@ def shown(
     """Is it shown that it learns? Where it is not clear, a plain recipe tells what there is to learn."""
     left, marks, first, last = course.way_left(trace), points(trace), trace.losses[0], course.end(trace)
     if marks.nothing_to_learn:
-        return CouldNotJudge("all targets are equal: the same answer for every sample is right", known)
+        return _equal_targets(trace, controls, known)
     if left <= course.HALF_WAY or (not marks.known and fell > HARDLY_FELL and not creeps(trace)):
         return Passed(figures=known)
     if trace.cut_short:
@@ -61,6 +62,27 @@ def shown(
     if above > ABOVE_REACH:
         reason = f"{change}: hardly anything was learnt yet, and a plain recipe gets to {level}"
     return FailIfConfirmed(replace(symptom_of(trace, first, last), suspects="model"), CouldNotJudge(reason, known))
+
+
+def _equal_targets(
+    trace: Trace, controls: Mapping[str, Trace], known: Mapping[str, float | None]
+) -> Passed | CouldNotJudge | NeedsControl:
+    """The same answer for every sample is right, unless what the answer is about comes from the inputs: in a queue of
+    negatives the right one always stands at the same place. Then a run that sees nothing but zeros does worse, and so
+    does one that does not learn, in which such a queue fills up, too."""
+    first, last = trace.losses[0], course.end(trace)
+    reason = (
+        "all targets are equal: the same answer for every sample is right. Hand in batches whose targets differ, or "
+        "compare outputs with what comes from the inputs"
+    )
+    for cure in (UNTRAINED, ZEROED_INPUTS):
+        control = controls.get(cure.label)
+        if control is None:
+            return NeedsControl(cure, once=cure is UNTRAINED)
+        level = control_level(control)
+        if level is None or level - last <= BETTER_THAN_CONTROL * max(abs(level), abs(first - last)):
+            return CouldNotJudge(reason, known)
+    return Passed(("judged against zeroed inputs and against a run without learning: all targets are equal",), known)
 
 
 def _worse_than_plain(

@@ -30,7 +30,7 @@ _ABOVE_NOISE = 1.5
 #: Of the fall: how much lower than with zeroed inputs. Healthy: 23 of 24 programs at 0.20 and more (the other, 0.06, is
 #: not judged). Faulty: 13 of 34 below 0.1; the others learn, and their fault is looked for elsewhere. A loss that moves
 #: by itself: 0.92 and 0.33 in one healthy program, at most 0.09 in 22 faulty ones.
-_BETTER_THAN_CONTROL = 0.1
+BETTER_THAN_CONTROL = 0.1
 #: How far below the uncured run's level a cured one ends: half, as a rule (six faulty programs with the right cure: at
 #: most 0.29). A diffusion model whose differences broadcast stays at 1.03 and ends at 0.33 without. Two thirds along
 #: with an obvious fault: a VAE with a sigmoid too many, or with a KL term summed over the batch, ends at 24.1 and 18.0,
@@ -112,7 +112,7 @@ def without_a_fall(
     untrained = controls.get(UNTRAINED.label)
     if untrained is None:
         return NeedsControl(UNTRAINED, once=True)
-    if _moves_by_itself(untrained) and loss_curve.level(untrained.losses) - last > _BETTER_THAN_CONTROL * abs(last):
+    if _moves_by_itself(untrained) and loss_curve.level(untrained.losses) - last > BETTER_THAN_CONTROL * abs(last):
         level = wording.loss(loss_curve.level(untrained.losses))
         return Passed(
             (f"the loss moves by itself; judged against a run without learning, which ends at {level}",), known
@@ -140,7 +140,7 @@ def _moves_by_itself(untrained: Trace) -> bool:
     if untrained.crash or not untrained.finite or not untrained.losses:
         return False
     first = untrained.losses[0]
-    return abs(loss_curve.level(untrained.losses) - first) > _BETTER_THAN_CONTROL * abs(first)
+    return abs(loss_curve.level(untrained.losses) - first) > BETTER_THAN_CONTROL * abs(first)
 
 
 def _beside_zeroed_inputs(
@@ -153,11 +153,11 @@ def _beside_zeroed_inputs(
         return NeedsControl(ZEROED_INPUTS)
     known = {"first_loss": first, "last_loss": last}
     other = control_level(control)
-    if other is None or other < last - _BETTER_THAN_CONTROL * abs(first - last):
+    if other is None or other < last - BETTER_THAN_CONTROL * abs(first - last):
         # nothing does better without inputs, unless its targets are made from them (a masked autoencoder)
         return Passed(("judged by its fall: no control run was possible",), known) if fall >= CLEARLY_FELL else None
     known["control_loss"] = other
-    if other - last > _BETTER_THAN_CONTROL * abs(first - last):
+    if other - last > BETTER_THAN_CONTROL * abs(first - last):
         return Passed((f"judged against zeroed inputs, which end at {wording.loss(other)}",), known)
     if fall >= CLEARLY_FELL:
         return CouldNotJudge(

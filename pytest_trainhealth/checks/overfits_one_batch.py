@@ -294,10 +294,13 @@ def _as_far_as_it_gets(
         return FailIfConfirmed(symptom, CouldNotJudge(f"{reason}: {excuse}", known))
     if reached - floor <= _NEARLY_THERE * ratio * (start - floor):
         return Passed((f"came nearly as far as a plain recipe, which gets to {wording.loss(reached)}",), known)
+    if loss_calls.compares_samples(trace):  # its floor is not the 0 of its function
+        return without_a_floor.by_its_fall(trace, controls, ratio, known)
     plain = wording.loss(reached)
     reason = (
         f"the loss ends at {wording.loss(last)}, and a plain recipe gets no further ({plain}): the model may be too "
-        "small for its batch, or equal inputs in it have different targets"
+        "small for its batch, or equal inputs in it have different targets. Hand in fewer samples a batch, or say "
+        "which share of the first loss may be left with ratio="
     )
     return FailIfConfirmed(memorising.jumpy(symptom, trace), CouldNotJudge(reason, known))
 

@@ -646,3 +646,32 @@ def test_loaders_generators_and_random_numbers_stay_as_they_were() -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
     assert (data.read, val.read) == (0, 0)
     assert all(torch.equal(a, b) for a, b in zip(weights, given.modules[""].parameters(), strict=True))
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_grid_of_places_is_the_same_in_all_samples(beside: bool) -> None:
+    """What lies there is given along with it, and reconstructed. Without it, there is nothing to tell samples by."""
+    grid, values = torch.linspace(-1, 1, 8).expand(128, 8).clone(), torch.randn(128, 8)
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.places, self.rest = nn.Linear(8, 16), nn.Linear(32, 8)
+            self.values = nn.Linear(16, 16)
+
+        def forward(self, both: Tensor, places: Tensor) -> Tensor:
+            return self.rest(torch.cat([self.values(both), self.places(places)], 1))
+
+    def program() -> Training:
+        model = Net()
+
+        def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+            both = torch.cat([batch[0], batch[1]] if beside else [batch[1], batch[1]], 1)
+            return F.mse_loss(model(both if beside else batch[1].repeat(1, 1), batch[1]), batch[0])
+
+        if not beside:
+            model.values = nn.Linear(8, 16)
+        return Training(model, torch.optim.Adam(model.parameters()), loss, batches(values, grid))
+
+    found = verdict(program)
+    assert found.passed if beside else found.findings[0].cause == "constant-features"

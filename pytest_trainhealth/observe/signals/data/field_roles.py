@@ -48,6 +48,8 @@ class FieldRoles:
     #: Fields that a loss function got, in whatever form; and those it got as they are, with all that is known of it.
     targets: set[str] = field(default_factory=set)
     as_they_are: dict[str, GivenTarget] = field(default_factory=dict)
+    #: A model is also given rows that no field holds as they are: put together from several, or computed from one.
+    computed: bool = False
 
     @property
     def known(self) -> bool:
@@ -80,9 +82,13 @@ def given_target(call: Call) -> GivenTarget | None:
 
 def roles_of(batch: Any, inputs: list[Tensor], targets: list[GivenTarget]) -> FieldRoles:
     found, inputs = FieldRoles(), [each for each in inputs if not is_functorch_wrapped_tensor(each)]
-    for name, tensor in tensors(batch):
-        if tensor.layout != torch.strided or not tensor.numel():
-            continue
+    fields = [(name, t) for name, t in tensors(batch) if t.layout == torch.strided and t.numel()]
+    rows = {tensor.shape[0] for _, tensor in fields if tensor.ndim}
+    found.computed = any(
+        given.ndim and given.shape[0] in rows and not any(_same_memory(t, given) or _same_values(t, given) for _, t in fields)
+        for given in inputs
+    )
+    for name, tensor in fields:
         if any(_same_memory(tensor, given) or _same_values(tensor, given) for given in inputs):
             found.inputs.add(name)
         for given in targets:

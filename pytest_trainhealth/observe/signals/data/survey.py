@@ -270,7 +270,8 @@ class Survey(CallSignal):
         self, record: SurveyRecord, table: DataTable, inputs: list[str], targets: list[str]
     ) -> None:
         kinds = {name: different(table.fields[name].all_prints()) for name in (*inputs, *targets)}
-        if table.samples >= _SAME and all(kinds[name] == 1 for name in inputs):
+        # a grid of places beside what lies there: the model may be given both in one tensor, which is no field
+        if table.samples >= _SAME and not self._roles.computed and all(kinds[name] == 1 for name in inputs):
             record.same_inputs = inputs[0] if any(kinds[name] > 1 for name in targets) else ""
         for target in targets:
             given, field = self._roles.as_they_are[target], table.fields[target]

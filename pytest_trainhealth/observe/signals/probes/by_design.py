@@ -1,6 +1,7 @@
 """Mixing that is meant: an excuse counts only if a probe has proven it.
 
-Samples are linked by a graph if without its links nothing mixes; they are compared in pairs if a table of all pairs
+Samples are linked by a graph if without its links nothing mixes, or if the rows themselves are the table of its links
+and only what they link mixes; they are compared in pairs if a table of all pairs
 changes in one row and one column; they are ranked if a sort ran over them; a statistic of the batch is a feature if it
 is appended to features that do not mix. Whatever else looks meant is told, and not judged.
 """
@@ -27,6 +28,8 @@ _GRAPH = ("edge", "adj", "lapl", "graph", "neighb", "senders", "receivers")
 #: What is handed around by index: nodes, segments, experts.
 _BY_INDEX = ("index_", "scatter", "segment", "gather")
 _RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+#: By judgement: a table of 8 x 8 features is symmetric by chance once in 2^28 times.
+_FEWEST_NODES = 8
 _JOINS = {"cat", "concat", "concatenate", "hstack", "column_stack"}
 #: Relative to the largest change: what else changes is rounding. By judgement: the same as in sample_mixing.
 _SHARE = 1e-3
@@ -63,6 +66,10 @@ def by_design(mixed: Mixed, samples: Samples) -> tuple[str, bool]:
 def _linked(mixed: Mixed, samples: Samples) -> tuple[str, bool]:
     """Without the links the rows do not mix."""
     named = ""
+    for leaf in samples.rows:
+        if leaf.name in mixed.changes and _links_nodes(leaf.tensor):
+            why = f"the rows of {leaf.name} are nodes of a graph, with a column for each"
+            return why, _only_neighbours_change(mixed, leaf.tensor)
     for name, tensor, is_leaf in _links(mixed.repeater, samples.number):
         if _is_sparse(tensor):
             return f"the rows are linked by {name}, which is sparse", False
@@ -83,6 +90,41 @@ def _links(repeater: Repeater, number: int) -> Iterator[tuple[str, Tensor, bool]
         held = {name: value for name, value in vars(module).items() if not name.startswith("_")}
         yield from ((name.lstrip("."), t, False) for key, value in held.items() if _may_hold(value)
                     for name, t in tensors(value, key))  # fmt: skip
+
+
+def _links_nodes(table: Tensor) -> bool:
+    """Rows of features are no table of links, though there may be as many of them: features are not symmetric."""
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < _FEWEST_NODES or table.is_complex():
+        return False
+    linked = (table != 0).fill_diagonal_(False)
+    if not bool(linked.any()):
+        return False  # one-hot rows link nothing
+    some_are_not = int(linked.sum()) < len(table) * (len(table) - 1)
+    return torch.equal(table, table.T) or (some_are_not and torch.equal(linked, linked.T))
+
+
+def _only_neighbours_change(mixed: Mixed, table: Tensor) -> bool:
+    """Outputs of nodes that are so many links away from the replaced one stay as they are, and those nearer change."""
+    one, two = mixed.repeater.run({}), mixed.repeater.run(mixed.changes)
+    changed = torch.zeros(len(table), dtype=torch.bool, device=table.device)
+    for name, before in one.items():
+        after = two.get(name)
+        if after is not None and before.ndim and before.shape == after.shape and before.shape[0] == len(table):
+            if before.ndim > 1 and before.shape[1] == len(table):
+                continue  # all pairs: a node is in each row
+            change = row_changes(before, after)
+            changed |= change > _SHARE * change.max()
+    links = ((table != 0) | (table != 0).T).fill_diagonal_(True)
+    near = torch.zeros_like(changed)
+    near[mixed.found.sample] = True
+    while not bool(near.all()):
+        near, before_that = links[near].any(0), near
+        if bool(near.all()) or torch.equal(near, before_that):
+            return False
+        if bool((changed & ~near).any()):
+            continue
+        return bool(changed.any())
+    return False
 
 
 def _may_hold(value: Any) -> bool:

@@ -125,6 +125,8 @@ class Repeater:
     def __init__(self, call: Call, put_back: Callable[[], None], budget: Budget) -> None:
         self.call, self._put_back, self._budget = call, put_back, budget
         self._weights = _Weights(call.module)
+        #: The call differentiates inside: an energy whose slope is the output, or a flow that needs a divergence.
+        self._needs_a_graph = False
         self.stateful = False
 
     def run(
@@ -133,6 +135,21 @@ class Repeater:
         """`draws`: so many random numbers are used up before, so that the call draws others."""
         if self._budget.over():
             raise OutOfTime
+        if gradients or self._needs_a_graph:
+            return self._once(changes, gradients, train, draws)
+        try:
+            return self._once(changes, gradients, train, draws)
+        except NotRepeatable as error:
+            if not isinstance(error.__cause__, RuntimeError):
+                raise
+            self._needs_a_graph = True
+            try:
+                return self._once(changes, gradients, train, draws)
+            except NotRepeatable:
+                self._needs_a_graph = False
+                raise
+
+    def _once(self, changes: Values | None, gradients: bool, train: bool, draws: int) -> dict[str, Tensor]:
         module = self.call.module
         modes = [(each, each.training) for each in module.modules()]
         state = _State(module)
@@ -141,8 +158,9 @@ class Repeater:
             torch.rand(draws, device="cpu")
             module.train() if train else module.eval()
             # the fast path cuts off padding and computes other numbers than training does
-            with torch.set_grad_enabled(gradients), _without_fast_path():
-                return self.call(changes or {})
+            with torch.set_grad_enabled(gradients or self._needs_a_graph), _without_fast_path():
+                outputs = self.call(changes or {})
+                return outputs if gradients else {name: t.detach() for name, t in outputs.items()}
         except Exception as error:
             raise NotRepeatable(f"{type(error).__name__}: {words_of(error)}") from error
         finally:
@@ -295,7 +313,8 @@ class _State:
         """True if a buffer had been changed."""
         changed = False
         for holder, name, buffer, value in self._buffers:
-            same = holder._buffers.get(name) is buffer and _same(buffer, value)
+            # TorchScript keeps them in a wrapper that has no get()
+            same = name in holder._buffers and holder._buffers[name] is buffer and _same(buffer, value)
             changed = changed or not same
             if not same:
                 holder._buffers[name] = buffer

@@ -64,5 +64,7 @@ class Modules(Signal):
             record.no_grad_at = switched_off_at(user_place())
         if isinstance(module, nn.MultiheadAttention):
             self._ran(module.out_proj, inputs, output)  # it is used without being called
-        elif isinstance(kept := module._modules.get("_torch_params"), nn.ParameterDict):
-            self._ran(kept, inputs, output)  # where a layer of Keras has its parameters
+        elif "_torch_params" in module._modules:  # TorchScript's have no get()
+            kept = module._modules["_torch_params"]
+            if isinstance(kept, nn.ParameterDict):
+                self._ran(kept, inputs, output)  # where a layer of Keras has its parameters

@@ -96,3 +96,38 @@ def test_one_samples_values_for_all_are_no_statistic():
 
     (found,) = probe(train(Rows(forward), table())).mixing
     assert found.for_all == 15
+
+
+def neighbours(nodes: int = 16) -> Tensor:
+    """A ring of nodes, each linked to the next one and to itself."""
+    ring = torch.eye(nodes) + torch.eye(nodes).roll(1, 0) + torch.eye(nodes).roll(-1, 0)
+    return ring / 3
+
+
+class Propagates(nn.Module):
+    """The rows that it is given are the links themselves."""
+
+    def __init__(self, over_all: bool) -> None:
+        super().__init__()
+        self.enter, self.leave, self.over_all = nn.Linear(16, 12), nn.Linear(12, 3), over_all
+
+    def forward(self, links: Tensor) -> Tensor:
+        hidden = self.enter(links)
+        return self.leave(hidden.softmax(0) if self.over_all else links @ hidden)
+
+
+def test_rows_that_are_links_are_nodes_if_only_neighbours_change():
+    found = probe(train(Propagates(over_all=False), neighbours()))
+    assert found.mixing == []
+    assert "nodes of a graph" in found.designs[0]
+
+
+def test_links_do_not_excuse_what_goes_beyond_them():
+    found = probe(train(Propagates(over_all=True), neighbours()))
+    assert found.designs == []
+    assert found.mixing or found.unproven
+
+
+@pytest.mark.parametrize("rows", [torch.randn(16, 16), torch.eye(16), (torch.rand(16, 16) < 0.3).float()])
+def test_as_many_features_as_samples_are_no_links(rows):
+    assert len(probe(train(Propagates(over_all=True), rows)).mixing) == 1

@@ -213,3 +213,31 @@ def test_rows_of_a_member_are_not_samples():
     training = Training(model, torch.optim.SGD(model.parameters(), 0.01), loss=loss, data=[(ragged, tags)])
     found = probe(training)
     assert (found.mixing, found.judged["mixing"]) == ([], 1)
+
+
+class Slope(nn.Module):
+    """Its outputs are the slopes of an energy: a call needs a graph of its own."""
+
+    def __init__(self, mixes: bool) -> None:
+        super().__init__()
+        self.energy, self.mixes = nn.Sequential(nn.Linear(10, 12), nn.Tanh(), nn.Linear(12, 1)), mixes
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.detach().requires_grad_()
+        energy = self.energy(x - x.mean(0) if self.mixes else x).square().sum()
+        return torch.autograd.grad(energy, x, create_graph=True)[0][:, :3]
+
+
+@pytest.mark.parametrize("mixes", [False, True])
+def test_a_call_that_differentiates_is_repeated_with_a_graph(mixes):
+    found = probe(train(Slope(mixes), table()))
+    assert found.reasons == []
+    assert found.judged["mixing"] == 1
+    assert len(found.mixing) == mixes
+
+
+def test_a_scripted_model_with_buffers_can_be_repeated():
+    model = torch.jit.script(nn.Sequential(nn.Linear(10, 12), nn.BatchNorm1d(12), nn.Linear(12, 3)))
+    found = probe(train(model, table()))
+    assert found.reasons == []
+    assert found.judged["mixing"] == 1

@@ -100,3 +100,57 @@ def test_never_cleared() -> None:
     verdict = flow(untidy)
     assert verdict.findings[0].cause == "missing-zero-grad"
     assert verdict.findings[0].confirmed
+
+
+def balanced(by_hand: bool) -> Callable[[], Training]:
+    """Weights of two losses with an optimizer of their own, as in GradNorm: their gradient is written, or added up."""
+
+    def make() -> Training:
+        model, weights = nn.Linear(4, 3), nn.Parameter(torch.ones(2))
+        optimizer, own = torch.optim.Adam(model.parameters(), 1e-3), torch.optim.Adam([weights], 1e-2)
+
+        def step(batch: Any) -> torch.Tensor:
+            output = model(batch[0])
+            losses = torch.stack([F.cross_entropy(output, batch[1]), output.square().mean()])
+            optimizer.zero_grad()
+            (weights.detach() * losses).sum().backward(retain_graph=True)
+            difference = (weights * losses.detach()).diff().abs().sum()
+            if by_hand:
+                weights.grad = torch.autograd.grad(difference, weights)[0]
+            else:
+                difference.backward()
+            own.step()
+            optimizer.step()
+            return losses.sum()
+
+        return Training(model, [optimizer, own], data=(X, Y), step=step)
+
+    return make
+
+
+def test_a_gradient_that_is_written_replaces_the_last_one() -> None:
+    assert flow(balanced(by_hand=True)).passed
+
+
+def test_a_gradient_that_is_added_beside_one_that_is_cleared() -> None:
+    verdict = flow(balanced(by_hand=False))
+    assert verdict.findings[0].cause == "missing-zero-grad"
+    assert "Adam[1]" in verdict.findings[0].statement
+
+
+def test_a_graph_of_its_own_does_not_hide_that_gradients_add_up() -> None:
+    """Autograd then puts the sum in a new tensor."""
+
+    def make() -> Training:
+        model = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+        def step(batch: Any) -> torch.Tensor:
+            loss = F.cross_entropy(model(batch[0]), batch[1])
+            loss.backward(create_graph=True)
+            optimizer.step()
+            return loss
+
+        return Training(model, optimizer, data=(X, Y), step=step)
+
+    assert flow(make).findings[0].cause == "missing-zero-grad"
