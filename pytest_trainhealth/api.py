@@ -24,6 +24,7 @@ from .records.improvement import Improvement
 from .records.rate_range import RateRange
 from .records.verdict import Report, Verdict
 from .reproducers.reproducer import read
+from .revisions.found_file import refuse_while_imported
 from .settings import HISTORY_IS_HEALTHY, IMPROVES_ON, LEARNS_FROM_DATA, WrongSetting, read_keywords
 from .training import Training
 
@@ -52,6 +53,7 @@ def diagnose(  # noqa: PLR0913 - each but the first two is passed by name
     seconds, `advise_steps` are those of each run; `advise_cache`, a file, keeps what was measured, so that it is not
     measured again after an interruption; `progress`, `print` for one, is told how far it has come.
     """
+    refuse_while_imported("diagnose")
     if checks is None and isinstance(subject, (History, str, os.PathLike)):
         checks = HISTORY_IS_HEALTHY
     values = keywords_of(checks, settings, "diagnose")
@@ -106,6 +108,7 @@ def compare(  # noqa: PLR0913 - two trainings, and how they are compared
     `measure`: how good a training is, smaller is better, as a function of the `Training`; by default the loss on its
     `val_data`. `budget`: seconds for both together.
     """
+    refuse_while_imported("compare")
     if seeds < 1 or steps < 1:
         raise WrongSetting(f"compare(): at least 1 seed and 1 step are needed, not {seeds} and {steps}")
     request = Request(IMPROVES_ON, "compare", seed, {"steps": steps, "budget": budget})
@@ -122,6 +125,7 @@ def learning_rate_range(
 
     `print()` it for the curve; `.low`, `.high` and `.best` are rates, `.works` whether the training's own is between.
     """
+    refuse_while_imported("learning_rate_range")
     values = read_keywords(LEARNS_FROM_DATA, {"steps": steps, "budget": budget}, "learning_rate_range()")
     request = Request(LEARNS_FROM_DATA, _name_of(subject), seed, values)
     try:
@@ -132,6 +136,7 @@ def learning_rate_range(
 
 def replay(file: str | os.PathLike[str], subject: Training | Callable[[], object]) -> Verdict:
     """Take the step in a reproducer again, on a training or, better, the function that makes it. Prints as a chart."""
+    refuse_while_imported("replay")
     saved = replace(read(file), call=0)
     try:
         return examine(subject, Request(saved.check, saved.training, saved.seed, replays=saved))

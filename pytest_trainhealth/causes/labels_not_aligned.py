@@ -220,11 +220,16 @@ def _crossed(found: Alignment) -> tuple[Evidence, ...]:
 
 def _repaired(found: Repaired) -> Suspicion:
     samples, changed = wording.count(found.samples), wording.count(found.changed)
+    seen, again = f"both epochs have the same {samples} inputs", f"{samples} inputs"
+    which = "the second one"
+    if found.later > 1:
+        epochs, pairs = wording.count(found.later + 1), wording.count(found.later * found.samples)
+        seen, again, which = f"all {epochs} epochs have the same {samples} inputs", f"{pairs} pairs", "a later one"
     return Suspicion(
         statement="the same input has a different target in every epoch",
         evidence=(
-            Evidence(f"both epochs have the same {samples} inputs and, overall, the same targets"),
-            Evidence(f"{changed} of {samples} inputs have a different target in the second one", found.changed),
+            Evidence(f"{seen} and, overall, the same targets"),
+            Evidence(f"{changed} of {again} have a different target in {which}", found.changed),
         ),
         why="each input is trained to give the answer of another sample, and then of yet another",
         places=() if found.place is None else (found.place,),

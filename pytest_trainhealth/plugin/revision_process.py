@@ -5,13 +5,13 @@ Imports only the standard library before the import path is set: anything else w
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..revisions.error_lines import of_error
+from ..revisions.found_file import Unguarded, function_in
 from ..revisions.import_paths import Folders
 from ..revisions.protocol import Message, Server
 from ..revisions.worktree import Worktree
@@ -81,20 +81,12 @@ def serve(service: Serves) -> None:
 
         run(service)
         return
-    subject = function_in(Path(order["file"]), order["function"])
+    try:
+        subject = function_in(Path(order["file"]), order["function"])
+    except Unguarded as why:
+        service.server.send(unfit=str(why))
+        return
     if subject is None:
         service.server.send(missing=True)
     else:
         service.give(subject)
-
-
-def function_in(file: Path, name: str) -> Any:
-    """A function of a file that need not be on the import path; None if there is no such file or function."""
-    if not file.is_file():
-        return None
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)  # pickle looks for classes there
-    spec.loader.exec_module(module)
-    return getattr(module, name, None)

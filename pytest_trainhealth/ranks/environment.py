@@ -10,6 +10,13 @@ from collections.abc import Mapping
 #: What belongs to the process that runs pytest, and would mislead another one.
 _NOT_PASSED_ON = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_CURRENT_TEST")
 _HERE = "127.0.0.1"
+#: By which whoever looks at the processes of a machine finds out whose they are.
+_RANK_OF = "TRAINHEALTH_RANK_OF"
+
+
+def is_rank() -> bool:
+    """Or was started by one. A test that examines a training would start ranks in each rank, and these more of them."""
+    return _RANK_OF in os.environ
 
 
 def of_rank(rank: int, world: int, port: int, threads: int) -> dict[str, str]:
@@ -24,8 +31,7 @@ def of_rank(rank: int, world: int, port: int, threads: int) -> dict[str, str]:
         # by which frameworks recognise torchrun
         "TORCHELASTIC_RUN_ID": "trainhealth",
         "OMP_NUM_THREADS": threads,
-        # by which whoever looks at the processes of a machine finds out whose they are
-        "TRAINHEALTH_RANK_OF": os.getpid(),
+        _RANK_OF: os.getpid(),
         "PYTHONDONTWRITEBYTECODE": 1,
         "PYTEST_ADDOPTS": "",
     }

@@ -18,6 +18,7 @@ from ..revisions.import_paths import Folders
 from ..revisions.protocol import Message
 from ..revisions.test_locator import TestLocator, of_function
 from ..settings import setting
+from . import environment
 from .gang import Gang, Terms
 
 #: Share of the time that a watched test may train before it is ended, once all updates that count were seen. By
@@ -46,6 +47,9 @@ class RanksProgram:
 
     def begin(self, plan: RunPlan) -> None:
         """The run that decides. Raises `NoTraining` if there is nothing to run."""
+        if environment.is_rank():
+            self.first_run = Trace(cut_short="this process is a rank itself, and starts none of its own")
+            return
         if self._locator is None:
             why = "only a test, or a function at the top of a file, can be started in processes of its own"
             self.first_run = Trace(cut_short=why)

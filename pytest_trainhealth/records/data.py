@@ -79,12 +79,14 @@ class Alignment:
 
 @dataclass
 class Repaired:
-    """The second epoch has the same inputs and, overall, the same targets, but paired differently."""
+    """Later epochs have the same inputs as the first and, overall, the same targets, but paired differently."""
 
     samples: int
-    #: Of these, with a different target from before.
+    #: Of these, with a different target from before; all later epochs together.
     changed: int
     place: Place | None = None
+    #: Epochs after the first. More than one if they have few samples.
+    later: int = 1
 
 
 @dataclass

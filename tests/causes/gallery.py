@@ -699,6 +699,9 @@ def _data() -> Iterator[Case]:
     trace = made()
     trace.data.repaired = Repaired(1920, 1400, HERE)
     yield name, "another target in each epoch", trace, "silently-wrong"
+    trace = made()
+    trace.data.repaired = Repaired(6, 51, HERE, later=16)
+    yield name, "another target in each of many small epochs", trace, "silently-wrong"
     for facts in ({}, {"argument": False, "place": HERE}, {"by_asking": True}):
         twice = made()
         twice.probe = ProbeRecord(8, shifted_twice=[ShiftedTwice("Net", "tokens", "labels", 126, 1.0, **facts)])

@@ -28,10 +28,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     "rate of 0": {"lr": 0.0, "samples": 256, "epochs": 12, "noise": 0.3, "width": 32},
     "overfitting": {"lr": 1e-2, "samples": 64, "epochs": 80, "noise": 1.0, "width": 256},
 }
-#: Keras logs accuracies, too, and that of the validation does not fall: it only gets more certain of its mistakes.
 #: In a frame, NaN is an empty cell, and nobody can tell the two apart.
 SPARED = {
-    ("Keras History", "overfitting"): ("passed", None),
     ("pandas", "a NaN in the data"): ("could not judge", None),
 }
 EXPECTED = {

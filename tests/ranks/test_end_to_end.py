@@ -132,3 +132,28 @@ def test_ranks_end_themselves_if_their_parent_is_killed():
         parent.send_signal(signal.SIGKILL)
         parent.wait()
     assert gone_within(parent.pid, 30)
+
+
+def test_a_script_without_a_guard_starts_no_ranks_in_its_ranks(tmp_path: Path):
+    """Each rank imports the script, whose last line would examine it once more, with ranks of its own."""
+    lines = ("from tests.ranks.programs import healthy", "from pytest_trainhealth import diagnose")
+    made = ("def program():", "    return healthy()", "print(diagnose(program, 'ranks_agree').verdicts[0].reason)")
+    script = tmp_path / "script.py"
+    script.write_text("\n".join((*lines, *made)))
+    root = Path(__file__).parents[2]
+    run = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "NotATraining: script.py calls diagnose() when it is imported" in run.stderr
+    assert 'put the call under `if __name__ == "__main__":`' in run.stderr
+
+
+def test_a_rank_starts_no_ranks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TRAINHEALTH_RANK_OF", "1")
+    verdict = judged("healthy")
+    assert verdict.reason == "this process is a rank itself, and starts none of its own"

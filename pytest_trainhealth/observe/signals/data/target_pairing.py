@@ -2,7 +2,8 @@
 
 Inputs and targets that are drawn by two loaders, or permuted separately, are paired differently in every epoch. The
 sign of this: the second epoch has the same inputs as the first and, overall, exactly the same targets. New labels that
-are drawn at every step (in a smoke test, or an agent's actions) do not add up like that.
+are drawn at every step (in a smoke test, or an agent's actions) do not add up like that. In an epoch of a few samples,
+one batch that is repeated for example, they may by accident: there all of many epochs have to.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from .row_order import holds_order, keeps_order, same_rows
 
 #: Fewest samples of an epoch: fewer may be the same by accident. By judgement: the same 48 as in alignment.
 _FEWEST = 48
+#: Epochs after the first, if they have fewer samples. Six labels of two classes that are drawn anew are the same,
+#: overall, at most 1 time in 3: 16 times in a row, once in ten million.
+_ROUNDS = 16
 #: Most samples of an epoch. By judgement: 4,096, as a longer one does not repeat within 62 steps anyway.
 _MOST = 4096
 #: The closer look takes 64 steps.
@@ -56,6 +60,7 @@ class TargetPairing(Signal):
         self._noted = False
         self._epochs: list[dict[bytes, bytes]] = [{}]
         self._before: list[bytes] = []
+        self._rounds, self._changed, self._by_chance = 0, 0, 0.0
         self._over = False
         self._place: Place | None = None
 
@@ -131,7 +136,7 @@ class TargetPairing(Signal):
         # everything else that the models are given is part of the input
         keys = [b"".join(parts) for parts in zip(*(_rows(t, rows) for t in self._inputs), strict=True)]
         values = _rows(target.reshape(rows, -1), rows)
-        if holds_order(target) or values == self._before:
+        if holds_order(target) or (values == self._before and not self._rounds):
             self._stop()  # targets are positions in the batch (as in a contrastive loss), not properties of samples
             return
         self._before = values
@@ -144,7 +149,7 @@ class TargetPairing(Signal):
     def _add(self, key: bytes, value: bytes) -> None:
         now = self._epochs[-1]
         if key in now:
-            if len(self._epochs) > 1 or len(now) < _FEWEST:
+            if len(self._epochs) > 1:
                 self._stop()  # drawn with replacement, or inputs that are not unique
                 return
             now = {}
@@ -155,18 +160,24 @@ class TargetPairing(Signal):
         now[key] = value
         if len(self._epochs) > 1 and len(now) == len(self._epochs[0]):
             self._compare(*self._epochs)
-            self._stop()
         elif len(now) > _MOST:
             self._stop()
 
-    def _compare(self, first: dict[bytes, bytes], second: dict[bytes, bytes]) -> None:
+    def _compare(self, first: dict[bytes, bytes], other: dict[bytes, bytes]) -> None:
+        """Of an epoch with the first one. A small one is followed by more, until there were enough."""
         counts = Counter(first.values())
-        if counts != Counter(second.values()):
+        if counts != Counter(other.values()):
+            self._stop()
             return
-        changed = sum(second[key] != value for key, value in first.items())
-        by_chance = len(first) - sum(n * n for n in counts.values()) / len(first)
-        if by_chance >= 1 and changed >= _PLAIN * by_chance:
-            self._run.trace.data.repaired = Repaired(len(first), changed, self._place)
+        self._rounds += 1
+        self._changed += sum(other[key] != value for key, value in first.items())
+        self._by_chance += len(first) - sum(n * n for n in counts.values()) / len(first)
+        if len(first) < _FEWEST and (self._rounds < _ROUNDS or self._rounds * len(first) < _FEWEST):
+            self._epochs[1] = {}
+            return
+        if self._by_chance >= self._rounds and self._changed >= _PLAIN * self._by_chance:
+            self._run.trace.data.repaired = Repaired(len(first), self._changed, self._place, self._rounds)
+        self._stop()
 
 
 def _readable(tensor: Tensor) -> bool:

@@ -1,7 +1,9 @@
-"""The mode of layers that behave differently in training: dropout, and BatchNorm with running statistics."""
+"""The mode of what behaves differently in training: dropout, as a layer, inside of one (attention, a recurrent layer) or
+as a function that is told the mode, and BatchNorm with running statistics."""
 
 from __future__ import annotations
 
+import sys
 from functools import wraps
 from typing import Any
 
@@ -13,8 +15,10 @@ from torch.optim import Optimizer
 
 from ....records.verdict import Place
 from ....records.wiring import ModeRecord
+from ...calls.dropouts import DROPOUTS, caller, follows_mode
+from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
-from ...run.signal import Cost, Signal
+from ...run.signal import Cost
 from ...source.engine_frames import stand_in
 from ...source.module_calls import Watching
 from ...source.places import user_place
@@ -24,19 +28,42 @@ from ...source.places import user_place
 _STEPS = 2
 
 
-class Modes(Signal):
+class Modes(CallSignal):
     """Hooks these few layers, only while there is something to see."""
 
     NAME, COST = "modes", Cost.CLOSE
 
     def __init__(self, run: Run) -> None:
-        self._run = run
+        super().__init__(run)
         self._layers: dict[str, list[tuple[str, nn.Module]]] = {}
         self._handles: dict[str, list[Watching]] = {}
-        self._evaluated: dict[str, set[str]] = {}
+        self._evaluated: dict[str, dict[str, str]] = {}
         self._trained: set[str] = set()
         self._places: dict[int, Place | None] = {}
         self._original: Any = None
+
+    def wanted(self) -> bool:
+        return self._run.step < _STEPS or any(not model.training for model in self._run.models.values())
+
+    def called(self, call: Call) -> None:
+        """A dropout function that is told the mode of the module that calls it."""
+        if call.name not in DROPOUTS or not call.kwargs.get("p") or call.error is not None:
+            return
+        if not torch.is_grad_enabled():
+            return
+        frame = caller(sys._getframe(1))
+        while frame is not None and "pytest_trainhealth" in frame.f_code.co_filename:
+            frame = caller(frame.f_back)
+        module = None if frame is None else frame.f_locals.get("self")
+        if frame is None or not isinstance(module, nn.Module) or isinstance(module, _DropoutNd):
+            return
+        training = bool(call.kwargs.get("training", True))
+        if training != module.training or not follows_mode(frame):
+            return
+        for prefix, model in self._run.models.items():
+            path = next((path for path, each in model.named_modules() if each is module), None)
+            if path is not None:
+                self._note(prefix, model, f"{path}.{call.name}" if path else call.name, "F.dropout", training)
 
     def run_begins(self) -> None:
         original = self._original = nn.Module.eval
@@ -50,12 +77,14 @@ class Modes(Signal):
         nn.Module.eval = observed  # type: ignore[method-assign, assignment]
 
     def run_ends(self) -> None:
+        super().run_ends()
         if self._original is not None:
             nn.Module.eval = self._original  # type: ignore[method-assign]
         for prefix in list(self._handles):
             self._unhook(prefix)
 
     def step_begins(self, batch: object) -> None:
+        super().step_begins(batch)
         for prefix, model in self._run.models.items():
             if prefix not in self._layers:
                 self._meet(prefix, model)
@@ -65,6 +94,7 @@ class Modes(Signal):
                 ]
 
     def step_ends(self) -> None:
+        super().run_ends()
         if self._run.step >= _STEPS - 1:
             for prefix in [p for p in self._handles if self._run.models[p].training]:
                 self._unhook(prefix)
@@ -81,14 +111,16 @@ class Modes(Signal):
 
     def _hook(self, prefix: str, path: str, model: nn.Module) -> Any:
         def ran(module: nn.Module, inputs: Any, output: Any) -> None:
-            if not torch.is_grad_enabled():
-                return
-            if module.training or model.training:
-                self._trained.add(prefix)
-            else:
-                self._evaluated.setdefault(prefix, set()).add(path)
+            if torch.is_grad_enabled():
+                self._note(prefix, model, path, type(module).__name__, module.training)
 
         return ran
+
+    def _note(self, prefix: str, model: nn.Module, path: str, kind: str, training: bool) -> None:
+        if training or model.training:
+            self._trained.add(prefix)
+        else:
+            self._evaluated.setdefault(prefix, {})[path] = kind
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         if not self._evaluated and not self._trained:
@@ -103,7 +135,7 @@ class Modes(Signal):
                 record.trained.append(self._run.step)
             else:
                 record.evaluated.append(self._run.step)
-                record.layers.update({p: type(model.get_submodule(p)).__name__ for p in self._evaluated[prefix]})
+                record.layers.update(self._evaluated[prefix])
                 record.place = record.place or self._places.get(id(model))
             self._trained.discard(prefix)
             self._evaluated.pop(prefix, None)
@@ -116,6 +148,10 @@ class Modes(Signal):
 def is_moody(module: nn.Module) -> bool:
     if isinstance(module, _DropoutNd):
         return module.p > 0
+    if isinstance(module, nn.MultiheadAttention):
+        return module.dropout > 0
+    if isinstance(module, nn.RNNBase):
+        return module.dropout > 0 and module.num_layers > 1
     return isinstance(module, _BatchNorm) and module.running_mean is not None
 
 

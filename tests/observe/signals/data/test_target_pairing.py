@@ -85,6 +85,31 @@ def test_few_samples_say_nothing():
     assert seen(lambda x, y: (x[:32], y[torch.randperm(32)])) is None
 
 
+def test_one_small_batch_with_targets_shuffled_at_each_step():
+    found = seen(lambda x, y: (x[:6], y[torch.randperm(6)]), epochs=20)
+    assert (found.samples, found.later) == (6, 16)
+    assert found.changed > 32
+    assert found.place is not None
+
+
+@pytest.mark.parametrize(
+    "epoch",
+    [
+        lambda x, y: (x[:6], y[:6]),
+        lambda x, y: (x[order := torch.randperm(6)], y[order]),
+        lambda x, y: (x[:6], torch.randint(2, (6,))),
+        lambda x, y: (x[torch.randperm(6)], torch.arange(6) // 2),
+    ],
+    ids=["kept", "shuffled together", "drawn anew", "places"],
+)
+def test_one_small_batch_that_is_paired_well(epoch):
+    assert seen(epoch, epochs=40) is None
+
+
+def test_fewer_epochs_of_a_small_batch_say_nothing():
+    assert seen(lambda x, y: (x[:6], y[torch.randperm(6)]), epochs=10) is None
+
+
 def test_augmented_inputs_are_never_the_same():
     assert seen(apart, noise=0.1) is None
 
