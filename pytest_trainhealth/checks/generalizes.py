@@ -13,8 +13,9 @@ When it fails
     where an accuracy is known, that falls, too; three runs with other random numbers all show it; and weight decay,
     dropout or stopping in time keeps what was learnt (stopping: in all three runs, chosen by one half of the samples
     and measured by the other). Or samples of `val_data` are in `data`, more of them than chance puts there, or most of
-    them nearly: then validation shows memory, and a run without them shows how much of it. Or `val_data` is prepared in another way than `data`, or your `evaluate` leaves the model
-    in training mode, and validation is far better without that.
+    them nearly: then validation shows memory, and a run without them shows how much of it. Or `val_data` is prepared in
+    another way than `data` (another scale, another order of columns or colours), or your `evaluate` leaves the model in
+    training mode, and validation is far better without that.
 
 What is not an alarm
     A gap, however wide: it is told as a figure. A validation loss that rises and stays below a guess, or that rises
@@ -79,9 +80,9 @@ _LOSES = 0.5
 _NEAR_BEST = 0.1
 #: Of the loss in eval mode: so much more is too much. By judgement, not measured: 0.2.
 _WORSE_BY_MODE = 0.2
-#: Of what validation has gained on a guess: so much is lost without the samples that were on both sides. By judgement,
-#: not measured: a quarter.
-_BY_MEMORY = 0.25
+#: Of what validation has gained on a guess: so much is lost without the samples that were on both sides, or gained with
+#: features in the right order. By judgement, not measured: a quarter.
+_MUCH = 0.25
 
 #: By judgement: the 2,000th and the 3,000th prime, far from any seed in use.
 _SEEDS = (OtherNumbers("a second seed", 17389), OtherNumbers("a third seed", 27449))
@@ -142,6 +143,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if not fit.carries_over and not generalization.has_learnt(trace, fit):
         reason = "the fit has not learnt its own samples yet, which is a matter of learns_from_data"
         return CouldNotJudge(f"{reason}: {_course(fit)}", known)
+    if generalization.in_another_order(fit):
+        return FailIfConfirmed(_in_another_order(fit), _shown(trace, fit, known))
     if generalization.overfits(trace, fit):
         return _overfitted(trace, fit, controls, known)
     if generalization.prepared_otherwise(held.shift) and not fit.better_than_a_guess:
@@ -209,9 +212,7 @@ def _by_memory(fit: Fit, controls: Mapping[str, Trace], survey: SurveyRecord) ->
     if honest is None or not fit.carries_over:
         return shown
     with_them, without = fit.end.val.loss, honest.end.val.loss
-    if without - with_them <= max(
-        _BY_MEMORY * (fit.by_guessing - with_them), generalization.uncertainty(honest.end.val)
-    ):
+    if without - with_them <= max(_MUCH * (fit.by_guessing - with_them), generalization.uncertainty(honest.end.val)):
         return shown
     return Symptom(
         f"validation loss {wording.loss(with_them)}, and {wording.loss(without)} when the samples of val_data that are "
@@ -248,6 +249,11 @@ def _carries_nothing(fit: Fit) -> Symptom:
     return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.by_guessing, "high", headline)
 
 
+def _in_another_order(fit: Fit) -> Symptom:
+    headline = "validation is far worse than with the features in the order of data"
+    return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.by_guessing, "high", headline)
+
+
 def _with_a_cure(
     trace: Trace, fit: Fit, controls: Mapping[str, Trace]
 ) -> Passed | Symptom | CouldNotJudge | NeedsControl:
@@ -265,11 +271,19 @@ def _with_a_cure(
         return Passed(figures=known) if clean else CouldNotJudge("the samples are still on both sides", known)
     if trace.applied.without_effect:
         return CouldNotJudge("there was nothing to change", known)
+    if trace.applied.validated == "in the order of data":
+        return Passed(figures=known) if _far_better(before, fit) else _in_another_order(before)
     if trace.applied.validated or not before.had_carried_over:
         return Passed(figures=known) if fit.better_than_a_guess else _carries_nothing(fit)
     if not _keeps(before, fit.end.val.loss) or not fit.carries_over:
         return _carries_nothing(fit)
     return Passed(figures=known) if trace.applied.stopped_after is None else _stopped(before, fit, controls, known)
+
+
+def _far_better(before: Fit, fit: Fit) -> bool:
+    """By its loss, beyond what the parts vary by: it gains a quarter or more of what there is to gain on a guess."""
+    least = max(_MUCH * (fit.by_guessing - fit.end.val.loss), generalization.uncertainty(before.end.val))
+    return fit.better_than_a_guess and before.end.val.loss - fit.end.val.loss > least
 
 
 def _keeps(before: Fit, loss: float) -> bool:
