@@ -77,7 +77,8 @@ def _balance(classes: ClassSurvey) -> Iterator[str]:
             f"class {common} of batch{classes.name} has {wording.plural(counts[common], 'sample')}, class {rare} has "
             f"{wording.count(counts[rare])}: {times} times as many (10 is a lot)",
         )
-    if classes.batches >= _BATCHES and classes.in_a_batch > _SORTED and classes.overall < _MIXED and not classes.dense:
+    several = _BATCHES <= classes.batches <= classes.samples / 2  # a batch of one is always one class
+    if several and classes.in_a_batch > _SORTED and classes.overall < _MIXED and not classes.dense:
         share = wording.share(classes.in_a_batch)
         yield f"batches are sorted by class: on average {share} of a batch is one class: shuffle, unless it is meant"
 

@@ -171,8 +171,9 @@ def first_fault(found: SurveyRecord) -> Symptom | None:
     return _twice(found) or _same(found) or _labels(found)
 
 
-def _twice(found: SurveyRecord) -> Symptom | None:
-    shared, copy = leak(found), copied_target(found)
+def on_both_sides(found: SurveyRecord) -> Symptom | None:
+    """Samples of `val_data` that are also in `data`: equal ones, or nearly so."""
+    shared, near = leak(found), near_leak(found)
     if shared is not None:
         of_all = f"{wording.count(shared.shared)} of {wording.count(shared.samples)} samples of val_data"
         return _symptom(
@@ -181,15 +182,6 @@ def _twice(found: SurveyRecord) -> Symptom | None:
             shared.by_chance,
             f"{wording.share(shared.shared / shared.samples)} of val_data is also in data",
         )
-    if copy is not None:
-        return _symptom(
-            f"{copy.feature} {_made_from(copy)}, batch{copy.target}, in all of "
-            f"{wording.plural(copy.samples, 'sample')} (expected fewer)",
-            copy.samples,
-            0,
-            f"{copy.feature} {_made_from(copy)}",
-        )
-    near = near_leak(found)
     if near is not None:
         return _symptom(
             f"{wording.count(near.near)} of {wording.count(near.samples)} samples of val_data are nearly samples of "
@@ -199,6 +191,19 @@ def _twice(found: SurveyRecord) -> Symptom | None:
             f"{wording.share(near.near / near.samples)} of val_data is nearly in data",
         )
     return None
+
+
+def _twice(found: SurveyRecord) -> Symptom | None:
+    copy = copied_target(found)
+    if copy is None or leak(found) is not None:
+        return on_both_sides(found)
+    return _symptom(
+        f"{copy.feature} {_made_from(copy)}, batch{copy.target}, in all of "
+        f"{wording.plural(copy.samples, 'sample')} (expected fewer)",
+        copy.samples,
+        0,
+        f"{copy.feature} {_made_from(copy)}",
+    )
 
 
 def _made_from(copy: TargetCopy) -> str:

@@ -36,6 +36,9 @@ _LOST_POINTS = 0.05
 _FAR_ABOVE = 3.0
 #: Between training and validation, in accuracy: KNOWLEDGE.md calls more than 20 points severe.
 SEVERE = 0.2
+#: Of the loss of a guess, between training and validation: whether colours are read backwards is worth a run. By
+#: judgement: a quarter, as that is what the run has to gain.
+_WIDE = 0.25
 #: Times: inputs whose spread differs by more were not prepared in the same way. By judgement, not measured: 3.
 _OTHER_SPREAD = 3.0
 #: Of a spread, between the means. By judgement, not measured: 2.
@@ -192,6 +195,14 @@ def prepared_otherwise(shift: ScaleShift | None) -> bool:
     small, large = sorted((max(shift.std, _NO_ZERO), max(shift.val_std, _NO_ZERO)))
     apart = abs(shift.val_mean - shift.mean) / max(shift.std, _NO_ZERO)
     return large / small > _OTHER_SPREAD or apart > _OTHER_MEAN
+
+
+def in_another_order(fit: Fit) -> bool:
+    """Whether a run with the features of `val_data` in another order is worth its time."""
+    found = fit.held.other_order
+    if found is None or found.known_again:
+        return found is not None
+    return not fit.better_than_a_guess or (fit.gap is not None and fit.gap > _WIDE * abs(fit.by_guessing))
 
 
 def _error(scored: Scored) -> float:

@@ -315,6 +315,11 @@ def batch_norms_starved(trace: Trace) -> bool:
     return bool(counts) and median(counts) <= FEW_VALUES and (trace.batch_size or 0) <= FEW_VALUES
 
 
+def batch_norms_of_one_sample(trace: Trace) -> bool:
+    """Every batch is one sample, however many positions that has."""
+    return bool(trace.numbers.values_per_channel) and trace.batch_size == 1
+
+
 #: Samples of a batch whose pieces are that small. By judgement: 8, four times a piece. A batch of two may be all that a
 #: smoke test hands in; one of eight was cut.
 _A_BATCH = 8

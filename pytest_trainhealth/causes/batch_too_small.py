@@ -12,7 +12,9 @@ How it is recognised
     A BatchNorm layer in training mode that is given one or two values per channel (samples times positions); the
     error "Expected more than 1 value per channel when training". The re-run joins 16 batches into one. Or a step cuts
     its batch, which is large enough, into pieces of one or two samples for the model (micro-batches): then no BatchNorm
-    ever gets more, and the re-run normalises each sample by itself.
+    ever gets more, and the re-run normalises each sample by itself. Or every batch is one sample, an image with many
+    positions, and nothing is learnt of what a sample as a whole is like: the re-run takes the same batches, and
+    normalises them by the running statistics of many.
 
 How to fix it
     Larger batches; `drop_last=True` where only the last batch of an epoch is that small; or GroupNorm or LayerNorm,
@@ -26,8 +28,8 @@ How to prevent it
     the last batch.
 
 When this is wrong
-    Convolutions have many positions per sample, so a batch of two images is enough; positions are counted, and no alarm
-    is raised.
+    Convolutions have many positions per sample, so a batch of two images is enough: positions are counted, and no alarm
+    is raised. A batch of one image is one only where running statistics make the difference.
 """
 
 from __future__ import annotations
@@ -53,6 +55,8 @@ EXPLAINS = (CRASH, NOT_LEARNING, PLATEAU, INSTABILITY, SILENT)
 _FEW = wiring.FEW_VALUES
 #: Values of a channel, for a swap, which decides. By judgement: of four values the spread is known to a third.
 _RATHER_FEW = 4
+#: Nothing is learnt, or no more than a part.
+_NO_COURSE = (NOT_LEARNING, PLATEAU)
 _MESSAGE = "more than 1 value per channel"
 
 
@@ -60,6 +64,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     few = {path: count for path, count in trace.numbers.values_per_channel.items() if count <= _FEW}
     crash = trace.crash
     pieces = wiring.batch_norms_in_pieces(trace)
+    if not few and crash is None and symptom.category in _NO_COURSE and wiring.batch_norms_of_one_sample(trace):
+        return _of_one_sample(trace)
     if not few or (crash is None and not pieces and not wiring.batch_norms_starved(trace)):
         return None
     if symptom.category == SILENT:  # that batches are cut shows in the calls themselves, which no cure changes
@@ -67,6 +73,24 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if symptom.category == CRASH and (crash is None or _MESSAGE not in crash.message):
         return None
     return _suspicion(trace, few)
+
+
+def _of_one_sample(trace: Trace) -> Suspicion:
+    """Many positions of one picture: the layer takes away what the picture as a whole is like.
+
+    Larger batches would prove nothing, as they also see more samples. So the same batches are normalised by the running
+    statistics, which are those of many samples.
+    """
+    found = _suspicion(trace, trace.numbers.values_per_channel)
+    path = min(trace.numbers.values_per_channel, key=lambda path: trace.numbers.values_per_channel[path])
+    record = trace.wiring.modules.get(path)
+    name = f"{record.kind if record is not None else 'BatchNorm'} {path}".strip()
+    return replace(
+        found,
+        statement=f"{name} takes its statistics from one sample at a time",
+        why="what a sample as a whole is like is its own mean and spread, which the layer takes away",
+        cures=(Cure("running_statistics", "the same batches, normalised by running statistics"),),
+    )
 
 
 SWAPS = "model"

@@ -14,6 +14,9 @@ How it is recognised
     counts only when a training fails. The re-run standardises each feature with the statistics of the first batch,
     inputs where the model gets them, targets where the loss does. Or `val_data` reaches the model with another mean or
     spread than `data`: the re-run brings it to the scale of `data`, and validation has to become better than a guess.
+    Or the features of `val_data` have changed places: each column lies, by its mean and spread, where another one lies
+    in `data`, or hardly anything carries over to images of three colours. With them in the order of `data` (colours:
+    backwards, BGR for RGB) validation has to become far better.
 
 How to fix it
     Standardise with the statistics of the *training set*: subtract the mean of each feature and divide by its standard
@@ -37,8 +40,9 @@ from __future__ import annotations
 
 from .. import wording
 from ..analysis import data_scale
-from ..analysis.generalization import prepared_otherwise
+from ..analysis.generalization import fit_of, in_another_order, prepared_otherwise
 from ..records.data import ScaleRecord
+from ..records.held_out import OtherOrder
 from ..records.intervention import Cure
 from ..records.symptoms import EXPLOSION, FAULTY_DATA, INSTABILITY, NOT_LEARNING, OVERFITTING, PLATEAU
 from ..records.trace import Trace
@@ -75,9 +79,12 @@ def swap(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _prepared_otherwise(trace: Trace) -> Suspicion | None:
-    """What the model is given from `val_data` has another scale than what it learns from."""
+    """What the model is given from `val_data` has another scale, or order, than what it learns from."""
     held = trace.state.held_out
-    shift = None if held is None else held.shift
+    shift, fit = None if held is None else held.shift, fit_of(trace)
+    order = None if fit is None or not in_another_order(fit) else fit.held.other_order
+    if order is not None:
+        return _in_another_order(order, scale=prepared_otherwise(shift) and not order.known_again)
     if shift is None or not prepared_otherwise(shift):
         return None
     return Suspicion(
@@ -96,8 +103,35 @@ def _prepared_otherwise(trace: Trace) -> Suspicion | None:
             ("val_inputs = (val_inputs - train_inputs.mean(0)) / train_inputs.std(0)",),
         ),
         not_this="more regularisation: what it has learnt does carry over",
-        cures=(Cure("val_data_rescaled", "val_data on the scale of data", {"how": "on the scale of data"}),),
+        cures=(_RESCALED,),
     )
+
+
+def _in_another_order(found: OtherOrder, *, scale: bool) -> Suspicion:
+    """With another scale, too, that is tried first: it takes less to be true."""
+    moved, there = sum(at != place for at, place in enumerate(found.order)), found.order[found.first]
+    backwards = "" if found.known_again else ", read backwards (BGR for RGB)"
+    either = "val_data is not prepared as data is: another scale, or its colours read backwards"
+    return Suspicion(
+        statement=either if scale else "val_data has the features of data in another order",
+        evidence=(
+            Evidence(
+                f"what the model is given as feature {found.first} has a mean of {wording.short(found.mean)} from data "
+                f"and {wording.short(found.val_mean)} from val_data, where feature {there} has "
+                f"{wording.short(found.mean_there)}",
+                found.val_mean,
+            ),
+            Evidence(f"{moved} of {len(found.order)} features are in another place{backwards}", float(moved)),
+        ),
+        why="the model finds in each feature what it has learnt to find in another one",
+        fix=Fix("read both by the same function: the same order of colours (RGB or BGR), the same order of columns"),
+        not_this="more regularisation: what it has learnt does carry over",
+        cures=(*((_RESCALED,) if scale else ()), _REORDERED),
+    )
+
+
+_RESCALED = Cure("val_data_rescaled", "val_data on the scale of data", {"how": "on the scale of data"})
+_REORDERED = Cure("val_data_rescaled", "val_data in the order of data", {"how": "in the order of data"})
 
 
 def _suspicion(inputs: list[ScaleRecord], targets: list[ScaleRecord], symptom: Symptom) -> Suspicion | None:

@@ -12,9 +12,10 @@ When it fails
     Validation had been clearly better than a guess and ends clearly worse than one, while the training loss falls on;
     where an accuracy is known, that falls, too; three runs with other random numbers all show it; and weight decay,
     dropout or stopping in time keeps what was learnt (stopping: in all three runs, chosen by one half of the samples
-    and measured by the other). Or samples of `val_data` are in `data`, and without them
-    validation is far worse. Or `val_data` is prepared in another way than `data`, or your `evaluate` leaves the model
-    in training mode, and validation is far better without that.
+    and measured by the other). Or samples of `val_data` are in `data`, more of them than chance puts there, or most of
+    them nearly: then validation shows memory, and a run without them shows how much of it. Or `val_data` is prepared in
+    another way than `data` (another scale, another order of columns or colours), or your `evaluate` leaves the model in
+    training mode, and validation is far better without that.
 
 What is not an alarm
     A gap, however wide: it is told as a figure. A validation loss that rises and stays below a guess, or that rises
@@ -49,6 +50,7 @@ from ..records.judgement import (
     OtherNumbers,
     Passed,
 )
+from ..records.survey import SurveyRecord
 from ..records.symptoms import FAULTY_DATA, OVERFITTING
 from ..records.trace import Trace
 from ..records.verdict import Symptom
@@ -78,9 +80,9 @@ _LOSES = 0.5
 _NEAR_BEST = 0.1
 #: Of the loss in eval mode: so much more is too much. By judgement, not measured: 0.2.
 _WORSE_BY_MODE = 0.2
-#: Of what validation has gained on a guess: so much is lost without the samples that were on both sides. By judgement,
-#: not measured: a quarter.
-_BY_MEMORY = 0.25
+#: Of what validation has gained on a guess: so much is lost without the samples that were on both sides, or gained with
+#: features in the right order. By judgement, not measured: a quarter.
+_MUCH = 0.25
 
 #: By judgement: the 2,000th and the 3,000th prime, far from any seed in use.
 _SEEDS = (OtherNumbers("a second seed", 17389), OtherNumbers("a third seed", 27449))
@@ -134,14 +136,15 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if controls.get(UNTREATED) is not None:
         return _with_a_cure(trace, fit, controls)
     known = _figures(fit)
+    if survey is not None and data_faults.on_both_sides(survey) is not None:
+        return _by_memory(fit, controls, survey)
     if _mode_matters(held):
         return FailIfConfirmed(_in_the_wrong_mode(held), _shown(trace, fit, known))
     if not fit.carries_over and not generalization.has_learnt(trace, fit):
         reason = "the fit has not learnt its own samples yet, which is a matter of learns_from_data"
         return CouldNotJudge(f"{reason}: {_course(fit)}", known)
-    leaked = None if survey is None else data_faults.leak(survey)
-    if leaked is not None:
-        return _by_memory(fit, controls, known, removable=leaked.removable)
+    if generalization.in_another_order(fit):
+        return FailIfConfirmed(_in_another_order(fit), _shown(trace, fit, known))
     if generalization.overfits(trace, fit):
         return _overfitted(trace, fit, controls, known)
     if generalization.prepared_otherwise(held.shift) and not fit.better_than_a_guess:
@@ -192,23 +195,25 @@ def _overfitted(
     )
 
 
-def _by_memory(
-    fit: Fit, controls: Mapping[str, Trace], known: Mapping[str, float | None], *, removable: bool
-) -> NeedsControl | Symptom | CouldNotJudge:
-    """Samples are on both sides. How much of the validation is memory shows a run without them."""
-    doubt = "samples of val_data are also in data (see data_is_healthy), so the gap says nothing"
-    if not removable:
-        return CouldNotJudge(doubt, known)
+def _by_memory(fit: Fit, controls: Mapping[str, Trace], survey: SurveyRecord) -> NeedsControl | Symptom | CouldNotJudge:
+    """Samples are on both sides, which is certain, and a fault whatever it does to the figures of this fit.
+
+    How much of the validation is memory shows a run without them, where they can be left out.
+    """
+    shown, leaked = data_faults.on_both_sides(survey), data_faults.leak(survey)
+    if shown is None:
+        return CouldNotJudge("nothing is on both sides")
+    shown = replace(shown, headline="validation shows what is remembered, not what carries over")
+    if leaked is None or not leaked.removable:
+        return shown
     if _WITHOUT.label not in controls:
         return NeedsControl(_WITHOUT, once=True)
     honest = fit_of(controls[_WITHOUT.label])
     if honest is None or not fit.carries_over:
-        return CouldNotJudge(doubt, known)
+        return shown
     with_them, without = fit.end.val.loss, honest.end.val.loss
-    if without - with_them <= max(
-        _BY_MEMORY * (fit.by_guessing - with_them), generalization.uncertainty(honest.end.val)
-    ):
-        return CouldNotJudge(f"{doubt}; without them in data validation is {wording.loss(without)}", known)
+    if without - with_them <= max(_MUCH * (fit.by_guessing - with_them), generalization.uncertainty(honest.end.val)):
+        return shown
     return Symptom(
         f"validation loss {wording.loss(with_them)}, and {wording.loss(without)} when the samples of val_data that are "
         f"in data are not learnt from (a guess gives {wording.loss(fit.by_guessing)})",
@@ -244,6 +249,11 @@ def _carries_nothing(fit: Fit) -> Symptom:
     return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.by_guessing, "high", headline)
 
 
+def _in_another_order(fit: Fit) -> Symptom:
+    headline = "validation is far worse than with the features in the order of data"
+    return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.by_guessing, "high", headline)
+
+
 def _with_a_cure(
     trace: Trace, fit: Fit, controls: Mapping[str, Trace]
 ) -> Passed | Symptom | CouldNotJudge | NeedsControl:
@@ -256,16 +266,24 @@ def _with_a_cure(
         own, in_eval_mode = before.held.own_loss or 0.0, before.held.own_loss_in_eval_mode or 0.0
         better = held.own_loss is not None and own - held.own_loss > _LOSES * (own - in_eval_mode)
         return Passed(figures=known) if better else _in_the_wrong_mode(before.held)
-    if surveyed is not None and data_faults.leak(surveyed) is not None:
-        clean = survey is not None and data_faults.leak(survey) is None
+    if surveyed is not None and data_faults.on_both_sides(surveyed) is not None:
+        clean = survey is not None and data_faults.on_both_sides(survey) is None
         return Passed(figures=known) if clean else CouldNotJudge("the samples are still on both sides", known)
     if trace.applied.without_effect:
         return CouldNotJudge("there was nothing to change", known)
+    if trace.applied.validated == "in the order of data":
+        return Passed(figures=known) if _far_better(before, fit) else _in_another_order(before)
     if trace.applied.validated or not before.had_carried_over:
         return Passed(figures=known) if fit.better_than_a_guess else _carries_nothing(fit)
     if not _keeps(before, fit.end.val.loss) or not fit.carries_over:
         return _carries_nothing(fit)
     return Passed(figures=known) if trace.applied.stopped_after is None else _stopped(before, fit, controls, known)
+
+
+def _far_better(before: Fit, fit: Fit) -> bool:
+    """By its loss, beyond what the parts vary by: it gains a quarter or more of what there is to gain on a guess."""
+    least = max(_MUCH * (fit.by_guessing - fit.end.val.loss), generalization.uncertainty(before.end.val))
+    return fit.better_than_a_guess and before.end.val.loss - fit.end.val.loss > least
 
 
 def _keeps(before: Fit, loss: float) -> bool:

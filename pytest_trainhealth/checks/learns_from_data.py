@@ -2,9 +2,10 @@
 
 What it does
     Takes up to 80 steps through your batches, one after the other, and twice as many while the loss has not come half
-    of its way from a guess down to its floor. It stops as soon as all of ten losses are below a tenth of the way. Along
-    with the loss it looks at the learning rate of every update, at the settings of the optimizer, and at the targets:
-    can they be predicted from the inputs as they are used, or only in another order?
+    of its way from a guess down to its floor (640 where BatchNorms get one sample at a time). It stops as soon as all
+    of ten losses are below a tenth of the way. Along with the loss it looks at the learning rate of every update, at
+    the settings of the optimizer, and at the targets: can they be predicted from the inputs as they are used, or only
+    in another order?
 
 When it fails
     The loss stays where a guess would be, and a plain recipe (Adam at 0.01 and 0.001, default initialisation,
@@ -112,7 +113,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     losses, updates, steps = trace.losses, wiring.updates_made(trace), _steps(settings)
     if (not updates and len(losses) >= _WITHOUT_UPDATE) or players.wins_alone(trace):
         return True
-    if updates >= 2 * steps:
+    if updates >= 2 * steps and not _of_single_samples(trace, settings):
         return True
     if updates == steps or (updates > steps and updates % _ASKED_EVERY == 0):
         longer = trace.cured or learning_rates.decays_fast(trace) or odd_learning.at_the_limits(trace)
@@ -120,6 +121,13 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
     learnt = looked_at and max(losses[-_ASKED_EVERY:]) < LEARNT * points(trace).start(losses[0])
     return learnt and trace.data.alignment is None and not trace.cured and not odd_learning.plainly_wrong(trace)
+
+
+def _of_single_samples(trace: Trace, settings: Mapping[str, Any]) -> bool:
+    """Each step sees one sample, and BatchNorms, too: after 160 of them the best of all fits has not come far."""
+    if settings.get("steps") or not wiring.batch_norms_of_one_sample(trace) or trace.steps >= max_steps(settings):
+        return False
+    return trace.cured or course.way_left(trace) > course.HALF_WAY
 
 
 def _nothing_to_judge(trace: Trace) -> str:

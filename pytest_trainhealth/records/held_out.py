@@ -54,6 +54,22 @@ class ScaleShift:
     val_std: float
 
 
+@dataclass(frozen=True)
+class OtherOrder:
+    """What the model is given from `val_data` has the features of `data`, in another order, or may have."""
+
+    #: The dimension of the input that they lie along, and for each feature of `data` its place in `val_data`.
+    dim: int
+    order: tuple[int, ...]
+    #: The first that is in another place: its mean in `data`, the mean at that place in `val_data`, and of where it is.
+    first: int
+    mean: float
+    val_mean: float
+    mean_there: float
+    #: Each feature can be known again by its mean and spread. Else they are colours, which may be read backwards.
+    known_again: bool = True
+
+
 @dataclass
 class HeldOutRecord:
     #: What kept it from being seen.
@@ -71,3 +87,4 @@ class HeldOutRecord:
     own_loss: float | None = None
     own_loss_in_eval_mode: float | None = None
     shift: ScaleShift | None = None
+    other_order: OtherOrder | None = None

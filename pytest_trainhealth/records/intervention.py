@@ -55,7 +55,8 @@ class Applied:
     evaluated: str = ""
     #: Fingerprints of what the models were called with before each update, where that is noted.
     inputs: list[tuple[str, ...]] = field(default_factory=list)
-    #: How what the models are given from `val_data` is changed: not at all, or "on the scale of data".
+    #: How what the models are given from `val_data` is changed: not at all, "on the scale of data", or
+    #: "in the order of data".
     validated: str = ""
     #: The run goes on from a checkpoint.
     resumed: bool = False

@@ -14,7 +14,14 @@ from torch import Tensor, nn
 from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.causes.overfitting import look
 from pytest_trainhealth.checks.generalizes import as_its_own, judge, result, stop_when
-from pytest_trainhealth.records.held_out import ActiveLayer, HeldOutPoint, HeldOutRecord, ScaleShift, Scored
+from pytest_trainhealth.records.held_out import (
+    ActiveLayer,
+    HeldOutPoint,
+    HeldOutRecord,
+    OtherOrder,
+    ScaleShift,
+    Scored,
+)
 from pytest_trainhealth.records.judgement import (
     UNTREATED,
     CouldNotJudge,
@@ -23,7 +30,7 @@ from pytest_trainhealth.records.judgement import (
     OtherNumbers,
     Passed,
 )
-from pytest_trainhealth.records.survey import SharedSamples, SurveyRecord
+from pytest_trainhealth.records.survey import NearCopies, SharedSamples, SurveyRecord
 from pytest_trainhealth.records.symptoms import FAULTY_DATA, OVERFITTING
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Symptom, Verdict
@@ -239,10 +246,35 @@ def test_samples_on_both_sides_are_left_out_of_data_once() -> None:
     assert isinstance(judge(honest, {}, {UNTREATED: leaked()}), Passed)
 
 
-def test_samples_on_both_sides_that_make_no_difference_are_left_to_data_is_healthy() -> None:
+def test_samples_on_both_sides_are_a_fault_even_where_they_make_no_difference() -> None:
     shown = judge(leaked(), {}, {"without these samples in data": trace_of((1.0, 0.6, 0.3, 0.2, 0.1, 0.1))})
-    assert isinstance(shown, CouldNotJudge)
-    assert "see data_is_healthy" in shown.reason
+    assert isinstance(shown, Symptom)
+    assert shown.summary == "50 of 100 samples of val_data are also in data (by chance about 0)"
+
+
+def test_samples_that_cannot_be_left_out_and_near_copies_take_no_other_run() -> None:
+    trace = leaked()
+    trace.data.survey = SurveyRecord(shared=SharedSamples(100, 50))
+    assert isinstance(judge(trace, {}), Symptom)
+    trace.data.survey = SurveyRecord(near_copies=NearCopies("[0]", 100, 80))
+    shown = judge(trace, {})
+    assert isinstance(shown, Symptom)
+    assert shown.summary == "80 of 100 samples of val_data are nearly samples of data (by chance about 0)"
+
+
+def test_another_order_of_features_needs_a_run_that_is_far_better() -> None:
+    known, colours = (OtherOrder(1, (2, 1, 0), 0, 0.0, 1.0, 0.0, each) for each in (True, False))
+    bad, good = (9.0, 9.0, 9.0, 9.0, 9.0, 9.0), (1.0, 0.8, 0.6, 0.5, 0.3, 0.2)
+    for found in (known, colours):
+        odd = trace_of(bad, other_order=found)
+        assert isinstance(judged(odd), FailIfConfirmed)
+        cured = trace_of(good, other_order=found)
+        cured.applied.validated = "in the order of data"
+        assert isinstance(judge(cured, {}, {UNTREATED: odd}), Passed)
+        cured = trace_of(bad, other_order=found)
+        cured.applied.validated = "in the order of data"
+        assert isinstance(judge(cured, {}, {UNTREATED: odd}), Symptom)
+    assert isinstance(judged(trace_of(good, other_order=colours)), Passed), "next to no gap: not worth a run"
 
 
 def test_a_scale_of_its_own_is_a_suspicion_only_where_nothing_carries_over() -> None:

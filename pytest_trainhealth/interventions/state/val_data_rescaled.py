@@ -1,4 +1,4 @@
-"""What the models are given from `val_data` is brought to the mean and spread of what they are given from `data`."""
+"""What the models are given from `val_data` is brought to the scale, or into the order, of that from `data`."""
 
 from __future__ import annotations
 

@@ -132,13 +132,13 @@ class HeldOut(Signal):
             held.val_samples = sum(batch_size(batch) or 0 for batch in self._val)
         for module in training.modules.values():
             _to_eval_mode(module)
-        matched = self._run.trace.applied.validated == "on the scale of data"
+        changed = self._run.trace.applied.validated
         with self._scale.noting(self._run.models, "data"):
             train, _ = self._scored(_cut(self._learnt))
-        with self._scale.noting(self._run.models, "val_data", matched=matched):
+        with self._scale.noting(self._run.models, "val_data", changed=changed):
             val, calls = self._scored(_cut(self._val))
         self._note_guess(held, calls, val.parts)
-        held.shift = held.shift or self._scale.shift
+        held.shift, held.other_order = self._scale.shift, self._scale.other_order
         held.points.append(HeldOutPoint(steps, val, train))
 
     def _note_guess(self, held: HeldOutRecord, calls: ScoredCalls, losses: Sequence[float]) -> None:
