@@ -17,7 +17,8 @@ from .reference_points import Reach, points
 from .short_runs import HARDLY_FELL
 from .without_a_floor import BETTER_THAN_CONTROL, UNTRAINED, ZEROED_INPUTS, control_level
 
-#: Of the first loss: no better than a guess. One of the 86 twins is above (its schedule ends too early here), 35 of 72 faulty.
+#: Of the first loss: no better than a guess. One of the 86 twins is above (its schedule ends too early here), 35 of 72
+#: faulty.
 _A_GUESS = 0.9
 #: Of the way from a guess down to what a plain recipe reaches. After 160 steps 74 of 76 healthy twins whose
 #: points are known end within 0.24 of it (the others, 0.66 and 1.05: slow, and a schedule that had ended); of 28 faulty

@@ -85,7 +85,9 @@ def roles_of(batch: Any, inputs: list[Tensor], targets: list[GivenTarget]) -> Fi
     fields = [(name, t) for name, t in tensors(batch) if t.layout == torch.strided and t.numel()]
     rows = {tensor.shape[0] for _, tensor in fields if tensor.ndim}
     found.computed = any(
-        given.ndim and given.shape[0] in rows and not any(_same_memory(t, given) or _same_values(t, given) for _, t in fields)
+        given.ndim
+        and given.shape[0] in rows
+        and not any(_same_memory(t, given) or _same_values(t, given) for _, t in fields)
         for given in inputs
     )
     for name, tensor in fields:

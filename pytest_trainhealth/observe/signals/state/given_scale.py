@@ -73,7 +73,8 @@ class GivenScale:
     def _described(self, dim: int, order: tuple[int, ...], *, known_again: bool) -> OtherOrder:
         first = next(at for at, place in enumerate(order) if at != place)
         own, other = self._moments("data", dim)[0], self._moments("val_data", dim)[0]
-        return OtherOrder(dim, order, first, *map(float, (own[first], other[first], other[order[first]])), known_again)
+        there = float(other[order[first]])
+        return OtherOrder(dim, order, first, float(own[first]), float(other[first]), there, known_again)
 
     def _known(self, dim: int) -> bool:
         """From both sides, and as many features of each."""

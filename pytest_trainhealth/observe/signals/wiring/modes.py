@@ -1,5 +1,5 @@
-"""The mode of what behaves differently in training: dropout, as a layer, inside of one (attention, a recurrent layer) or
-as a function that is told the mode, and BatchNorm with running statistics."""
+"""The mode of what behaves differently in training: dropout, as a layer, inside of one (attention, a recurrent layer)
+or as a function that is told the mode, and BatchNorm with running statistics."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Modes(CallSignal):
 
 def is_moody(module: nn.Module) -> bool:
     if isinstance(module, _DropoutNd):
-        return module.p > 0
+        return bool(module.p > 0)
     if isinstance(module, nn.MultiheadAttention):
         return module.dropout > 0
     if isinstance(module, nn.RNNBase):
