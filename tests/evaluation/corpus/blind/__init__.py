@@ -36,6 +36,9 @@ BATCHES = (
     "eighth",
     "second_healthy",
     "over_time",
+    "ninth",
+    "second_over_time",
+    "third_healthy",
 )
 #: `build` seeds itself: whatever the caller has seeded, it is the same program.
 SEED = 0
