@@ -76,7 +76,7 @@ def _spared(parameter: ParameterRecord, trace: Trace) -> bool:
     the same parameters were made for something else: then nothing is spared on purpose.
     """
     hidden = parameter.kept_in or parameter.outside_model or parameter.appeared is not None
-    if parameter.behind_trained is not False or hidden:
+    if parameter.behind_trained is not False or parameter.beside_trained or hidden:
         return False
     if any(o.foreign_tensors for o in trace.wiring.optimizers.values()) or _put_in_late(parameter, trace):
         return False

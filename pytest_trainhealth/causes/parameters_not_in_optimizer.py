@@ -62,7 +62,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     if not trace.wiring.optimizers:
         return _left_out_by_hand(orphans, trace)
-    optimizer = next(iter(trace.wiring.optimizers.values()))
+    optimizer = _optimizer_for(orphans, trace)
     late = _put_in_later(orphans[0], trace)
     names = wording.names([p.name for p in orphans])
     everything = len(orphans) == sum(p.has_gradient for p in trace.trainable)
@@ -93,10 +93,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
             Cure(
                 "add_parameters",
                 f"{_common(orphans)} added to the optimizer",
-                {"names": [p.name for p in (*orphans, *_waiting(orphans, trace))]},
+                {"names": [p.name for p in (*orphans, *_waiting(orphans, trace))], "to": optimizer.label},
             ),
         ),
     )
+
+
+def _optimizer_for(orphans: list[ParameterRecord], trace: Trace) -> OptimizerRecord:
+    """Of several, the one that steps while their gradients are there; the others clear them first."""
+    known = trace.wiring.optimizers
+    return known.get(orphans[0].stepped_next) or next(iter(known.values()))
 
 
 def _left_out_by_hand(orphans: list[ParameterRecord], trace: Trace) -> Suspicion:
@@ -183,7 +189,7 @@ def _called(path: str) -> str:
 
 
 def _fix_for(orphans: list[ParameterRecord], trace: Trace, late: ModuleRecord | None, copy: bool) -> Fix:
-    optimizer = next(iter(trace.wiring.optimizers.values()))
+    optimizer = _optimizer_for(orphans, trace)
     if any(p.appeared is not None for p in orphans):
         return Fix("make the layers in __init__, or run a batch through the model before the optimizer is made:",
                    ("model(inputs)", f"optimizer = {optimizer.kind}(model.parameters(), ...)"))  # fmt: skip

@@ -102,6 +102,10 @@ class ParameterRecord:
     mean: float = 0.0
     #: Whether what goes into its module was computed with parameters that an optimizer holds; None: not looked at.
     behind_trained: bool | None = None
+    #: Whether losses that nothing trained can change are all that leads to it: a part beside what is trained.
+    beside_trained: bool = False
+    #: In no optimizer: the label of the one that steps next when a backward pass has reached it.
+    stepped_next: str = ""
     #: It cannot matter as its layer is called: attention over a single key, one step of a recurrence.
     inert: bool = False
     #: Whether the graph of the loss leads to it; None: not looked at.

@@ -1,4 +1,4 @@
-"""Adds parameters to an optimizer; frozen ones are unfrozen first."""
+"""Adds parameters to an optimizer, the first one or the one `to` names; frozen ones are unfrozen first."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...observe.run.run import Run
 class AddParameters(Listener):
     """In a watched test the optimizer may be first seen when it steps; then its first update happens without them."""
 
-    def __init__(self, run: Run, stack: ExitStack, names: Sequence[str]) -> None:
-        self._run, self._names = run, set(names)
+    def __init__(self, run: Run, stack: ExitStack, names: Sequence[str], to: str = "") -> None:
+        self._run, self._names, self._to = run, set(names), to
 
     def run_begins(self) -> None:
         self._add()
@@ -41,7 +41,7 @@ class AddParameters(Listener):
         self._names -= set(known)
         missing = [run.parameters[name] for name in known if not run.held_by(run.parameters[name])]
         if missing:
-            _add_to(next(iter(run.optimizers.values())), missing)
+            _add_to(run.optimizers.get(self._to) or next(iter(run.optimizers.values())), missing)
             run.rematch()
 
 

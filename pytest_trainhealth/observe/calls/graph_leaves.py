@@ -17,12 +17,19 @@ def leaves_of(tensors: Iterable[Tensor], names: Mapping[int, str], clear: set[An
     `clear`: operations behind which there is none, from earlier calls; what this call finds clear is added.
     """
     found: set[str] = set()
-    todo: list[Any] = []
+    nodes: list[Any] = []
     for tensor in tensors:
-        if tensor.grad_fn is not None and not (clear and tensor.grad_fn in clear):
-            todo.append(tensor.grad_fn)
+        if tensor.grad_fn is not None:
+            nodes.append(tensor.grad_fn)
         elif id(tensor) in names:
             found.add(names[id(tensor)])
+    return frozenset(found | leaves_behind(nodes, names, clear))
+
+
+def leaves_behind(nodes: Iterable[Any], names: Mapping[int, str], clear: set[Any] | None = None) -> frozenset[str]:
+    """The same, from operations of the graph on."""
+    found: set[str] = set()
+    todo = [node for node in nodes if not (clear and node in clear)]
     seen = set(todo)
     while todo and len(seen) < _MOST_NODES:
         node = todo.pop()

@@ -1,7 +1,10 @@
 """Where parameters that are not trained stand, in no optimizer or at a rate of 0: before what is trained, or behind it.
 
 Fine-tuning may hand only the head to an optimizer: what is not handed over lies before what is trained. A head that was
-left out stands behind it: what goes into the head was computed with parameters that are trained.
+left out stands behind it: what goes into the head was computed with parameters that are trained. And one of two critics
+stands beside it: a term of the loss depends on it alone, which no optimizer can lower, and nothing that is trained is
+computed with any part of it, as it is with a body that carries an early exit, too. (A penalty on single parameters is
+no such term.)
 """
 
 from __future__ import annotations
@@ -9,16 +12,21 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from ....tensors.module_paths import full_path
-from ...calls.graph_leaves import leaves_of, tensors_in
+from ...calls.graph_leaves import leaves_behind, leaves_of, tensors_in
+from ...calls.loss_terms import loss_terms
 from ...run.run import Run
 from ...run.signal import Cost, Signal
 from ...source.authorship import package_of
 
 #: The step that is examined: the second, when all parameters are known. By judgement.
 _STEP = 1
+#: Parameters in a term of a loss that was computed with a layer. By judgement: a weight and what comes after it; a
+#: penalty has one for each.
+_FEWEST_IN_A_TERM = 2
 
 
 class Unheld(Signal):
@@ -33,6 +41,12 @@ class Unheld(Signal):
         self._looked = False
         #: Nodes of the graph that lead to nothing that is held.
         self._clear: set[Any] = set()
+        #: What is not held, by id; what each term of a loss leads to that leads to nothing else; and what others do.
+        self._unheld: dict[int, str] = {}
+        self._alone: list[frozenset[str]] = []
+        self._with_others: set[str] = set()
+        #: What a backward pass has reached since the last update.
+        self._reached: set[str] = set()
 
     def step_begins(self, batch: object) -> None:
         if not self._due():
@@ -40,7 +54,9 @@ class Unheld(Signal):
         self._looked = True
         records = self._run.trace.wiring.parameters
         trained = self._trained()
-        self._held = {id(p): name for name, p in self._run.parameters.items() if id(p) in trained}
+        parameters = self._run.parameters
+        self._held = {id(p): name for name, p in parameters.items() if id(p) in trained}
+        self._unheld = {id(p): name for name, p in parameters.items() if p.requires_grad and id(p) not in trained}
         for path, module in self._run.named_modules():
             names = [full_path(path, key) for key, p in module.named_parameters(recurse=False) if p.requires_grad]
             orphans = [n for n in names if n in records and id(self._run.parameters[n]) not in trained]
@@ -66,11 +82,33 @@ class Unheld(Signal):
         rated = [group for group in groups if group.get("lr", 1.0) or group.get("initial_lr")]
         return {id(p) for group in rated for p in group["params"]}
 
+    def backward_begins(self, roots: list[Tensor]) -> None:
+        if not self._unheld or not self._held or self._run.step != _STEP:
+            return
+        for node in (node for root in roots for node in loss_terms(root)):
+            unheld = leaves_behind([node], self._unheld)
+            if unheld and leaves_behind([node], self._held):
+                self._with_others |= unheld
+            elif len(unheld) >= _FEWEST_IN_A_TERM:
+                self._alone.append(unheld)
+            self._reached |= unheld
+
+    def update_begins(self, optimizer: Optimizer, has_closure: bool) -> None:
+        label = next((label for label, each in self._run.optimizers.items() if each is optimizer), "")
+        for name in self._reached:
+            record = self._run.trace.wiring.parameters[name]
+            record.stepped_next = record.stepped_next or label
+        self._reached = set()
+
     def step_ends(self) -> None:
+        apart = [each for each in self._alone if not each & self._with_others]
+        for name in frozenset[str]().union(*apart):
+            self._run.trace.wiring.parameters[name].beside_trained = True
         self.run_ends()
 
     def run_ends(self) -> None:
         self._hook.close()
+        self._unheld, self._alone, self._with_others, self._reached = {}, [], set(), set()
         self._waiting.clear()
         self._clear.clear()
 
