@@ -63,9 +63,12 @@ def _params(call: ast.Call) -> ast.expr | None:
 def _root(first: ast.expr | None, parts: Collection[str]) -> str:
     """The variable that the model is called by: what `parameters()` is taken of, without its parts.
 
-    `self.model` in a class of its own, `self` in one that is the model and makes its optimizer itself.
+    `self.model` in a class of its own, `self` in one that is the model and makes its optimizer itself; not the `m` of a
+    comprehension, which only it knows.
     """
-    calls = [] if first is None else [node for node in ast.walk(first) if isinstance(node, ast.Call)]
+    nodes = [] if first is None else list(ast.walk(first))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    own = {ast.unparse(node.target) for node in nodes if isinstance(node, ast.comprehension)}
     for call in calls:
         node = call.func
         if not isinstance(node, ast.Attribute) or node.attr != "parameters":
@@ -75,7 +78,7 @@ def _root(first: ast.expr | None, parts: Collection[str]) -> str:
             if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self":
                 return "self" if inner.attr in parts else ast.unparse(inner)
             inner = inner.value
-        if isinstance(inner, ast.Name):
+        if isinstance(inner, ast.Name) and inner.id not in own:
             return inner.id
     return ""
 

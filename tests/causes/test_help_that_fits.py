@@ -95,6 +95,11 @@ def test_in_the_words_of_the_users_statement(statement: str, code: str) -> None:
     assert adding(record, ["blocks.1"]).code == (code,)
 
 
+def test_the_variable_of_a_comprehension_is_no_model() -> None:
+    record = OptimizerRecord("SGD", "SGD", statement="opt = SGD([p for q in critics for p in q.parameters()], lr=0.1)")
+    assert adding(record, ["other"]).code == ('opt.add_param_group({"params": model.other.parameters()})',)
+
+
 def test_a_model_that_makes_its_optimizer_itself() -> None:
     record = OptimizerRecord("SGD", "SGD", statement="return SGD(self.encoder.parameters(), lr=0.1)")
     fix = adding(record, ["decoder"], parts={"encoder", "decoder"})
