@@ -112,12 +112,21 @@ def without_a_fall(
     untrained = controls.get(UNTRAINED.label)
     if untrained is None:
         return NeedsControl(UNTRAINED, once=True)
-    if _moves_by_itself(untrained) and loss_curve.level(untrained.losses) - last > BETTER_THAN_CONTROL * abs(last):
+    if _moves_by_itself(untrained) and _learns(untrained, last) and not _worse_than(controls.get(UNTREATED), last):
         level = wording.loss(loss_curve.level(untrained.losses))
         return Passed(
             (f"the loss moves by itself; judged against a run without learning, which ends at {level}",), known
         )
     return symptom
+
+
+def _learns(untrained: Trace, last: float) -> bool:
+    return loss_curve.level(untrained.losses) - last > BETTER_THAN_CONTROL * abs(last)
+
+
+def _worse_than(uncured: Trace | None, last: float) -> bool:
+    """A cured run that learns less than the one without the cure is better than no learning at all, and no proof."""
+    return uncured is not None and bool(uncured.losses) and uncured.finite and last >= loss_curve.level(uncured.losses)
 
 
 def healed(trace: Trace, uncured: Trace | None, last: float) -> bool:

@@ -339,3 +339,14 @@ def test_how_far_above_the_reach() -> None:
     assert missing_reference(controls, 0.4) is REFERENCES[1]
     assert missing_reference({**controls, REFERENCES[1].label: curve(0.9)}, 0.4) is None
     assert [cure.options["rate"] for cure in REFERENCES] == [1e-2, 1e-3]
+
+
+def test_a_cure_that_learns_less_than_the_run_without_it_proves_nothing() -> None:
+    """A queue fills, and at a thousandth of the rate the loss ends a little below no learning at all, and far above
+    the run without that cure."""
+    symptom = Symptom("flat", "not learning", 3.8, 2.0, "high", "flat")
+    filling = curve(4.9, first=3.1)
+    assert kind(without_a_fall(curve(3.8, first=3.1), {UNTRAINED.label: filling}, symptom, {})) == "passes"
+    for uncured, said in ((2.2, "fails"), (3.8, "fails"), (3.9, "passes")):
+        controls = {UNTRAINED.label: filling, UNTREATED: curve(uncured, first=3.1)}
+        assert kind(without_a_fall(curve(3.8, first=3.1), controls, symptom, {})) == said
