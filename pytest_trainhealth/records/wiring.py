@@ -517,6 +517,8 @@ class WiringRecord:
     evaluated_while_training: bool = False
     #: Updates by hand that were examined: something moved parameters with gradients that no optimizer holds.
     hand_updates: int = 0
+    #: Those of them in which everything that moved went along its gradient, where plain descent goes against it.
+    hand_climbs: int = 0
     #: How many backward passes had gone before each of them, and how many there were in all while this was counted.
     hand_update_passes: list[int] = field(default_factory=list)
     hand_passes: int = 0
