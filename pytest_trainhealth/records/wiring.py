@@ -420,6 +420,9 @@ class EmptyUpdates:
     place: Place | None = None
     #: By optimizer: steps before which all of its gradients, which the backward pass had computed, were cleared.
     robbed: dict[str, int] = field(default_factory=dict)
+    #: By optimizer: steps with a gradient, and steps right after a backward pass that had reached nothing it holds.
+    met: dict[str, int] = field(default_factory=dict)
+    missed: dict[str, int] = field(default_factory=dict)
 
     @property
     def empty(self) -> int:
