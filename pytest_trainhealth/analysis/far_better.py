@@ -6,7 +6,7 @@ from statistics import median
 
 from ..records.trace import Trace
 from . import chance, learning_rates, loss_curve
-from .course import CLEARLY_FELL, FEWEST_AT_THE_END, end
+from .course import CLEARLY_FELL, FEWEST_AT_THE_END, HALF_WAY, end, way_left
 from .reference_points import points
 
 #: A run with a cure has to end clearly below the level without (at half of it: of 20 faulty programs 17 ended below
@@ -25,6 +25,8 @@ def far_better(cured: Trace, uncured: Trace) -> bool:
         return True  # it does run
     if cured.applied.without_effect:
         return False
+    if cured.applied.rescaled_targets:
+        return way_left(cured) <= HALF_WAY and loss_curve.clearly_below(way_left(cured), way_left(uncured))
     if cured.applied.smaller_steps_from is not None:
         return _settles(cured, uncured)
     first, before, after = abs(uncured.losses[0]), end(uncured), end(cured)

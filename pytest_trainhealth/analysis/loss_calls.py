@@ -22,6 +22,8 @@ OUT_OF_REACH = 0.02
 _TO_BE_SMALL = {*NEVER_NEGATIVE, *REGRESSIONS, "log-likelihood"}
 _OF_CLASSES = (*WITH_CLASSES, "log-likelihood")
 DIVERGENCE = "KL divergence"
+#: By hand. By judgement: the direction of two updates is no chance.
+_FEWEST_UPDATES = 2
 #: With fewer samples a sum is not far from a mean. By judgement: the same 8 as in loss-reduction.
 _FEWEST_SAMPLES = 8
 #: Times the first loss, or 1. By judgement: a logarithm of a density of 1e43 for each value.
@@ -62,7 +64,8 @@ def oddities(trace: Trace) -> str:
     if flipped(trace) is not None:
         return "backward() follows the negative of a loss"
     if climbed(trace) is not None:
-        return "the optimizer maximises what should fall"
+        who = "the loop" if climbs_by_hand(trace) else "the optimizer"
+        return f"{who} maximises what should fall"
     if repelled(trace) is not None:
         return "it gets lower as the right class gets further away"
     unlike = made_unlike(trace)
@@ -247,7 +250,14 @@ def unbounded(trace: Trace) -> bool:
 
 def climbs(trace: Trace) -> bool:
     active = [o for o in trace.wiring.optimizers.values() if o.steps]
-    return bool(active) and all(o.maximize for o in active)
+    return all(o.maximize for o in active) if active else climbs_by_hand(trace)
+
+
+def climbs_by_hand(trace: Trace) -> bool:
+    """Nothing but the loop moves parameters, and each time along their gradients. Sharpness-aware steps climb only half
+    of the time."""
+    updates = trace.wiring.hand_updates
+    return updates >= _FEWEST_UPDATES and trace.wiring.hand_climbs == updates
 
 
 def _sole(trace: Trace) -> Iterator[LossCall]:

@@ -174,6 +174,15 @@ def mostly_empty(trace: Trace) -> bool:
     return seen.empty >= _FEWEST_UPDATES and seen.empty > _MOST_EMPTY * (seen.empty + seen.full)
 
 
+def passed_by(trace: Trace) -> list[ParameterRecord]:
+    """What an optimizer holds that never found a gradient: each of its steps came right after a backward pass that had
+    reached none of them, though another optimizer's passes do. Those of a watched loop are in other steps."""
+    seen = trace.wiring.empty_updates
+    labels = {label for label, times in seen.missed.items() if times >= _FEWEST_UPDATES and not seen.met.get(label)}
+    held = [p for p in trace.trainable if p.held_by and set(p.held_by) <= labels]
+    return [p for p in held if p.has_gradient] if not any(p.moved for p in held) else []
+
+
 def coasts(trace: Trace) -> CoastingRecord | None:
     """One of several optimizers that has turns, and keeps moving its parameters between them, without a gradient."""
     found = [each for each in trace.wiring.coasting.values() if each.full and each.coasted >= _FEWEST_UPDATES]

@@ -15,7 +15,8 @@ How it is recognised
     A row of a table that `argmin()` has chosen, and that goes on into the model, shows in the same way: the gradient of
     what it was chosen for points to that row, and nothing else of the loss reaches it. Rounding and the like keep the
     graph, but their derivative is 0: what is behind them gets a gradient of exactly 0. A loss that is a plain number,
-    after `.item()`, has no `backward()`, and Python says so.
+    after `.item()`, has no `backward()`, and Python says so. Of several optimizers, one whose steps each come after a
+    backward pass that reached nothing it holds is noted, too: what another's passes leave there is not its own.
 
 How to fix it
     Remove the operation, or move it after the loss. Where a hard choice is needed (`argmax`, rounding), use a
@@ -35,7 +36,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import raised, unreached, wiring
+from ..analysis import raised, unmoved, unreached, wiring
 from ..records.intervention import Cure
 from ..records.numbers import Crash
 from ..records.symptoms import CRASH, NOT_LEARNING, PLATEAU, SILENT
@@ -67,17 +68,13 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     else:
         cut = [p for p in wiring.without_gradient(trace) if p.never_reached and not wiring.did_not_run(p, trace)]
         cut = [p for p in cut if not _merely_unused(p, trace) and p.frozen_since is None]
+    passed = [] if cut else unmoved.passed_by(trace)
+    cut = cut or passed
     if not cut:
         return _flattened(trace)
     modules = list(dict.fromkeys(p.module or p.name for p in cut))
     end = _end_for(cut, trace)
-    evidence = [
-        Evidence(
-            f"{wording.names([p.name for p in cut])} ran in forward and got no gradient in "
-            f"{wording.plural(max(trace.steps, 1), 'step')}",
-            0.0,
-        )
-    ]
+    evidence = [_passed_by(passed, trace) if passed else _got_none(cut, trace)]
     without_graph = [m for m in modules if m in trace.wiring.modules and not trace.wiring.modules[m].grad_enabled]
     if without_graph:
         evidence.append(Evidence(f"{wording.names(without_graph)} ran while torch recorded no graph (no_grad)"))
@@ -92,6 +89,19 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         fix=_fix(end),
         not_this="more steps or another optimizer: the gradient has no way back",
     )
+
+
+def _got_none(cut: list[ParameterRecord], trace: Trace) -> Evidence:
+    steps = wording.plural(max(trace.steps, 1), "step")
+    return Evidence(f"{wording.names([p.name for p in cut])} ran in forward and got no gradient in {steps}", 0.0)
+
+
+def _passed_by(passed: list[ParameterRecord], trace: Trace) -> Evidence:
+    """Only another optimizer's passes reach them."""
+    label = passed[0].held_by[0]
+    steps = wording.plural(trace.wiring.empty_updates.missed[label], "step")
+    names = wording.names([p.name for p in passed])
+    return Evidence(f"{label} took {steps}, each after a backward pass that had brought no gradient to {names}", 0.0)
 
 
 def _plain_number(crash: Crash) -> Suspicion | None:

@@ -11,13 +11,14 @@ How it is recognised
     The tensor that backward() is called on has a derivative of -1 with respect to the loss function's value, and
     contains nothing else. Or it is the cosine similarity of outputs and targets, or the overlap of a mask and its
     prediction, which should become large. Or distances are the scores of a softmax, which makes the largest the
-    likeliest. Or every optimizer maximises, and the loss function should be small. Or the
+    likeliest. Or every optimizer maximises, or a loop that updates by hand adds gradients to its parameters, and the
+    loss function should be small. Or the
     KL term of an ELBO, which is recognised by its values, has a derivative below 0. The re-run flips the sign. For
     adversaries, the gradients of the critic's scores show it: what a critic pulls away from the data, its opponent has
     to pull back.
 
 How to fix it
-    Remove the minus, or `maximize=True`.
+    Remove the minus, or `maximize=True`; by hand, subtract the gradient.
 
 What not to do
     A smaller learning rate: it only gets worse more slowly.
@@ -75,6 +76,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     call = loss_calls.climbed(trace)
     if call is None:
         return None
+    if loss_calls.climbs_by_hand(trace):
+        return _climbed_by_hand(trace, call)
     optimizer = next(o for o in trace.wiring.optimizers.values() if o.maximize)
     return Suspicion(
         statement=f"{optimizer.label} has maximize=True, but {call.function} should become small",
@@ -85,6 +88,22 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         why="each step makes the loss larger",
         places=loss_calls.places(call.place, optimizer.place),
         fix=Fix("remove maximize=True from the optimizer"),
+        not_this="a smaller learning rate: it only gets worse more slowly",
+        cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0}),),
+    )
+
+
+def _climbed_by_hand(trace: Trace, call: LossCall) -> Suspicion:
+    updates = wording.plural(trace.wiring.hand_climbs, "update")
+    return Suspicion(
+        statement=f"the loop adds gradients to its parameters, but {call.function} should become small",
+        evidence=(
+            Evidence(f"parameters move along their gradients, not against them (all {updates} examined)"),
+            Evidence(f"the loss goes {_course(trace)}", trace.losses[-1], call.place),
+        ),
+        why="each step makes the loss larger",
+        places=loss_calls.places(call.place),
+        fix=Fix("subtract the gradient:", ("p -= lr * p.grad",)),
         not_this="a smaller learning rate: it only gets worse more slowly",
         cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0}),),
     )

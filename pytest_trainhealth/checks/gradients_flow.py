@@ -85,6 +85,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         and unmoved.steps_frozen_ones(trace) is None
         and all(p.moved or not p.has_gradient for p in trace.trainable)
         and not trace.wiring.empty_updates.empty
+        and not trace.wiring.empty_updates.missed
         and not any(each.waited for each in trace.wiring.coasting.values())
         and not trace.wiring.zeroed_rows
         and not trace.wiring.evaluated_while_training
@@ -100,7 +101,8 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
         return CouldNotJudge("no step was taken")
     trainable, gradients = trace.trainable, [p for p in trace.trainable if p.has_gradient]
     symptom = _nothing_happens(trace, gradients) or _gradients_pile_up(trace) or _not_held(trace)
-    symptom = symptom or _missing(trace) or _held_still(trace) or _mostly_empty(trace) or _at_rate_zero(trace)
+    symptom = symptom or _missing(trace) or _passed_by(trace) or _held_still(trace)
+    symptom = symptom or _mostly_empty(trace) or _at_rate_zero(trace)
     symptom = symptom or _one_never_steps(trace) or silent_faults.silently_wrong(trace) or _all_graphs_kept(trace)
     if symptom is not None:
         return symptom
@@ -266,6 +268,18 @@ def _missing(trace: Trace) -> Symptom | None:
     return None
 
 
+def _passed_by(trace: Trace) -> Symptom | None:
+    passed = unmoved.passed_by(trace)
+    if not passed:
+        return None
+    counted = f"{len(passed)} of {wording.plural(len(trace.trainable), 'trainable parameter')}"
+    label = passed[0].held_by[0]
+    steps = wording.plural(trace.wiring.empty_updates.missed[label], "step")
+    summary = f"{counted} got no gradient from the backward passes before {label}'s {steps} (expected 0)"
+    names = wording.names([p.name for p in passed])
+    return Symptom(summary, NOT_LEARNING, float(len(passed)), 0.0, "high", f"{names} got no gradient")
+
+
 def _vanished(trace: Trace) -> list[ParameterRecord]:
     """What an installed package makes of its gradients is its own business."""
     return [p for p in wiring.vanished(trace) if p.made_by == "user"]
@@ -291,7 +305,8 @@ def result(trace: Trace, failed_run: FailedRun | None = None) -> str:
     if not trace.finite:
         return "not finite"
     bad = {p.name for p in (*wiring.orphaned(trace), *wiring.without_gradient(trace), *_vanished(trace))}
-    bad |= {p.name for p in (*unmoved.held_still(trace), *unmoved.at_rate_zero(trace))}
+    still = (*unmoved.held_still(trace), *unmoved.at_rate_zero(trace), *unmoved.passed_by(trace))
+    bad |= {p.name for p in still}
     if wiring.piling_up(trace) or wiring.leaking(trace):
         return "gradients add up"
     if wiring.nothing_moves(trace):

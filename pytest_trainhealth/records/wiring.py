@@ -424,6 +424,9 @@ class EmptyUpdates:
     place: Place | None = None
     #: By optimizer: steps before which all of its gradients, which the backward pass had computed, were cleared.
     robbed: dict[str, int] = field(default_factory=dict)
+    #: By optimizer: steps with a gradient, and steps right after a backward pass that had reached nothing it holds.
+    met: dict[str, int] = field(default_factory=dict)
+    missed: dict[str, int] = field(default_factory=dict)
 
     @property
     def empty(self) -> int:
@@ -521,6 +524,8 @@ class WiringRecord:
     evaluated_while_training: bool = False
     #: Updates by hand that were examined: something moved parameters with gradients that no optimizer holds.
     hand_updates: int = 0
+    #: Those of them in which everything that moved went along its gradient, where plain descent goes against it.
+    hand_climbs: int = 0
     #: How many backward passes had gone before each of them, and how many there were in all while this was counted.
     hand_update_passes: list[int] = field(default_factory=list)
     hand_passes: int = 0

@@ -37,6 +37,7 @@ class StandardisedInputs(learning_rate.LearningRate):
         rate: float = 1.0,
     ) -> None:
         super().__init__(run, stack, rate)
+        self._run = run
         self._scaled = _Standardised(inputs, targets)
         enter_forward_mode(self._scaled, run, stack)
         if inputs is not None:
@@ -50,6 +51,7 @@ class StandardisedInputs(learning_rate.LearningRate):
             nn.Module.__call__ = called  # type: ignore[method-assign]
 
     def step_ends(self) -> None:
+        self._run.trace.applied.rescaled_targets = self._scaled.rescaled_targets
         self._scaled.forget()
 
 
@@ -61,6 +63,7 @@ class _Standardised(FunctionMode):
         self._statistics: dict[Any, tuple[Tensor, Tensor] | None] = {}
         #: In this step: by the id of the original input, the original and the tensor that replaced it.
         self._given: dict[int, tuple[Tensor, Tensor]] = {}
+        self.rescaled_targets = False
 
     def called(self, original: Any, module: nn.Module, args: Any, kwargs: Any) -> Any:
         """Only the outermost module with parameters gets changed inputs."""
@@ -108,5 +111,6 @@ class _Standardised(FunctionMode):
             target = target_of(args)
             if target is not None:
                 scaled = self._scale(target, ("target", name, tuple(target.shape[1:])), self._targets)
+                self.rescaled_targets = self.rescaled_targets or scaled is not target
                 args = tuple(scaled if a is target else a for a in args)
         return func(*args, **(kwargs or {}))

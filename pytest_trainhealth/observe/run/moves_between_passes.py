@@ -48,16 +48,22 @@ class MovesBetweenPasses:
         """The values and the gradient of a parameter when the last pass had ended."""
         return self._left[name]
 
-    @unseen
     def follow_gradients(self, names: list[str]) -> bool:
         """Whether each of them went against its gradient, as plain descent goes, and nowhere else."""
-        for name in names:
-            values, gradient = self._left[name]
-            change = (self._run.parameters[name].detach() - values).double().flatten()
-            against = -gradient.double().flatten()
-            if float(change @ against) < _AGAINST * float(change.norm() * against.norm()):
-                return False
-        return True
+        return all(self._cosine(name) <= -_AGAINST for name in names)
+
+    def climb_gradients(self, names: list[str]) -> bool:
+        """Whether each of them went along its gradient, and nowhere else."""
+        return all(self._cosine(name) >= _AGAINST for name in names)
+
+    @unseen
+    def _cosine(self, name: str) -> float:
+        """Between what a parameter changed by and its gradient."""
+        values, gradient = self._left[name]
+        change = (self._run.parameters[name].detach() - values).double().flatten()
+        along = gradient.double().flatten()
+        both = float(change.norm() * along.norm())
+        return float(change @ along) / both if both else 0.0
 
     def forget(self) -> None:
         self._left = {}
@@ -67,8 +73,8 @@ class MovesBetweenPasses:
         return not any(_has_values(self._run.parameters[name].grad) for name in self._left)
 
 
-#: The cosine between a change and the gradient, turned round. By judgement: descent has 1 but for rounding, which takes
-#: up to 1e-3 where the values are large against their change.
+#: The cosine between a change and the gradient, either way round. By judgement: descent has 1 but for rounding, which
+#: takes up to 1e-3 where the values are large against their change.
 _AGAINST = 0.99
 
 

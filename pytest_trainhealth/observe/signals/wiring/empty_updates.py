@@ -43,16 +43,17 @@ class EmptyUpdates(Signal):
         if has_closure or self._run.step >= _STEPS:
             return
         label = self._run.add_optimizer(optimizer)
+        record: Record = self._run.trace.wiring.empty_updates
         if _any_gradient(optimizer):
+            record.met[label] = record.met.get(label, 0) + 1
             self._full[label] = self._full.get(label, 0) + 1
         elif self._cleared or not self._backward:
-            robbed = self._run.trace.wiring.empty_updates.robbed
             if self._cleared and label in self._reached:
-                robbed[label] = robbed.get(label, 0) + 1
+                record.robbed[label] = record.robbed.get(label, 0) + 1
             self._empty.setdefault(label, []).append(self._cleared)
-            place = self._run.trace.wiring.empty_updates
-            place.place = place.place or user_place()
-        # after a backward pass that reached none of them, the gradients are 0 by nature, or another optimizer's
+            record.place = record.place or user_place()
+        else:  # after a backward pass that reached none of them, the gradients are 0 by nature, or another optimizer's
+            record.missed[label] = record.missed.get(label, 0) + 1
 
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         if len(self._run.optimizers) == 1:

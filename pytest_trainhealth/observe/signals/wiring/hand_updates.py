@@ -1,4 +1,5 @@
-"""Updates by hand, or by an optimizer that is none of torch's: how many, and whether they use gradients again.
+"""Updates by hand, or by an optimizer that is none of torch's: how many, whether they use gradients again, and whether
+they go along them instead of against them.
 
 A gradient that is still there after its parameter has moved, unchanged, when the next backward pass begins, becomes
 part of the next one. (Passes that are accumulated do not move anything in between; a momentum that is kept in `.grad`
@@ -46,6 +47,7 @@ class HandUpdates(Signal):
             return
         wiring.hand_updates += 1
         wiring.hand_update_passes.append(self._passes)
+        wiring.hand_climbs += self._moves.climb_gradients(list(moved))
         if self._run.optimizers and not self._stale:
             # the first update is plain: later ones follow sums
             self._follows = self._moves.follow_gradients(list(moved))
