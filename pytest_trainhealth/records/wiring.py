@@ -344,6 +344,9 @@ class ModeRecord:
     validated_at: Place | None = None
     #: It has dropout, and no BatchNorm.
     drops: bool = False
+    #: The path of a part in eval mode, within the model in training mode that has this prefix.
+    part: str = ""
+    holder: str = ""
 
 
 @dataclass
