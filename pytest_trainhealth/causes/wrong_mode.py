@@ -89,7 +89,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         if record.trained or record.place
         else f"nothing puts the {what} into training mode",
         places=() if record.place is None else (record.place,),
-        fix=Fix("switch to training mode before the forward pass, and again after each evaluation", (f"model.{record.part}.train()" if record.part else "model.train()",)),
+        fix=Fix(
+            "switch to training mode before the forward pass, and again after each evaluation",
+            (f"model.{record.part}.train()" if record.part else "model.train()",),
+        ),
         not_this="more dropout, or another learning rate: these layers are switched off",
         cures=(Cure("train_mode", "training mode", {"parts": [record.model]} if record.part else {}),),
     )

@@ -540,6 +540,8 @@ class WiringRecord:
     gradient_paths: list[GradientPath] = field(default_factory=list)
     #: By the line.
     clip_calls: dict[str, ClipCalls] = field(default_factory=dict)
+    #: The lowest limit at which a loop that is not the user's clips gradients that nothing has used.
+    clipped_by_loop: float | None = None
     used_up_clips: dict[str, UsedUpClip] = field(default_factory=dict)
     #: By the optimizer.
     unused_passes: dict[str, UnusedPasses] = field(default_factory=dict)

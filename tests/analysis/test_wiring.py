@@ -186,6 +186,18 @@ def test_a_line_that_clips_nothing(calls: list[tuple[int, int]], found: bool) ->
     assert (wiring.clipped_in_vain(made) is not None) is found
 
 
+@pytest.mark.parametrize(("limit", "found"), [(None, True), (1.0, False), (1e4, True)])
+def test_a_line_that_clips_too_early_or_late_does_no_harm_where_the_loop_clips(
+    limit: float | None, found: bool
+) -> None:
+    made = trace()
+    made.wiring.clipped_by_loop = limit
+    made.wiring.clip_calls = {"late": ClipCalls(CLIPS, 1.0, looks=3, found=3, late=3)}
+    assert (wiring.clipped_after_use(made) is not None) is found
+    made.wiring.clip_calls = {"early": ClipCalls(CLIPS, 1.0, looks=3)}
+    assert (wiring.clipped_in_vain(made) is not None) is found
+
+
 @pytest.mark.parametrize(
     ("calls", "found"),
     [

@@ -107,7 +107,9 @@ class Modes(CallSignal):
     def _suspicious(self, prefix: str) -> bool:
         """Or a part of it that was trained in eval mode, and may not be for good."""
         parts = self._run.trace.wiring.modes.values()
-        return not self._run.models[prefix].training or any(r.part and r.holder == prefix and not r.trained for r in parts)
+        return not self._run.models[prefix].training or any(
+            r.part and r.holder == prefix and not r.trained for r in parts
+        )
 
     def _unhook(self, prefix: str) -> None:
         for handle in self._handles.pop(prefix):
