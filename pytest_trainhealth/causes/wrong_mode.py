@@ -12,11 +12,12 @@ How severe it is
 How it is recognised
     Dropout or BatchNorm layers ran in eval mode, inside a model in eval mode, with gradients on, and an optimizer
     then stepped. The re-run puts the model into training mode. The same of a part in eval mode inside a model in
-    training mode, where it has dropout of yours, all of it is trained, and no step has that dropout on. Or: between updates BatchNorm or dropout layers ran in
-    training mode without gradients, on other data than the step's, and a loss of that was computed. The re-run has them
-    in eval mode there. Or: dropout was on in a frozen module (a teacher) that makes targets, so that they are noisy.
-    The re-run puts it into eval mode. Or: called in eval mode, a model drops values all the same, by `F.dropout(x, p)`
-    without `training=` or with the opposite of the mode, or by a layer that its forward() makes anew.
+    training mode, where it has dropout of yours, all of it is trained, and no step has that dropout on. Or: between
+    updates BatchNorm or dropout layers ran in training mode without gradients, on other data than the step's, and a
+    loss of that was computed. The re-run has them in eval mode there. Or: dropout was on in a frozen module (a
+    teacher) that makes targets, so that they are noisy. The re-run puts it into eval mode. Or: called in eval mode,
+    a model drops values all the same, by `F.dropout(x, p)` without `training=` or with the opposite of the mode, or
+    by a layer that its forward() makes anew.
 
 How to fix it
     `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` lasts until it is
@@ -31,13 +32,14 @@ How to prevent it
     `gradients_flow` and `evaluates_cleanly` look at the modes.
 
 When this is wrong
-    Parts in eval mode inside a model in training mode (a backbone with anything frozen in it, BatchNorms, single dropout
-    layers, parts of an installed package, and whatever a `train()` of your own keeps so), models without such layers, and pretrained BatchNorms alone are not reported; neither are passes without gradients whose loss nobody
-    computes (pseudo-labels, a generator's samples), and dropout in frozen parts whose features are trained on, in
-    copies that move (an averaged teacher) or that are built like what is trained (a target network). Dropout that is
-    told `training=True` may be meant, for estimates of uncertainty. If the whole model
-    should be in eval mode, call `model.train()` and put the layers in question, each by itself, into eval mode: that
-    makes it explicit.
+    Parts in eval mode inside a model in training mode (a backbone with anything frozen in it, BatchNorms, single
+    dropout layers, parts of an installed package, and whatever a `train()` of your own keeps so), models without
+    such layers, and pretrained BatchNorms alone are not reported; neither are passes without gradients whose loss
+    nobody computes (pseudo-labels, a generator's samples), and dropout in frozen parts whose features are trained
+    on, in copies that move (an averaged teacher) or that are built like what is trained (a target network). Dropout
+    that is told `training=True` may be meant, for estimates of uncertainty. If the whole model should be in eval
+    mode, call `model.train()` and put the layers in question, each by itself, into eval mode: that makes it
+    explicit.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class TrainedModules:
             self._add([self._whole(module)])
 
     def belongs_to_a_loader(self, module: nn.Module) -> None:
-        """What it makes are data, with constants that a gradient may reach: it is trained only if an optimizer holds it."""
+        """What it makes are data. A gradient may reach its constants: it is trained only if an optimizer holds it."""
         self._of_loaders.add(module)
 
     def look_at_optimizers(self) -> None:

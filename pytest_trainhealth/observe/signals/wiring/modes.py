@@ -187,8 +187,8 @@ def _switched_off(model: nn.Module, path: str) -> str | None:
     """The part that was put into eval mode and has this layer in it. None if it may be meant.
 
     A layer that is switched off alone is meant, and BatchNorms that keep their statistics, and what a `train()` of the
-    user's own keeps so. Dropout that an installed package put there may be unwanted. But the user's own layer, which drops
-    nothing in any step of a part that is trained as a whole, is one that somebody wrote and nobody ever gets.
+    user's own keeps so. Dropout that an installed package put there may be unwanted. But a layer of the user's own that
+    drops nothing in any step, in a part that is trained as a whole, is one that somebody wrote and nobody ever gets.
     """
     modules = dict(model.named_modules())
     if path not in modules:  # a function, as a module calls it
