@@ -196,8 +196,8 @@ def too_few_updates(trace: Trace, wanted: int, most_calls: int) -> str | None:
 def clipped_after_use(trace: Trace) -> ClipCalls | None:
     """A line that clips only gradients that have been used and are about to be cleared, whatever their size.
 
-    Where another line clips in time, or the loop of a framework, this one may be a way to read the norm; so may one with
-    a huge limit.
+    Where another line clips in time, or the loop of a framework, this one may be a way to read the norm; so may one
+    with a huge limit.
     """
     if _clipped_by_loop(trace):
         return None

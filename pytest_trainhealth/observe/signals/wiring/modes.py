@@ -210,7 +210,7 @@ def is_moody(module: nn.Module) -> bool:
     if isinstance(module, _DropoutNd):
         return bool(module.p > 0)
     if isinstance(module, nn.MultiheadAttention):
-        return module.dropout > 0
+        return bool(module.dropout > 0)
     if isinstance(module, nn.RNNBase):
         return module.dropout > 0 and module.num_layers > 1
     return isinstance(module, _BatchNorm) and module.running_mean is not None
