@@ -202,7 +202,8 @@ def clipped_after_use(trace: Trace) -> ClipCalls | None:
     if _clipped_by_loop(trace):
         return None
     calls = [each for each in trace.wiring.clip_calls.values() if each.limit < _MEASURES]
-    after = [each for each in calls if each.late >= _STEPS and each.late >= each.looks - 1]
+    # what the last step has left is not cleared any more, and where an evaluation has cleared it none is found
+    after = [each for each in calls if each.late >= _STEPS and each.late >= each.found - 1]
     return after[0] if after and len(after) == len(calls) else None
 
 
