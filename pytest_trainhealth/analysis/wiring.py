@@ -196,10 +196,14 @@ def too_few_updates(trace: Trace, wanted: int, most_calls: int) -> str | None:
 def clipped_after_use(trace: Trace) -> ClipCalls | None:
     """A line that clips only gradients that have been used and are about to be cleared, whatever their size.
 
-    Where another line clips in time, this one may be a way to read the norm; so may one with a huge limit.
+    Where another line clips in time, or the loop of a framework, this one may be a way to read the norm; so may one
+    with a huge limit.
     """
+    if _clipped_by_loop(trace):
+        return None
     calls = [each for each in trace.wiring.clip_calls.values() if each.limit < _MEASURES]
-    after = [each for each in calls if each.late >= _STEPS and each.late >= each.looks - 1]
+    # what the last step has left is not cleared any more, and where an evaluation has cleared it none is found
+    after = [each for each in calls if each.late >= _STEPS and each.late >= each.found - 1]
     return after[0] if after and len(after) == len(calls) else None
 
 
@@ -209,9 +213,16 @@ def clipped_in_vain(trace: Trace) -> ClipCalls | None:
     It comes before backward(), or is given parameters that are not those that are trained. What it finds on these
     counts for nothing: no optimizer holds them, and nothing else moves them.
     """
+    if _clipped_by_loop(trace):
+        return None
     calls = list(trace.wiring.clip_calls.values())
     in_vain = next((each for each in calls if each.looks >= _STEPS), None)
     return None if in_vain is None or any(each.found and not of_unheld(each) for each in calls) else in_vain
+
+
+def _clipped_by_loop(trace: Trace) -> bool:
+    limit = trace.wiring.clipped_by_loop
+    return limit is not None and limit < _MEASURES
 
 
 def of_unheld(call: ClipCalls) -> bool:

@@ -11,11 +11,13 @@ How severe it is
 
 How it is recognised
     Dropout or BatchNorm layers ran in eval mode, inside a model in eval mode, with gradients on, and an optimizer
-    then stepped. The re-run puts the model into training mode. Or: between updates BatchNorm or dropout layers ran in
-    training mode without gradients, on other data than the step's, and a loss of that was computed. The re-run has them
-    in eval mode there. Or: dropout was on in a frozen module (a teacher) that makes targets, so that they are noisy.
-    The re-run puts it into eval mode. Or: called in eval mode, a model drops values all the same, by `F.dropout(x, p)`
-    without `training=` or with the opposite of the mode, or by a layer that its forward() makes anew.
+    then stepped. The re-run puts the model into training mode. The same of a part in eval mode inside a model in
+    training mode, where it has dropout of yours, all of it is trained, and no step has that dropout on. Or: between
+    updates BatchNorm or dropout layers ran in training mode without gradients, on other data than the step's, and a
+    loss of that was computed. The re-run has them in eval mode there. Or: dropout was on in a frozen module (a
+    teacher) that makes targets, so that they are noisy. The re-run puts it into eval mode. Or: called in eval mode,
+    a model drops values all the same, by `F.dropout(x, p)` without `training=` or with the opposite of the mode, or
+    by a layer that its forward() makes anew.
 
 How to fix it
     `model.train()` at the beginning of every epoch, and again after every evaluation: `model.eval()` lasts until it is
@@ -30,12 +32,14 @@ How to prevent it
     `gradients_flow` and `evaluates_cleanly` look at the modes.
 
 When this is wrong
-    Parts in eval mode inside a model in training mode (a frozen backbone, frozen BatchNorms), models without such
-    layers, and pretrained BatchNorms alone are not reported; neither are passes without gradients whose loss nobody
-    computes (pseudo-labels, a generator's samples), and dropout in frozen parts whose features are trained on, in
-    copies that move (an averaged teacher) or that are built like what is trained (a target network). Dropout that is
-    told `training=True` may be meant, for estimates of uncertainty. If the whole model
-    should be in eval mode, call `model.train()` and put the layers in question into eval mode: that makes it explicit.
+    Parts in eval mode inside a model in training mode (a backbone with anything frozen in it, BatchNorms, single
+    dropout layers, parts of an installed package, and whatever a `train()` of your own keeps so), models without
+    such layers, and pretrained BatchNorms alone are not reported; neither are passes without gradients whose loss
+    nobody computes (pseudo-labels, a generator's samples), and dropout in frozen parts whose features are trained
+    on, in copies that move (an averaged teacher) or that are built like what is trained (a target network). Dropout
+    that is told `training=True` may be meant, for estimates of uncertainty. If the whole model should be in eval
+    mode, call `model.train()` and put the layers in question, each by itself, into eval mode: that makes it
+    explicit.
 """
 
 from __future__ import annotations
@@ -69,6 +73,7 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return _teacher(trace) or _validated(trace) or _lasting(trace)
     layers = [f"{path} ({kind})" for path, kind in sorted(record.layers.items())]
     since = f" from step {record.evaluated[0]} on" if record.trained else ""
+    what = "part" if record.part else "model"
     return Suspicion(
         statement=f"{record.model} is trained in eval mode{since}",
         evidence=(
@@ -82,13 +87,16 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
                 float(len(record.evaluated)),
             ),
         ),
-        why="eval() was called, and nothing puts the model back into training mode"
+        why=f"eval() was called, and nothing puts the {what} back into training mode"
         if record.trained or record.place
-        else "nothing puts the model into training mode",
+        else f"nothing puts the {what} into training mode",
         places=() if record.place is None else (record.place,),
-        fix=Fix("switch to training mode before the forward pass, and again after each evaluation", ("model.train()",)),
+        fix=Fix(
+            "switch to training mode before the forward pass, and again after each evaluation",
+            (f"model.{record.part}.train()" if record.part else "model.train()",),
+        ),
         not_this="more dropout, or another learning rate: these layers are switched off",
-        cures=(Cure("train_mode", "training mode"),),
+        cures=(Cure("train_mode", "training mode", {"parts": [record.model]} if record.part else {}),),
     )
 
 

@@ -89,6 +89,7 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
         and not any(each.waited for each in trace.wiring.coasting.values())
         and not trace.wiring.zeroed_rows
         and not trace.wiring.evaluated_while_training
+        and not any(each.part and not each.trained for each in trace.wiring.modes.values())
         and not any(p.lost is not None and p.lost.put_back for p in trace.trainable)
     )
 

@@ -117,6 +117,9 @@ class WatchedSteps(Listener):
             return
         if not torch.is_grad_enabled() or inside_transform() or not self._has_parameters(module):
             return
+        if self._run.loader_batches.fetching and not self._trained.knows(module):
+            self._trained.belongs_to_a_loader(module)
+            return
         self._called = True
         if running:
             self._trained.called(module)

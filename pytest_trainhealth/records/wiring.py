@@ -348,6 +348,9 @@ class ModeRecord:
     validated_at: Place | None = None
     #: It has dropout, and no BatchNorm.
     drops: bool = False
+    #: The path of a part in eval mode, within the model in training mode that has this prefix.
+    part: str = ""
+    holder: str = ""
 
 
 @dataclass
@@ -546,6 +549,8 @@ class WiringRecord:
     gradient_paths: list[GradientPath] = field(default_factory=list)
     #: By the line.
     clip_calls: dict[str, ClipCalls] = field(default_factory=dict)
+    #: The lowest limit at which a loop that is not the user's clips gradients that nothing has used.
+    clipped_by_loop: float | None = None
     used_up_clips: dict[str, UsedUpClip] = field(default_factory=dict)
     #: By the optimizer.
     unused_passes: dict[str, UnusedPasses] = field(default_factory=dict)

@@ -168,7 +168,7 @@ def test_gradients_cut_down_after_their_use(left: float | None, late: bool) -> N
 def test_a_line_that_clips_only_what_was_used(calls: list[tuple[float, int, int]], found: bool) -> None:
     made = trace()
     made.wiring.clip_calls = {
-        str(line): ClipCalls(CLIPS, limit, looks=looks, found=1, late=late)
+        str(line): ClipCalls(CLIPS, limit, looks=looks + 2, found=looks, late=late)
         for line, (limit, looks, late) in enumerate(calls)
     }
     assert (wiring.clipped_after_use(made) is not None) is found
@@ -183,6 +183,18 @@ def test_a_line_that_clips_nothing(calls: list[tuple[int, int]], found: bool) ->
     made.wiring.clip_calls = {
         str(line): ClipCalls(CLIPS, 1.0, looks=looks, found=each) for line, (looks, each) in enumerate(calls)
     }
+    assert (wiring.clipped_in_vain(made) is not None) is found
+
+
+@pytest.mark.parametrize(("limit", "found"), [(None, True), (1.0, False), (1e4, True)])
+def test_a_line_that_clips_too_early_or_late_does_no_harm_where_the_loop_clips(
+    limit: float | None, found: bool
+) -> None:
+    made = trace()
+    made.wiring.clipped_by_loop = limit
+    made.wiring.clip_calls = {"late": ClipCalls(CLIPS, 1.0, looks=3, found=3, late=3)}
+    assert (wiring.clipped_after_use(made) is not None) is found
+    made.wiring.clip_calls = {"early": ClipCalls(CLIPS, 1.0, looks=3)}
     assert (wiring.clipped_in_vain(made) is not None) is found
 
 

@@ -411,6 +411,9 @@ def _graphs() -> Iterator[Case]:
         trace = made()
         trace.wiring.modes["m"] = ModeRecord("Net", trained, evaluated, {"d": "Dropout", "a": "BatchNorm"}, place=place)
         yield name, f"trained {trained}, evaluated {evaluated}, {place}", trace, "silently-wrong"
+    trace = made()
+    trace.wiring.modes["m"] = ModeRecord("net.decoder", [], [0, 1], {"d": "Dropout"}, part="decoder", holder="net")
+    yield name, "a part", trace, "silently-wrong"
     for path in ("", "teacher"):
         trace = made()
         trace.wiring.noisy_teachers["t"] = NoisyTeacher("teacher", ["drop"], [0, 1], path, HERE)

@@ -31,7 +31,10 @@ class LitAutoEncoder(L.LightningModule):
         super().__init__()
         self.fault = fault
         self.encoder = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 3))
-        self.decoder = nn.Sequential(nn.Linear(3, 64), nn.ReLU(), nn.Linear(64, 20))
+        drops = [nn.Dropout(0.1)] if "decoder" in fault else []
+        self.decoder = nn.Sequential(nn.Linear(3, 64), nn.ReLU(), *drops, nn.Linear(64, 20))
+        if fault == "decoder evaluated":
+            self.decoder.eval()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.encoder(x)
@@ -43,6 +46,8 @@ class LitAutoEncoder(L.LightningModule):
             z = z.detach()
         x_hat = self.decoder(z)
         loss = F.mse_loss(x_hat, x)
+        if self.fault == "clipped early":
+            nn.utils.clip_grad_norm_(self.parameters(), 1.0)
         self.log("train_loss", loss)
         return loss
 

@@ -138,6 +138,7 @@ def keras(fault: str = "") -> None:
         [
             k.Input((20,)),
             k.layers.Dense(64, activation="relu"),
+            *([k.layers.BatchNormalization(), k.layers.Dropout(0.1)] if fault == "normalised" else []),
             *([Detached()] if fault == "detached" else []),
             k.layers.Dense(4, activation="softmax" if fault == "softmax" else None),
         ]

@@ -81,6 +81,10 @@ def test_healthy_modules_pass(
         ("LitAutoEncoder", "left out", "overfits_one_batch", "parameters-not-in-optimizer confirmed"),
         # there is no re-run for it: only the user knows how the two were meant to be connected
         ("LitAutoEncoder", "detached", "gradients_flow", "disconnected-graph likely"),
+        # only parts of the module are called, and the Trainer keeps the modes that it finds
+        ("LitAutoEncoder", "decoder evaluated", "gradients_flow", "wrong-mode confirmed"),
+        # the closure clips what the step before has used
+        ("LitAutoEncoder", "clipped early", "gradients_flow", "bad-gradient-clipping confirmed"),
         ("LitAutoEncoder", "rate", "overfits_one_batch", "lr-too-high confirmed"),
         ("LitClassifier", "softmax", "overfits_one_batch", "double-softmax confirmed"),
         ("LitManual", "no zero_grad", "gradients_flow", "missing-zero-grad confirmed"),

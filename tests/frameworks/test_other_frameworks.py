@@ -22,6 +22,10 @@ def test_a_healthy_program_passes(framework: str) -> None:
     assert alarms(getattr(programs, framework)) == []
 
 
+def test_layers_that_are_told_their_mode_are_asked_in_eval_mode() -> None:
+    assert alarms(partial(programs.keras, "normalised")) == []
+
+
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_second_softmax_is_named(framework: str) -> None:
     found = said(partial(getattr(programs, framework), "softmax"), "overfits_one_batch")

@@ -21,6 +21,8 @@ class LoaderBatches(Listener):
     def __init__(self) -> None:
         #: A cure replaces the loaders: it notes the batches that it hands out, and those that it reads do not count.
         self.by_a_cure = False
+        #: While a loader makes a batch. What it calls for that is not of the step.
+        self.fetching = False
         #: Batches and samples by loader, until they are counted. Samples are 0 if the size of a batch is unknown.
         self._given: dict[object, tuple[int, int]] = {}
         self._latest: object = None

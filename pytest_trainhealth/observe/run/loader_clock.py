@@ -28,9 +28,11 @@ class Clock(Listener):
         def timed(iterator: Any) -> Any:
             starting = iterator._num_workers and not iterator._num_yielded  # workers start up once per epoch
             began = time.perf_counter()
+            run.loader_batches.fetching = True
             try:
                 batch = original(iterator)
             finally:
+                run.loader_batches.fetching = False
                 self._waited += 0.0 if starting else time.perf_counter() - began
             run.trace.speed.workers = max(run.trace.speed.workers, iterator._num_workers)
             if not run.loader_batches.by_a_cure:

@@ -7,6 +7,7 @@ they hold; a model that is in none of them is known once a backward pass reaches
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from weakref import WeakSet
 
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
@@ -38,6 +39,8 @@ class TrainedModules:
         #: How many groups and tensors each optimizer had when it was looked at.
         self._sizes: dict[str, tuple[int, int]] = {}
         self._reached: set[int] = set()
+        #: What loaders call to make their batches.
+        self._of_loaders: WeakSet[nn.Module] = WeakSet()
         self._called: set[int] = set()
         #: Ids of all modules of the run's models.
         self._inside: set[int] = set()
@@ -62,6 +65,10 @@ class TrainedModules:
             return
         if not self._run.optimizers or not self._held or any(id(p) in self._held for p in module.parameters()):
             self._add([self._whole(module)])
+
+    def belongs_to_a_loader(self, module: nn.Module) -> None:
+        """What it makes are data. A gradient may reach its constants: it is trained only if an optimizer holds it."""
+        self._of_loaders.add(module)
 
     def look_at_optimizers(self) -> None:
         """The models that optimizers hold tensors of, if there are optimizers or groups that are new."""
@@ -136,7 +143,7 @@ class TrainedModules:
 
     def _counts(self, tensor: Tensor, owner: nn.Module) -> bool:
         """A head that was replaced is trained no more; what is in no optimizer and in eval mode is a teacher."""
-        if id(tensor) not in self._held and not owner.training:
+        if id(tensor) not in self._held and (not owner.training or owner in self._of_loaders):
             return False
         return not any(self._sites.was_taken_out(each) for each in (owner, *self._sites.holders_of(owner)))
 

@@ -161,3 +161,37 @@ def test_what_was_noted_is_not_kept_alive() -> None:
         for _ in range(3):
             learn(model(torch.ones(2, 4)).sum(), optimizer)
     assert trace.wiring.optimizers["SGD"].foreign_tensors == 2
+
+
+class Scaling(nn.Module):
+    """Constants of a loader, kept as parameters by somebody who did not think of gradients."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mean = nn.Parameter(torch.zeros(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x - self.mean
+
+
+class Scaled(torch.utils.data.Dataset[Tensor]):
+    def __init__(self) -> None:
+        self.scaling = Scaling()
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> Tensor:
+        found: Tensor = self.scaling(torch.full((4,), float(index)))
+        return found
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_what_a_loader_calls_is_trained_only_if_an_optimizer_says_so(held: bool) -> None:
+    with recorded() as trace:
+        model, data = nn.Linear(4, 2), Scaled()
+        optimizer = torch.optim.SGD([*model.parameters(), *(data.scaling.parameters() if held else ())], 0.1)
+        for batch in torch.utils.data.DataLoader(data, batch_size=2):
+            learn(model(batch).pow(2).sum(), optimizer)
+    assert any("mean" in name for name in trace.wiring.parameters) is held
+    assert trace.steps == 4

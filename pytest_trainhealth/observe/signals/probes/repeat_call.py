@@ -20,6 +20,8 @@ from ....tensors.batches import map_tensors, tensors
 from ...source.authorship import made_by
 
 Values = Mapping[str, Tensor]
+#: The argument by which a layer may be told its mode.
+_MODE = "training"
 #: Modules keep their parts, hooks and whatever a framework attaches to them under names that begin like this.
 _PRIVATE = "_"
 #: Smallest spread of other weights, so that layers of zeros have an effect. By judgement: small compared with usual
@@ -98,6 +100,16 @@ class Call:
         finally:
             self._given = before
 
+    @contextmanager
+    def in_mode(self, train: bool) -> Iterator[None]:
+        """Calls inside that say `training=True` say this: layers of some packages go by it, and have no other mode."""
+        before = self._given
+        self._given = {name: _with_mode(name, value, train) for name, value in before.items()}
+        try:
+            yield
+        finally:
+            self._given = before
+
     def __call__(self, changes: Values) -> dict[str, Tensor]:
         given = {
             name: map_tensors(lambda full, t: changes.get(full, t).clone(), value, name)
@@ -110,6 +122,14 @@ class Call:
             output = self.module(*bound.args, **bound.kwargs)
         self.filled.update(name for name, size in sizes.items() if len(given[name]) > size)
         return {name or "output": t for name, t in tensors(output) if t.layout == torch.strided and not t.is_nested}
+
+
+def _with_mode(name: str, value: Any, train: bool) -> Any:
+    if name == _MODE and value is True:
+        return train
+    if isinstance(value, dict) and value.get(_MODE) is True:  # handed on with other named arguments
+        return {**value, _MODE: train}
+    return value
 
 
 def _signature(module: nn.Module) -> inspect.Signature:
@@ -158,7 +178,8 @@ class Repeater:
             torch.rand(draws, device="cpu")
             module.train() if train else module.eval()
             # the fast path cuts off padding and computes other numbers than training does
-            with torch.set_grad_enabled(gradients or self._needs_a_graph), _without_fast_path():
+            with_gradients = torch.set_grad_enabled(gradients or self._needs_a_graph)
+            with with_gradients, _without_fast_path(), self.call.in_mode(train):
                 outputs = self.call(changes or {})
                 return outputs if gradients else {name: t.detach() for name, t in outputs.items()}
         except Exception as error:

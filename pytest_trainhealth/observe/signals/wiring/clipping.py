@@ -122,8 +122,7 @@ class Clipping(Signal):
     def update_ends(self, optimizer: Optimizer, has_closure: bool) -> None:
         self._place, self.watching, self._owners = None, self._open is not None, None
         used = set(map(id, _held(optimizer)))
-        if self._open is not None:
-            self._used.update(used)
+        self._used.update(used)  # also at steps that are not looked at: the next one may clip what this one has left
         self._aims.used(used, self._open is not None)
 
     def gradients_clearing(self, holder: object) -> None:
@@ -144,8 +143,13 @@ class Clipping(Signal):
         """A clipping function has read the gradient of this parameter."""
         limit = limits.get("max_norm", limits.get("clip_value"))
         place = user_place()
-        if place is None or not isinstance(limit, (int, float)) or math.isinf(limit) or not parameter.requires_grad:
+        if not isinstance(limit, (int, float)) or math.isinf(limit) or not parameter.requires_grad:
             return  # an infinite limit is a way to measure the norm
+        if place is None:  # the loop is a framework's
+            if grad is not None and id(parameter) not in self._used:
+                wiring = self._run.trace.wiring
+                wiring.clipped_by_loop = min(limit, wiring.clipped_by_loop or limit)
+            return
         by_norm = "max_norm" in limits
         self._run.trace.wiring.clip_calls.setdefault(str(place), ClipCalls(place, float(limit), by_norm))
         self._clips[place] = self._clips.get(place, False) or (grad is not None and bool(grad.any()))

@@ -15,10 +15,12 @@ from torch.optim import Optimizer
 
 from ....records.verdict import Place
 from ....records.wiring import ModeRecord
+from ....tensors.module_paths import full_path
 from ...calls.dropouts import DROPOUTS, caller, follows_mode
 from ...calls.torch_calls import Call, CallSignal
 from ...run.run import Run
 from ...run.signal import Cost
+from ...source.authorship import made_by, package_of
 from ...source.engine_frames import stand_in
 from ...source.module_calls import Watching
 from ...source.places import user_place
@@ -39,11 +41,14 @@ class Modes(CallSignal):
         self._handles: dict[str, list[Watching]] = {}
         self._evaluated: dict[str, dict[str, str]] = {}
         self._trained: set[str] = set()
+        #: Parts in eval mode of models in training mode: the layers that ran so, and all that ran in training mode.
+        self._parts: dict[tuple[str, str], dict[str, str]] = {}
+        self._on: set[tuple[str, str]] = set()
         self._places: dict[int, Place | None] = {}
         self._original: Any = None
 
     def wanted(self) -> bool:
-        return self._run.step < _STEPS or any(not model.training for model in self._run.models.values())
+        return self._run.step < _STEPS or any(map(self._suspicious, self._run.models))
 
     def called(self, call: Call) -> None:
         """A dropout function that is told the mode of the module that calls it."""
@@ -88,7 +93,7 @@ class Modes(CallSignal):
         for prefix, model in self._run.models.items():
             if prefix not in self._layers:
                 self._meet(prefix, model)
-            if (self._run.step < _STEPS or not model.training) and prefix not in self._handles:
+            if (self._run.step < _STEPS or self._suspicious(prefix)) and prefix not in self._handles:
                 self._handles[prefix] = [
                     self._after_call(self._hook(prefix, path, model), module) for path, module in self._layers[prefix]
                 ]
@@ -96,8 +101,15 @@ class Modes(CallSignal):
     def step_ends(self) -> None:
         super().run_ends()
         if self._run.step >= _STEPS - 1:
-            for prefix in [p for p in self._handles if self._run.models[p].training]:
+            for prefix in [p for p in self._handles if not self._suspicious(p)]:
                 self._unhook(prefix)
+
+    def _suspicious(self, prefix: str) -> bool:
+        """Or a part of it that was trained in eval mode, and may not be for good."""
+        parts = self._run.trace.wiring.modes.values()
+        return not self._run.models[prefix].training or any(
+            r.part and r.holder == prefix and not r.trained for r in parts
+        )
 
     def _unhook(self, prefix: str) -> None:
         for handle in self._handles.pop(prefix):
@@ -119,6 +131,10 @@ class Modes(CallSignal):
     def _note(self, prefix: str, model: nn.Module, path: str, kind: str, training: bool) -> None:
         if training or model.training:
             self._trained.add(prefix)
+            if training:
+                self._on.add((prefix, path))
+            elif (part := _switched_off(model, path)) is not None:
+                self._parts.setdefault((prefix, part), {})[path] = kind
         else:
             self._evaluated.setdefault(prefix, {})[path] = kind
 
@@ -128,8 +144,8 @@ class Modes(CallSignal):
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         for prefix in {*self._evaluated, *self._trained}:
             model = self._run.models[prefix]
-            if not any(id(p) in held for p in model.parameters()):
-                continue
+            if not any(id(p) in held and p.requires_grad for p in model.parameters()):
+                continue  # what is frozen has its mode for that, whoever holds it
             record = self._record(prefix)
             if prefix in self._trained:  # an additional forward pass in eval mode does no harm
                 record.trained.append(self._run.step)
@@ -139,10 +155,55 @@ class Modes(CallSignal):
                 record.place = record.place or self._places.get(id(model))
             self._trained.discard(prefix)
             self._evaluated.pop(prefix, None)
+        self._note_parts(held)
+
+    def _note_parts(self, held: set[int]) -> None:
+        """A part counts if this optimizer trains all of it: what is partly frozen has its mode for that."""
+        modes = self._run.trace.wiring.modes
+        for (prefix, part), layers in list(self._parts.items()):
+            module = self._run.models[prefix].get_submodule(part)
+            if not any(id(p) in held for p in module.parameters()):
+                continue
+            del self._parts[prefix, part]
+            if all(id(p) in held and p.requires_grad for p in module.parameters()):
+                name = full_path(prefix, part)
+                record = modes.setdefault(name, ModeRecord(name, part=part, holder=prefix))
+                record.evaluated.append(self._run.step)
+                record.layers.update(layers)
+                record.place = record.place or self._places.get(id(module))
+        for record in modes.values():
+            if record.part and self._was_on(record.holder, record.part):
+                record.trained.append(self._run.step)
+
+    def _was_on(self, prefix: str, part: str) -> bool:
+        return any(model == prefix and f"{path}.".startswith(f"{part}.") for model, path in self._on)
 
     def _record(self, prefix: str) -> ModeRecord:
         name = prefix or type(self._run.models[prefix]).__name__
         return self._run.trace.wiring.modes.setdefault(name, ModeRecord(name))
+
+
+def _switched_off(model: nn.Module, path: str) -> str | None:
+    """The part that was put into eval mode and has this layer in it. None if it may be meant.
+
+    A layer that is switched off alone is meant, and BatchNorms that keep their statistics, and what a `train()` of the
+    user's own keeps so. Dropout that an installed package put there may be unwanted. But a layer of the user's own that
+    drops nothing in any step, in a part that is trained as a whole, is one that somebody wrote and nobody ever gets.
+    """
+    modules = dict(model.named_modules())
+    if path not in modules:  # a function, as a module calls it
+        path = path.rpartition(".")[0]
+    names = path.split(".")
+    way = [".".join(names[:count]) for count in range(len(names) + 1)]
+    off = next((each for each in way if not modules[each].training), None)
+    if off is None or isinstance(modules[path], _BatchNorm) or not any(True for _ in modules[off].parameters()):
+        return None
+    meant = made_by(path, modules) != "user" or any(_keeps_modes(modules[each]) for each in way)
+    return None if meant else off
+
+
+def _keeps_modes(module: nn.Module) -> bool:
+    return package_of(next(kind for kind in type(module).__mro__ if "train" in vars(kind))) == "user"
 
 
 def is_moody(module: nn.Module) -> bool:

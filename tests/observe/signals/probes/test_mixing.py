@@ -241,3 +241,42 @@ def test_a_scripted_model_with_buffers_can_be_repeated():
     found = probe(train(model, table()))
     assert found.reasons == []
     assert found.judged["mixing"] == 1
+
+
+class Told(nn.Module):
+    """As Keras has it: the mode is an argument, which layers hand on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.enter, self.leave = nn.Linear(5, 8), nn.Linear(8, 3)
+
+    def normalised(self, x: Tensor, training: bool) -> Tensor:
+        hidden = torch.relu(self.enter(x))
+        if training:
+            hidden = (hidden - hidden.mean(0)) / (hidden.std(0) + 1e-3)
+        return self.leave(hidden)
+
+
+class ToldByName(Told):
+    def forward(self, x: Tensor, training: bool = False) -> Tensor:
+        return self.normalised(x, training)
+
+
+class ToldByWhateverComes(Told):
+    def forward(self, *inputs: Tensor, **more: Any) -> Tensor:
+        return self.normalised(*inputs, **more)
+
+
+@pytest.mark.parametrize("kind", [ToldByName, ToldByWhateverComes])
+@pytest.mark.parametrize("told", [{"training": True}, {"training": 1}])
+def test_a_model_that_is_told_its_mode_is_told_that_it_is_evaluated(kind: type[Told], told: dict[str, Any]) -> None:
+    def training() -> Training:
+        torch.manual_seed(0)
+        model = kind()
+        inputs = torch.randn(16, 5)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        batch = (inputs, inputs.argmax(1) % 3)
+        return Training(model, optimizer, lambda m, b: F.cross_entropy(m(b[0], **told), b[1]), [batch])
+
+    verdict = diagnose(training, checks=["uses_its_input"]).verdicts[0]
+    assert verdict.failed is (told["training"] is not True)  # what is no mode is left as it was given

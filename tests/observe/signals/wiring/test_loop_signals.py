@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
-from pytest_trainhealth import Training
+from pytest_trainhealth import Training, diagnose
 from pytest_trainhealth.analysis.wiring import clipped_after_use
 from pytest_trainhealth.engine.request import Request
 from pytest_trainhealth.examine import examine
@@ -20,6 +20,7 @@ from pytest_trainhealth.observe.signals import close_signals
 from pytest_trainhealth.programs.plan import Look, RunPlan
 from pytest_trainhealth.programs.start import Start
 from pytest_trainhealth.programs.training_program import TrainingProgram
+from pytest_trainhealth.programs.watched_program import watch
 from pytest_trainhealth.records.trace import Trace
 from pytest_trainhealth.records.verdict import Verdict
 
@@ -107,6 +108,34 @@ def test_a_limit_above_the_gradients_is_too_late_as_well(where: str, late: bool)
     (call,) = trace.wiring.clip_calls.values()
     assert call.late == (call.looks - 1 if late else 0)  # nothing is cleared after the last step
     assert (clipped_after_use(trace) is not None) == late
+
+
+def watched_fit(steps: int, clips_itself: bool) -> None:
+    """A loop as Lightning has it: inside `step(closure)`, forward pass first, then zero_grad() and backward()."""
+    model = nn.Linear(8, 3)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def closure() -> torch.Tensor:
+        loss = F.cross_entropy(model(torch.randn(16, 8)), torch.arange(16) % 3)
+        nn.utils.clip_grad_norm_(model.parameters(), 50.0)
+        optimizer.zero_grad()
+        loss.backward()
+        if clips_itself:
+            nn.utils.clip_grad_norm_(model.parameters(), 50.0)
+        return loss
+
+    for _ in range(steps):
+        optimizer.step(closure)
+
+
+@pytest.mark.parametrize("clips_itself", [False, True])
+def test_clipping_at_the_begin_of_a_closure_is_late_at_all_steps(clips_itself: bool) -> None:
+    with watch(("clipping",)) as trace:
+        watched_fit(70, clips_itself)
+    assert (clipped_after_use(trace) is None) is clips_itself
+    found = diagnose(lambda: watched_fit(70, clips_itself), checks=["gradients_flow"])
+    causes = [(finding.cause, finding.certainty) for finding in found.findings]
+    assert causes == ([] if clips_itself else [("bad-gradient-clipping", "confirmed")])
 
 
 def test_clipping_for_another_optimizer_between_two_steps_is_in_time() -> None:
