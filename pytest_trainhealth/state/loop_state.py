@@ -251,6 +251,6 @@ def _named(
 
 
 def _is_of_the_user(thing: Any) -> bool:
-    """Also one that can be called, as what weighs losses or decays a rate often is: it keeps attributes all the same."""
+    """Also one that can be called, as what weighs losses often is: it keeps attributes all the same."""
     plain = hasattr(thing, "__dict__") and not isinstance(thing, (type, nn.Module, types.ModuleType, Tensor))
     return plain and written_by_user(type(thing))
