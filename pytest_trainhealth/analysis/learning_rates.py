@@ -8,13 +8,10 @@ from typing import Any
 
 from ..records.trace import Trace
 from ..records.wiring import OptimizerRecord, SchedulerRecord
-from . import loss_curve, schedules, wiring
+from . import loss_curve, rate_ends, schedules, wiring
 
 #: Fewer updates show no course. By judgement: the shortest healthy course that was judged has 40.
 _FEWEST = 20
-#: A rate below this share of its peak is as good as none: in the rest of the run it does what a fiftieth of the steps
-#: would. A cosine over the whole run gets there in its last 9 %, a linear decay in its last 2 %.
-_GONE = 0.02
 #: Of the run, by then. None of 291 healthy programs is gone at all before the end; two that decay too early are at 0.05
 #: to 0.25.
 _EARLY = 2 / 3
@@ -67,11 +64,11 @@ class Course:
     """Something is odd about the learning rate of an optimizer."""
 
     optimizer: OptimizerRecord
-    #: "zero", "low", "runaway", "gone" or "bounces"
+    #: "zero", "low", "past its end", "runaway", "gone" or "bounces"
     kind: str
     #: What it should have been all the time.
     rate: float
-    #: The update from which on it is gone, or how often it came back.
+    #: The update from which on it is gone or goes on past its end, or how often it came back.
     at: int = 0
 
 
@@ -86,7 +83,20 @@ def odd_course(trace: Trace) -> Course | None:
 
 def runs_away(trace: Trace) -> bool:
     course = odd_course(trace)
-    return course is not None and course.kind == "runaway"
+    return course is not None and course.kind in ("runaway", "past its end")
+
+
+def returns_from_0(trace: Trace) -> bool:
+    """A rate that was near 0 is on its way up: how far it goes, and what that costs, shows later."""
+    return any(rate_ends.coming_back(record.rates) for record in trace.wiring.optimizers.values())
+
+
+def compounds(trace: Trace) -> bool:
+    """A rate that falls as no schedule does, and has not been gone for long enough to tell what that costs."""
+    return any(
+        rate_ends.compounds(record.rates) and _gone_from(record.rates, max(record.rates)) is None
+        for record in trace.wiring.optimizers.values()
+    )
 
 
 def _course(record: OptimizerRecord, schedulers: list[SchedulerRecord]) -> Course | None:
@@ -100,6 +110,9 @@ def _course(record: OptimizerRecord, schedulers: list[SchedulerRecord]) -> Cours
         base = None
     if base and base < _RATE_AS_FACTOR and peak <= _RATE_FOR_FACTOR * base and not _rises(rates):
         return Course(record, "low", base)
+    end = rate_ends.past_its_end(rates)
+    if end is not None:
+        return Course(record, "past its end", base or max(rates[:end], default=peak), end)
     if base and rates[-1] >= _RUNAWAY * base and rates[-1] == peak:
         return Course(record, "runaway", base)
     gone = _gone_from(rates, peak)
@@ -116,7 +129,7 @@ def _rises(rates: list[float]) -> bool:
 
 def _gone_from(rates: list[float], peak: float) -> int | None:
     """The update from which on the rate is as good as 0, if that is early in the run."""
-    last = max(i for i, rate in enumerate(rates) if rate >= _GONE * peak)
+    last = max(i for i, rate in enumerate(rates) if rate >= rate_ends.GONE * peak)
     return last + 1 if last + 1 <= _EARLY * len(rates) else None
 
 

@@ -13,7 +13,7 @@ How severe it is
 How it is recognised
     Gradients are measured right after `backward()` and again when the optimizer gets them: something, then nothing.
     Backward passes are counted whose gradients are cleared before anything has used them. The re-run lets a
-    `zero_grad()` between backward pass and step do nothing.
+    `zero_grad()` between backward pass and step do nothing, and brings gradients back that were cleared by hand.
 
 How to fix it
     Call `optimizer.zero_grad()` before the first backward pass of an update, or after the step, never in between. Look
@@ -85,7 +85,9 @@ def _suspicion(trace: Trace, *evidence: Evidence) -> Suspicion:
     return Suspicion(
         statement="gradients are cleared between backward() and step()",
         evidence=evidence,
-        why="zero_grad() is called too late",
+        why="zero_grad() is called too late"
+        if trace.wiring.cleared_at is not None or trace.wiring.empty_updates.cleared
+        else "something sets them to 0 after the last backward pass",
         places=() if trace.wiring.cleared_at is None else (trace.wiring.cleared_at,),
         fix=Fix(
             "clear the gradients before the backward pass",

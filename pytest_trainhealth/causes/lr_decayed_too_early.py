@@ -1,8 +1,9 @@
 """lr-decayed-too-early: the learning rate is gone while there was still something to learn
 
 What happens
-    A linear, cosine or polynomial decay runs over fewer steps than the training takes, or ReduceLROnPlateau loses
-    patience at the first noise. From then on every step goes the right way and none does anything.
+    A linear, cosine or polynomial decay runs over fewer steps than the training takes, ReduceLROnPlateau loses
+    patience at the first noise, or a factor that is meant for the rate of the beginning is multiplied with that of the
+    step before, and compounds. From then on every step goes the right way and none does anything.
 
 How severe it is
     Low to high: the rest of the run is paid for and does nothing.
@@ -28,8 +29,10 @@ When this is wrong
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import wording
-from ..analysis import learning_rates, loss_curve, schedules
+from ..analysis import learning_rates, loss_curve, rate_ends, schedules
 from ..analysis.history_faults import first_fault
 from ..records.history import History
 from ..records.intervention import Cure
@@ -62,6 +65,7 @@ _FIXES = {
     "PolynomialLR": Fix("let it run over all steps:", ("PolynomialLR(optimizer, total_iters=steps)",)),
     "OneCycleLR": Fix("let it run over all steps:", ("OneCycleLR(optimizer, max_lr=..., total_steps=steps)",)),
 }
+_COMPOUNDED = Fix("compute it from the rate of the beginning:", ('group["lr"] = base * factor(step)',))
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -90,16 +94,27 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         how = "for every batch" if schedules.at_every_update(culprit, record) else f"{culprit.calls} times"
         waits = wording.plural(culprit.patience or 0, "call")
         evidence.append(Evidence(f"it is given a loss {how}, and waits {waits} for a better one (patience)"))
+    compounded = rate_ends.compounds(record.rates)
+    if compounded:
+        what = "each time the rate is multiplied by less than the time before, and so it falls faster than any schedule"
+        evidence.append(Evidence(what))
     by = culprit.kind if culprit is not None else "the training"
     return Suspicion(
         statement=f"{by} cuts the learning rate to almost 0 by update {course.at} of {updates}",
         evidence=tuple(evidence),
-        why="from then on the steps are too small to change anything",
+        why="what is meant for the rate of the beginning is multiplied with the rate of the step before: it compounds"
+        if compounded
+        else "from then on the steps are too small to change anything",
         places=_places(culprit),
-        fix=_fix(culprit),
+        fix=_COMPOUNDED if compounded else _fix(culprit),
         not_this="more epochs: at this learning rate they change nothing",
-        cures=(Cure("constant_rate", "constant learning rate", {"rate": course.rate}),),
+        cures=(Cure("constant_rate", "constant learning rate", _kept_up(course, updates, compounded)),),
     )
+
+
+def _kept_up(course: learning_rates.Course, updates: int, compounded: bool) -> dict[str, Any]:
+    """A run that was looked at for longer is compared with one that is as long."""
+    return {"rate": course.rate, **({"updates": updates} if compounded else {})}
 
 
 def in_history(history: History, symptom: Symptom) -> Suspicion | None:

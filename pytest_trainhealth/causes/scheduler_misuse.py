@@ -3,7 +3,8 @@
 What happens
     A schedule counts its own steps. One that was meant for epochs and is stepped after every batch has run its whole
     course within the first seconds: the learning rate is gone, or goes up and down all the time. One that counts
-    batches and is stepped after every epoch never leaves its warm-up. Two schedulers on one optimizer multiply, a
+    batches and is stepped after every epoch never leaves its warm-up. A formula such as `(1 - step / total) ** 2` that
+    is not told where to end grows beyond it without end, or goes below 0. Two schedulers on one optimizer multiply, a
     factor above 1 grows without end, a function that returns a rate where a factor is wanted leaves almost nothing, a
     warm-up by integer division is 0, and ReduceLROnPlateau with `mode="max"` takes every fall of a loss for a failure.
 
@@ -107,6 +108,10 @@ def _odd(course: Course, trace: Trace) -> Suspicion | None:
             record.rates[-1],
         )
     ]
+    if course.kind == "past its end":
+        lowest = wording.short(record.rates[course.at])
+        there = f"it is {lowest} at update {course.at}, and goes on from there with every update"
+        evidence.append(Evidence(there, record.rates[course.at]))
     if course.kind == "bounces":
         updates = wording.plural(len(record.rates), "update")
         evidence = [Evidence(f"it falls below a tenth and comes back {course.at} times in {updates}", course.at)]
@@ -145,6 +150,8 @@ def _statement(course: Course, culprit: SchedulerRecord | None, schedulers: list
     return {
         "zero": f"{name} sets the learning rate of {record.label} to 0",
         "runaway": f"{name} raises the learning rate of {record.label} without end",
+        "past its end": f"{name} goes on past its end, and takes the learning rate of {record.label} "
+        + ("below 0" if min(record.rates) < 0 else "up again without end"),
         "gone": f"{name} is stepped every batch, and the rate is almost 0 after {course.at} updates",
         "bounces": f"{name} is stepped every batch, and the learning rate goes up and down",
     }[course.kind]
@@ -201,6 +208,9 @@ def _fix(scheduler: SchedulerRecord | None, course: Course) -> Fix:
     if course.kind == "zero":
         return Fix("give it a factor above 0 (a warm-up needs a true division, and may start at 1):",
                    ("LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / warmup))",))  # fmt: skip
+    if course.kind == "past its end":
+        return Fix("count its length in what it is stepped by (updates, not epochs), and let it end there:",
+                   ("progress = min(step / total_steps, 1.0)",))  # fmt: skip
     if course.kind == "runaway":
         return Fix("give it a factor below 1", ())
     if course.kind == "low" and scheduler is not None and scheduler.peak:

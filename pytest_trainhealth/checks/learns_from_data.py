@@ -2,7 +2,8 @@
 
 What it does
     Takes up to 80 steps through your batches, one after the other, and twice as many while the loss has not come half
-    of its way from a guess down to its floor (640 where BatchNorms get one sample at a time). It stops as soon as all
+    of its way from a guess down to its floor (up to 640 where BatchNorms get one sample at a time, while a learning
+    rate that was near 0 grows again, and where one falls faster than any schedule). It stops as soon as all
     of ten losses are below a tenth of the way. Along with the loss it looks at the learning rate of every update, at
     the settings of the optimizer, and at the targets: can they be predicted from the inputs as they are used, or only
     in another order?
@@ -114,13 +115,25 @@ def stop_when(trace: Trace, settings: Mapping[str, Any]) -> bool:
     if (not updates and len(losses) >= _WITHOUT_UPDATE) or players.wins_alone(trace):
         return True
     if updates >= 2 * steps and not _of_single_samples(trace, settings):
-        return True
+        return not _shows_later(trace)
     if updates == steps or (updates > steps and updates % _ASKED_EVERY == 0):
         longer = trace.cured or learning_rates.decays_fast(trace) or odd_learning.at_the_limits(trace)
+        longer = longer or learning_rates.returns_from_0(trace)
         return course.way_left(trace) <= course.HALF_WAY and not longer
     looked_at = len(losses) >= _LEAST and len(losses) % _ASKED_EVERY == 0 and losses[0] > 0
     learnt = looked_at and max(losses[-_ASKED_EVERY:]) < LEARNT * points(trace).start(losses[0])
-    return learnt and trace.data.alignment is None and not trace.cured and not odd_learning.plainly_wrong(trace)
+    odd = odd_learning.plainly_wrong(trace) or (learnt and learning_rates.returns_from_0(trace))
+    return learnt and trace.data.alignment is None and not trace.cured and not odd
+
+
+def _shows_later(trace: Trace) -> bool:
+    """What a rate has to do with it is not over: it comes back from 0, until that does harm; it falls as no schedule
+    does, until it is gone for a third of the run; or a cure that keeps it up gets the steps of the run without it."""
+    if trace.applied.lasts is not None:
+        return trace.update_count < trace.applied.lasts
+    if learning_rates.returns_from_0(trace):
+        return course.way_left(trace) <= course.HALF_WAY
+    return learning_rates.compounds(trace)
 
 
 def _of_single_samples(trace: Trace, settings: Mapping[str, Any]) -> bool:

@@ -39,6 +39,8 @@ class Applied:
     to_the_loss: str = ""
     #: The step from which on a cure made the learning rate smaller, where it did not from the start.
     smaller_steps_from: int | None = None
+    #: Updates that the run is to have, so that it is as long as the one without the cure.
+    lasts: int | None = None
     #: The step after which nothing was learnt any more, where a cure saw to that.
     stopped_after: int | None = None
     #: Steps on batches that were never learnt from.

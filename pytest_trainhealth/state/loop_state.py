@@ -206,14 +206,17 @@ def _kind_of(thing: Any) -> str:
     return "scaler" if "Scaler" in name and hasattr(thing, "update") else "loop"
 
 
-def _of_loop(root: Any, known: set[int], depth: int = 0) -> Iterator[Part]:
-    """What the user's function refers to: its closure, the globals it names, and the object that it is a method of."""
+def _of_loop(root: Any, known: set[int], depth: int = 0, path: str = "") -> Iterator[Part]:
+    """What the user's function refers to: its closure, the globals it names, and the object that it is a method of.
+
+    `path` leads to an object that is held by another one, or by a name: two of a kind keep the same attributes.
+    """
     if root is None or id(root) in known or depth > _DEEPEST:
         return
     known.add(id(root))
     if isinstance(root, types.MethodType):
         yield from _of_loop(root.__func__, known, depth)
-        yield from _of_loop(root.__self__, known, depth)
+        yield from _of_loop(root.__self__, known, depth, path)
     elif isinstance(root, types.FunctionType):
         if not written_by_user(root):
             return
@@ -229,7 +232,7 @@ def _of_loop(root: Any, known: set[int], depth: int = 0) -> Iterator[Part]:
                 yield from _named(name, there[name], _slot(there, name), known, depth)
     elif _is_of_the_user(root):
         for name, value in list(vars(root).items()):
-            yield from _named(name, value, _slot(vars(root), name), known, depth)
+            yield from _named(full_path(path, name), value, _slot(vars(root), name), known, depth)
 
 
 def _named(
@@ -242,11 +245,12 @@ def _named(
         yield _with_state_dict(_kind_of(value), name, value)
         yield from _left_out(name, value)
     elif callable(value) or _is_of_the_user(value):
-        yield from _of_loop(value, known, depth + 1)
+        yield from _of_loop(value, known, depth + 1, name if _is_of_the_user(value) else "")
     elif not isinstance(value, types.ModuleType) and _is_plain(value):
         yield Part("loop", name, *access)
 
 
 def _is_of_the_user(thing: Any) -> bool:
+    """Also one that can be called, as what weighs losses often is: it keeps attributes all the same."""
     plain = hasattr(thing, "__dict__") and not isinstance(thing, (type, nn.Module, types.ModuleType, Tensor))
-    return plain and not callable(thing) and written_by_user(type(thing))
+    return plain and written_by_user(type(thing))

@@ -161,3 +161,26 @@ def test_updates_that_are_large_are_not_too_low(size, tried):
     trace = trace_of([0.002] * 80)
     trace.wiring.parameters["w"] = ParameterRecord("w", (8, 8), 64, updates={0: size, 1: size, 2: size})
     assert (lr_too_low.swap(trace, STUCK) is not None) == tried
+
+
+def test_a_formula_that_goes_on_past_its_end():
+    found = scheduler_misuse.look(trace_of([0.1 * (1 - step / 20) ** 2 for step in range(N)], base=0.1), STUCK)
+    assert (
+        found.statement == "the scheduler goes on past its end, and takes the learning rate of SGD up again without end"
+    )
+    assert "at update 20" in found.evidence[1].text
+    assert found.cures[0].options == {"rate": 0.1}
+    below = trace_of([0.1 * (1 - step / 40) for step in range(N)], base=0.1)
+    assert "below 0" in scheduler_misuse.look(below, STUCK).statement
+    assert lr_decayed_too_early.look(below, STUCK) is None
+
+
+def test_a_factor_that_compounds():
+    rates = [0.1]
+    for step in range(2 * N):
+        rates.append(rates[-1] * (1 - step / 400))
+    found = lr_decayed_too_early.look(trace_of(rates), STUCK)
+    assert "it compounds" in found.why
+    assert found.cures[0].options == {"rate": 0.1, "updates": len(rates)}  # as long as the run without it
+    plain = lr_decayed_too_early.look(trace_of([0.1 * 0.9**step for step in range(2 * N)]), STUCK)
+    assert plain.cures[0].options == {"rate": 0.1}

@@ -392,3 +392,38 @@ def test_several_optimizers_may_follow_losses_that_all_fall(factor: float, outco
     for label in ("actor", "critic"):
         trace.wiring.optimizers[label] = OptimizerRecord(label, "Adam", steps=80)
     assert isinstance(judge(trace, {}), outcome)
+
+
+# -- rates whose course shows late -----------------------------------------------------------------
+
+
+def updated(losses: list[float], rates: list[float]) -> Trace:
+    trace = with_rates(classified(losses), rates)
+    trace.updates = [1] * len(rates)
+    return trace
+
+
+def test_a_rate_that_comes_back_from_0_is_watched_until_it_does_harm():
+    rates = [0.1 * (1 - step / 25) ** 2 for step in range(400)]
+    for steps in (80, 160, 240):
+        losses = [CHANCE, *noisy(0.1, steps - 1)]
+        assert not stop_when(updated(losses, rates[:steps]), {})
+        assert stop_when(updated(losses, [0.1] * steps), {})
+    assert stop_when(updated([CHANCE, *noisy(0.1, 119), *noisy(5.0, 120)], rates[:240]), {})
+    assert not stop_when(updated([CHANCE, *noisy(0.1, 29), *noisy(5.0, 50)], rates[:80]), {})
+
+
+def test_a_rate_that_compounds_is_watched_until_it_has_been_gone_for_a_third_of_the_run():
+    rates = [0.1]
+    for step in range(400):
+        rates.append(rates[-1] * (1 - step / 2000))
+    gone = next(i for i, rate in enumerate(rates) if rate < 0.002)
+    assert gone > 107  # of 160
+    assert not stop_when(updated(noisy(1.0, 160), rates[:160]), {})
+    assert not stop_when(updated(noisy(1.0, gone), rates[:gone]), {})
+    assert stop_when(updated(noisy(1.0, 300), rates[:300]), {})
+    cured = updated(noisy(1.0, 200), [0.1] * 200)
+    cured.cured, cured.applied.lasts = True, 300
+    assert not stop_when(cured, {})
+    cured.applied.lasts = 200
+    assert stop_when(cured, {})

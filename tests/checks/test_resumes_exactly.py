@@ -404,3 +404,49 @@ def test_what_a_state_dict_leaves_out_is_named(make, named):
     assert (found.findings[0].cause, found.findings[0].certainty) == ("checkpoint-incomplete", "confirmed")
     assert named in found.findings[0].statement
     assert verdict(lambda: make(tells=True)).passed
+
+
+# -- objects that can be called ---------------------------------------------------------------------
+
+
+class Weighing:
+    """Weighs losses by their running averages, which are plain numbers in a dict."""
+
+    def __init__(self, names) -> None:
+        self.averages = dict.fromkeys(names, 1.0)
+
+    def __call__(self, losses):
+        for name, loss in losses.items():
+            self.averages[name] = 0.9 * self.averages[name] + 0.1 * loss.item()
+        return sum(loss / self.averages[name] for name, loss in losses.items())
+
+
+def weighed(*, saved: bool) -> Training:
+    model, weighing, sizes = nn.Linear(4, 3), Weighing(["class"]), Weighing(["size"])
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def loss(model, batch):
+        output = model(batch[0])
+        return weighing({"class": F.cross_entropy(output, batch[1])}) + sizes({"size": output.square().mean()})
+
+    def save():
+        own = {"weighing": weighing.averages, "sizes": sizes.averages} if saved else {}
+        return copy.deepcopy({"model": model.state_dict(), "optimizer": optimizer.state_dict(), **own})
+
+    def load(state):
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        if saved:
+            weighing.averages, sizes.averages = state["weighing"], state["sizes"]
+
+    return Training(model, optimizer, loss, batches(), save=save, load=load)
+
+
+def test_what_an_object_that_can_be_called_keeps_is_named_by_its_path():
+    found = verdict(lambda: weighed(saved=False))
+    assert found.failed
+    (finding,) = found.findings
+    assert (finding.cause, finding.certainty) == ("checkpoint-incomplete", "confirmed")
+    assert "weighing.averages" in finding.evidence[0].text
+    assert "sizes.averages" in finding.evidence[0].text  # two of a kind are two
+    assert verdict(lambda: weighed(saved=True)).passed

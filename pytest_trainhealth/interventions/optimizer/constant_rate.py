@@ -12,8 +12,9 @@ from ...observe.run.run import Run
 
 
 class ConstantRate(Listener):
-    def __init__(self, run: Run, stack: ExitStack, rate: float) -> None:
-        self._rate = rate
+    def __init__(self, run: Run, stack: ExitStack, rate: float, updates: int | None = None) -> None:
+        """`updates`: of the run without the cure, where that was longer than runs are."""
+        self._rate, run.trace.applied.lasts = rate, updates
         #: The rates that the groups started with: their ratios are kept.
         self._bases: dict[int, list[float]] = {}
         self._before: dict[int, list[Any]] = {}

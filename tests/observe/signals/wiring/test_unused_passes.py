@@ -63,6 +63,40 @@ def test_cleared_at_every_micro_batch(passes: int, every_call: bool) -> None:
     assert judged(lambda: accumulating(passes, every_call=every_call, cleared=False)).passed
 
 
+@pytest.mark.parametrize("how", ["zeros", "none"])
+def test_cleared_by_hand_after_the_last_micro_batch(how: str) -> None:
+    """Nothing calls zero_grad(), so nothing can be kept from doing it: what is gone is put back for the optimizer."""
+
+    def make(late: bool) -> Training:
+        model, optimizer, data = parts()
+
+        def clear() -> None:
+            for parameter in model.parameters():
+                if how == "none":
+                    parameter.grad = None
+                elif parameter.grad is not None:
+                    parameter.grad.zero_()
+
+        def step(batch):
+            if not late:
+                clear()
+            total = 0.0
+            for x, y in zip(batch[0].chunk(2), batch[1].chunk(2), strict=True):
+                loss = F.cross_entropy(model(x), y) / 2
+                loss.backward()
+                total += loss.item()
+            if late:
+                clear()
+            optimizer.step()
+            return total
+
+        return Training(model, optimizer, step=step, data=data)
+
+    finding = judged(lambda: make(late=True)).findings[0]
+    assert (finding.cause, finding.certainty) == ("gradients-cleared-before-step", "confirmed")
+    assert judged(lambda: make(late=False)).passed
+
+
 def test_over_many_calls() -> None:
     assert judged(lambda: accumulating(48, every_call=True, cleared=True)).findings[0].confirmed
     assert judged(lambda: accumulating(48, every_call=True, cleared=False)).passed
