@@ -184,7 +184,8 @@ class TargetCopy:
     column: int
     target: str
     samples: int
-    #: For numbers "equal", "scaled" (a straight line) or "in its order"; for classes "one to one", "only in one class".
+    #: For numbers "equal", "scaled" (a straight line), "in its order", or that while the others tell much of it, too
+    #: ("in its order alone"); for classes "one to one", "only in one class".
     kind: str
     #: The inputs may be a smoke test's: each feature drawn for itself.
     noise: bool = False
@@ -199,7 +200,12 @@ class TargetCopy:
     @property
     def is_target(self) -> bool:
         """It is the target, not only made from it."""
-        return self.kind not in ("in its order", "only in one class")
+        return self.kind not in ("in its order", "in its order alone", "only in one class")
+
+    @property
+    def by_itself(self) -> bool:
+        """The others tell the target, too, and this one does far better without them."""
+        return self.kind == "in its order alone"
 
 
 @dataclass
