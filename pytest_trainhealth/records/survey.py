@@ -82,6 +82,8 @@ class FieldSurvey:
     constant: int = 0
     first_constant: int | None = None
     looked_at: int = 0
+    #: Of a table most of which never changes: the features that do are measured numbers, no codes of a few values.
+    rest_is_measured: bool = False
     is_input: bool = False
     #: A table: one number per feature and sample, no image and no sequence.
     is_table: bool = False
