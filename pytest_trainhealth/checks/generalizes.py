@@ -14,7 +14,8 @@ When it fails
     dropout or stopping in time keeps what was learnt (stopping: in all three runs, chosen by one half of the samples
     and measured by the other). Or samples of `val_data` are in `data`, more of them than chance puts there, or most of
     them nearly: then validation shows memory, and a run without them shows how much of it. Or `val_data` is prepared in
-    another way than `data` (another scale, another order of columns or colours), or your `evaluate` leaves the model in
+    another way than `data` (another scale, another order of columns or colours, targets that are moved by a position
+    against their sequence), or your `evaluate` leaves the model in
     training mode, and validation is far better without that.
 
 What is not an alarm
@@ -37,7 +38,7 @@ from .. import wording
 from ..analysis import data_faults, generalization
 from ..analysis.generalization import Fit, fit_of
 from ..analysis.run_failures import broke_down
-from ..records.held_out import HeldOutRecord
+from ..records.held_out import HeldOutRecord, ShiftedTargets
 from ..records.intervention import Cure
 from ..records.judgement import (
     NO_CONTROLS,
@@ -143,6 +144,9 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if not fit.carries_over and not generalization.has_learnt(trace, fit):
         reason = "the fit has not learnt its own samples yet, which is a matter of learns_from_data"
         return CouldNotJudge(f"{reason}: {_course(fit)}", known)
+    moved = generalization.at_other_positions(fit)
+    if moved is not None:
+        return _at_other_positions(moved)
     if generalization.in_another_order(fit):
         return FailIfConfirmed(_in_another_order(fit), _shown(trace, fit, known))
     if generalization.overfits(trace, fit):
@@ -252,6 +256,20 @@ def _carries_nothing(fit: Fit) -> Symptom:
 def _in_another_order(fit: Fit) -> Symptom:
     headline = "validation is far worse than with the features in the order of data"
     return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.by_guessing, "high", headline)
+
+
+def _at_other_positions(found: ShiftedTargets) -> Symptom:
+    beside = "before" if found.by > 0 else "after"
+    return Symptom(
+        f"{wording.share(found.told)} of {wording.count(found.positions)} targets of val_data are told as they are "
+        f"paired, and {wording.share(found.told_shifted)} when each answer is compared with the target of the position "
+        f"{beside} it",
+        FAULTY_DATA,
+        found.told,
+        found.told_shifted,
+        "high",
+        "the targets of val_data belong to other positions",
+    )
 
 
 def _with_a_cure(

@@ -21,6 +21,7 @@ from pytest_trainhealth.records.held_out import (
     OtherOrder,
     ScaleShift,
     Scored,
+    ShiftedTargets,
 )
 from pytest_trainhealth.records.judgement import (
     UNTREATED,
@@ -285,6 +286,21 @@ def test_a_scale_of_its_own_is_a_suspicion_only_where_nothing_carries_over() -> 
     assert isinstance(judged(trace_of(bad, shift=ScaleShift(0.0, 1.0, 0.5, 1.5))), CouldNotJudge)
 
 
+def test_targets_at_other_positions_are_shown_by_the_answers_themselves() -> None:
+    bad, good = (9.0, 9.0, 9.0, 9.0, 9.0, 9.0), (1.0, 0.8, 0.6, 0.5, 0.45, 0.4)
+    moved = ShiftedTargets("[1]", 1, 800, 0.5, 0.95)
+    found = judged(trace_of(bad, shifted=moved))
+    assert isinstance(found, Symptom)
+    assert found.category == FAULTY_DATA
+    assert isinstance(judged(trace_of(good, shifted=moved)), Passed), "it carries over as it is"
+    for other in (
+        ShiftedTargets("[1]", 1, 800, 0.5, 0.7),
+        ShiftedTargets("[1]", 1, 100, 0.5, 0.95),
+        ShiftedTargets("[1]", 1, 800, 0.8, 0.95),  # neighbours are mostly alike
+    ):
+        assert not isinstance(judged(trace_of(bad, shifted=other)), Symptom)
+
+
 def test_an_evaluation_in_training_mode() -> None:
     good = (1.0, 0.8, 0.6, 0.5, 0.45, 0.4)
     layers = [ActiveLayer("2", "Dropout")]
@@ -350,6 +366,32 @@ def in_training_mode() -> Training:
         val_data=batches(inputs[128:], inputs[128:] @ teacher),
         evaluate=evaluate,
     )
+
+
+@pytest.mark.parametrize("flat", [True, False])
+@pytest.mark.parametrize("behind", [True, False])
+def test_tags_that_are_moved_in_val_data_alone(flat: bool, behind: bool) -> None:
+    """A token in front of each sentence, or one cut off; the loss gets one long row, or the sequences as they are."""
+
+    def make(moved: bool = True) -> Training:
+        words = torch.randint(2, 40, (400, 9))
+        tags = words % 4
+        if moved:
+            words = torch.cat([words[:320], words[320:].roll(1 if behind else -1, dims=1)])
+        model = nn.Sequential(nn.Embedding(40, 16), nn.Linear(16, 4))
+
+        def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+            scores = model(batch[0])
+            if flat:
+                return F.cross_entropy(scores.flatten(0, 1), batch[1].flatten())
+            return F.cross_entropy(scores.transpose(1, 2), batch[1])
+
+        data = list(zip(words.split(32), tags.split(32), strict=True))
+        return Training(model, torch.optim.Adam(model.parameters(), 0.02), loss, data[:10], val_data=data[10:])
+
+    verdict = verdict_of(make)
+    assert [each.cause for each in verdict.findings] == ["labels-not-aligned"], str(verdict)
+    assert verdict_of(lambda: make(moved=False)).passed
 
 
 @pytest.mark.parametrize(
