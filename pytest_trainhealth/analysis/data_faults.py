@@ -114,9 +114,9 @@ def mostly_constant(found: SurveyRecord) -> FieldSurvey | None:
     field = inputs[0]
     if field.looked_at < _FEATURES or field.constant < _MOST_CONSTANT * field.looked_at or not field.rest_is_measured:
         return None
-    told = not _by_chance(held.predicted, held.chance, held.samples, held.classes)
-    val_told = not _by_chance(held.val_told_by_itself, held.val_chance, held.val_samples, held.classes)
-    return None if told or val_told else field
+    known = not _by_chance(held.predicted, held.chance, held.samples, held.classes)
+    val_known = not _by_chance(held.val_told_by_itself, held.val_chance, held.val_samples, held.classes)
+    return None if known or val_known else field
 
 
 def same_batches(found: SurveyRecord) -> int:

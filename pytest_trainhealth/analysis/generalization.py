@@ -136,6 +136,23 @@ def fit_of(trace: Trace) -> Fit | None:
     return Fit(held, by_guessing, best, fmean(best.val.parts[1::2]) if halves else best.val.loss, halves)
 
 
+def more_told(before: Fit, fit: Fit, least: float) -> bool:
+    """Of all classes of `val_data`, at a lower loss, so much more and beyond what so many samples vary by."""
+    was, now = before.end.val.accuracy, fit.end.val.accuracy
+    if was is None or now is None or fit.end.val.loss >= before.end.val.loss:
+        return False
+    chance = sqrt((was * (1 - was) + now * (1 - now)) / max(fit.end.val.scored, 1))
+    return now - was > max(least, _ERRORS * chance)
+
+
+def no_worse_any_more(before: Fit, fit: Fit) -> bool:
+    """It had ended far worse than a guess, and now ends as good as one or better, with as many answers right."""
+    was, now, usual = before.end.val, fit.end.val, before.by_guessing
+    harmed = was.loss > usual + max(_WELL_ABOVE * abs(usual), uncertainty(was))
+    right = was.accuracy is not None and now.accuracy is not None and now.accuracy >= was.accuracy
+    return harmed and right and now.loss <= usual
+
+
 def has_learnt(trace: Trace, fit: Fit) -> bool:
     """Its own samples: else there is nothing that could carry over."""
     start, end = training_losses(trace, [fit.held.points[0], fit.end])
@@ -213,8 +230,8 @@ def at_other_positions(fit: Fit) -> ShiftedTargets | None:
     found, usual = fit.held.shifted, fit.held.most_frequent
     if found is None or usual is None or found.positions < _POSITIONS or fit.carries_over:
         return None
-    plainly = found.told_shifted - usual > _PLAINLY * (1 - usual)
-    return found if plainly and found.told - usual < _PLAINLY * (found.told_shifted - usual) else None
+    plainly = found.right_shifted - usual > _PLAINLY * (1 - usual)
+    return found if plainly and found.right - usual < _PLAINLY * (found.right_shifted - usual) else None
 
 
 def _error(scored: Scored) -> float:

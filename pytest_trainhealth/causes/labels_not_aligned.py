@@ -112,19 +112,19 @@ def _in_the_data(trace: Trace) -> Suspicion | None:
 
 
 def _at_other_positions(found: ShiftedTargets) -> Suspicion:
-    beside = "before" if found.by > 0 else "after"
+    where = "before" if found.by > 0 else "after"
     return Suspicion(
         statement=f"each target of val_data belongs to the position {'after' if found.by > 0 else 'before'} it",
         evidence=(
             Evidence(
                 f"of {wording.count(found.positions)} targets of batch{found.name} in val_data the model tells "
-                f"{wording.share(found.told)} as they are paired",
-                found.told,
+                f"{wording.share(found.right)} as they are paired",
+                found.right,
             ),
             Evidence(
-                f"compared with the target of the position {beside} it, {wording.share(found.told_shifted)} of its "
+                f"compared with the target of the position {where} it, {wording.share(found.right_shifted)} of its "
                 "answers are right",
-                found.told_shifted,
+                found.right_shifted,
             ),
         ),
         why="inputs and targets of val_data are not moved alike: a token put in front of one of them, a step cut off",

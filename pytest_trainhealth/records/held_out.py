@@ -79,8 +79,8 @@ class ShiftedTargets:
     by: int
     positions: int
     #: Shares that are right.
-    told: float
-    told_shifted: float
+    right: float
+    right_shifted: float
 
 
 @dataclass

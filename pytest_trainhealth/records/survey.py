@@ -304,4 +304,6 @@ class SurveyRecord:
     worker_randomness: WorkerRandomness | None = None
     #: Reading a validation sample twice gives two different ones; batches of it come in a random order.
     val_augmented: bool = False
+    #: The classes of its targets, of what was read.
+    val_classes: list[ClassSurvey] = field(default_factory=list)
     val_shuffled: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -366,6 +367,53 @@ def in_training_mode() -> Training:
         val_data=batches(inputs[128:], inputs[128:] @ teacher),
         evaluate=evaluate,
     )
+
+
+def rare_in_data(
+    rare: int = 12, apart: float = 1.2, weighed: bool = False, val: int = 100, binary: bool = True
+) -> Training:
+    def drawn(common: int, rare: int) -> tuple[Tensor, Tensor]:
+        x, y = torch.randn(common + rare, 10), (torch.arange(common + rare) < rare).float()
+        x[:, :4] += apart * y[:, None]
+        order = torch.randperm(len(x))
+        return x[order], y[order]
+
+    data, held = drawn(1500, rare), drawn(200, val)
+    model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 1 if binary else 2))
+    weight = torch.tensor([1.0, 60.0]) if weighed else None
+
+    def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        scores = model(batch[0])
+        if binary:
+            return F.binary_cross_entropy_with_logits(
+                scores[:, 0], batch[1], pos_weight=weight if weight is None else weight[1:]
+            )
+        return F.cross_entropy(scores, batch[1].long(), weight)
+
+    x, y = data
+    if not binary:
+        y, held = y.long(), (held[0], held[1].long())
+    return made_of(model, loss, list(zip(x.split(32), y.split(32), strict=True)), [held])
+
+
+def made_of(model: nn.Module, loss: Callable[..., Tensor], data: object, val: object) -> Training:
+    return Training(model, torch.optim.Adam(model.parameters(), 0.003), loss, data, val_data=val)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_a_class_that_hardly_comes_and_is_often_validated(binary: bool) -> None:
+    verdict = verdict_of(lambda: rare_in_data(binary=binary))
+    assert [(each.cause, each.certainty) for each in verdict.findings] == [("class-imbalance", "confirmed")], str(
+        verdict
+    )
+
+
+@pytest.mark.parametrize(
+    "odd", [{"weighed": True}, {"apart": 6.0}, {"rare": 60}, {"val": 5}, {"weighed": True, "binary": False}], ids=str
+)
+def test_a_class_that_is_weighed_or_plain_or_as_rare_in_val_data_is_no_alarm(odd: dict[str, Any]) -> None:
+    """With 60 of it there are enough to learn from; those that lie far off are told in time: three times the steps."""
+    assert not verdict_of(lambda: rare_in_data(**odd)).failed
 
 
 @pytest.mark.parametrize("flat", [True, False])

@@ -21,7 +21,7 @@ from .scored_calls import ScoredCalls
 _FEWEST = 3
 #: How far. By judgement: one token in front, or one step, is what is forgotten.
 _BY = (-1, 1)
-#: A sequence of targets has two dimensions: samples, and positions.
+#: Dimensions of targets of sequences, samples and positions: 2.
 _GRID = 2
 
 
