@@ -39,6 +39,9 @@ _COPIED, _DIFFERENT, _OF_SEVERAL, _VAL_REPEATED, _VAL_SAMPLES = 100, 0.25, 0.95,
 #: Inputs that are hardly any: samples, how many different inputs there are of them, features, and the share of these
 #: that never change. By judgement: a hundredth and nine tenths; a table of a few categories uses all its columns.
 _MANY, _FEW_INPUTS, _FEATURES, _NEVER_CHANGE = 500, 0.01, 8, 0.9
+#: Of a table: so many features that never change are most of it. By judgement: three quarters; they count only where
+#: those that are left say nothing about the targets, in both sets.
+_MOST_CONSTANT = 0.75
 #: No better than a constant answer: within three deviations, or a tenth of the variance. As in observe's alignment, of
 #: random labels the first is 3.1 at most in 2,000 draws, of noise the second 0.08 in 300.
 _DEVIATIONS, _EXPLAINED = 3.0, 0.1
@@ -100,6 +103,22 @@ def hardly_any_inputs(found: SurveyRecord) -> FieldSurvey | None:
     return field if field.looked_at >= _FEATURES and field.constant >= _NEVER_CHANGE * field.looked_at else None
 
 
+def mostly_constant(found: SurveyRecord) -> FieldSurvey | None:
+    """Most features of a table of measured numbers never change, and those that do say nothing about the targets.
+
+    Codes of categories that never came look like that, too, but change between a few values where they do.
+    """
+    held, inputs = found.held_out_labels, [each for each in found.fields if each.is_input]
+    if held is None or len(inputs) != 1 or found.samples < _MANY or not inputs[0].is_table:
+        return None
+    field = inputs[0]
+    if field.looked_at < _FEATURES or field.constant < _MOST_CONSTANT * field.looked_at or not field.rest_is_measured:
+        return None
+    known = not _by_chance(held.predicted, held.chance, held.samples, held.classes)
+    val_known = not _by_chance(held.val_told_by_itself, held.val_chance, held.val_samples, held.classes)
+    return None if known or val_known else field
+
+
 def same_batches(found: SurveyRecord) -> int:
     """Copies in a list count only beside `val_data`: without them it may be a test of a few steps."""
     if found.dataset_size is None and (not found.val_samples or found.val_is_data):
@@ -142,7 +161,7 @@ def kinds(found: SurveyRecord) -> tuple[str, ...]:
         "pairs": found.other_order or mismatched_labels(found),
         "wrong labels": wrong_labels(found),
         "near": near_leak(found),
-        "inputs": found.same_inputs or hardly_any_inputs(found),
+        "inputs": found.same_inputs or hardly_any_inputs(found) or mostly_constant(found),
         "batches": same_batches(found),
         "samples": copied_samples(found),
         "worker batches": found.batches_per_worker,
@@ -227,6 +246,15 @@ def _same(found: SurveyRecord) -> Symptom | None:
             sparse.constant,
             0,
             f"{wording.share(sparse.constant / sparse.looked_at)} of the features never change",
+        )
+    few = mostly_constant(found)
+    if few is not None:
+        return _symptom(
+            f"{few.constant} of {few.looked_at} features of batch{few.name} never change in "
+            f"{wording.plural(found.samples, 'sample')}, and the others say nothing about the targets (expected some)",
+            few.constant,
+            0,
+            f"{wording.share(few.constant / few.looked_at)} of the features never change",
         )
     if same_batches(found):
         loader = found.dataset_size is not None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, median, stdev
 
-from ..records.held_out import HeldOutPoint, HeldOutRecord, ScaleShift, Scored
+from ..records.held_out import HeldOutPoint, HeldOutRecord, ScaleShift, Scored, ShiftedTargets
 from ..records.trace import Trace
 
 #: Evaluations, at least. By judgement: one at the start, one at the best, and two later on.
@@ -43,6 +43,9 @@ _WIDE = 0.25
 _OTHER_SPREAD = 3.0
 #: Of a spread, between the means. By judgement, not measured: 2.
 _OTHER_MEAN = 2.0
+#: Of what there is to tell beyond the most frequent class, with the targets of the positions beside: by judgement: half
+#: of it, as in observe's alignment; and positions: of 200 a share is known within 4 % (one deviation).
+_PLAINLY, _POSITIONS = 0.5, 200
 #: Instead of a spread of 0: below any that matters, 1e-6.
 _NO_ZERO = 1e-6
 
@@ -133,6 +136,23 @@ def fit_of(trace: Trace) -> Fit | None:
     return Fit(held, by_guessing, best, fmean(best.val.parts[1::2]) if halves else best.val.loss, halves)
 
 
+def more_told(before: Fit, fit: Fit, least: float) -> bool:
+    """Of all classes of `val_data`, at a lower loss, so much more and beyond what so many samples vary by."""
+    was, now = before.end.val.accuracy, fit.end.val.accuracy
+    if was is None or now is None or fit.end.val.loss >= before.end.val.loss:
+        return False
+    chance = sqrt((was * (1 - was) + now * (1 - now)) / max(fit.end.val.scored, 1))
+    return now - was > max(least, _ERRORS * chance)
+
+
+def no_worse_any_more(before: Fit, fit: Fit) -> bool:
+    """It had ended far worse than a guess, and now ends as good as one or better, with as many answers right."""
+    was, now, usual = before.end.val, fit.end.val, before.by_guessing
+    harmed = was.loss > usual + max(_WELL_ABOVE * abs(usual), uncertainty(was))
+    right = was.accuracy is not None and now.accuracy is not None and now.accuracy >= was.accuracy
+    return harmed and right and now.loss <= usual
+
+
 def has_learnt(trace: Trace, fit: Fit) -> bool:
     """Its own samples: else there is nothing that could carry over."""
     start, end = training_losses(trace, [fit.held.points[0], fit.end])
@@ -203,6 +223,15 @@ def in_another_order(fit: Fit) -> bool:
     if found is None or found.known_again:
         return found is not None
     return not fit.better_than_a_guess or (fit.gap is not None and fit.gap > _WIDE * abs(fit.by_guessing))
+
+
+def at_other_positions(fit: Fit) -> ShiftedTargets | None:
+    """What the model answers for `val_data` fits the targets of the positions beside them, and not their own."""
+    found, usual = fit.held.shifted, fit.held.most_frequent
+    if found is None or usual is None or found.positions < _POSITIONS or fit.carries_over:
+        return None
+    plainly = found.right_shifted - usual > _PLAINLY * (1 - usual)
+    return found if plainly and found.right - usual < _PLAINLY * (found.right_shifted - usual) else None
 
 
 def _error(scored: Scored) -> float:

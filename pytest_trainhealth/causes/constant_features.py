@@ -12,7 +12,9 @@ How severe it is
 How it is recognised
     The smallest and the largest value of each feature are the same over all samples that were read. It fails only if
     that holds for every feature of every input, and the targets differ; or if it holds for nine of ten features of a
-    table, so that a hundred samples and more share one input and have several targets. Else it is a note.
+    table, so that a hundred samples and more share one input and have several targets; or for three quarters of a table
+    of measured numbers, where what is left tells nothing about the targets, in `data` and in `val_data`. Else it is a
+    note.
 
 How to fix it
     Look at two samples side by side where they are read, then after each transform: the first place where they are the
@@ -53,8 +55,9 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     sparse = data_faults.hardly_any_inputs(survey)
     if sparse is not None and not survey.same_inputs:
         return _hardly_any(survey, sparse)
+    most = data_faults.mostly_constant(survey)
     if not survey.same_inputs:
-        return None
+        return None if most is None else _most_of(survey, most)
     field = next((each for each in survey.fields if each.name == survey.same_inputs), None)
     features = 0 if field is None else field.looked_at
     return Suspicion(
@@ -88,6 +91,31 @@ def _hardly_any(survey: SurveyRecord, field: FieldSurvey) -> Suspicion:
             ),
         ),
         why="what should fill them finds nothing: a vocabulary in other letters, a join without a match",
+        fix=Fix("look at a sample where it is read, and after each transform: where do its values get lost?"),
+        not_this="a larger model or more epochs: there is hardly anything to learn from",
+    )
+
+
+def _most_of(survey: SurveyRecord, field: FieldSurvey) -> Suspicion:
+    held = survey.held_out_labels
+    assert held is not None
+    what = "of the labels" if held.classes else "of the targets' variance"
+    chance = f" (by chance {wording.share(held.chance)})" if held.classes else ""
+    return Suspicion(
+        statement=f"{field.constant} of {field.looked_at} features of batch{field.name} never change",
+        evidence=(
+            Evidence(
+                f"{field.constant} of {field.looked_at} features of batch{field.name} have one value each in "
+                f"{wording.plural(survey.samples, 'sample')}",
+                float(field.constant),
+            ),
+            Evidence(
+                f"the other {field.looked_at - field.constant} tell {wording.share(max(held.predicted, 0.0))} {what}, "
+                f"each sample left out in turn{chance}; in val_data {wording.share(max(held.val_told_by_itself, 0.0))}",
+                held.predicted,
+            ),
+        ),
+        why="what should fill them finds nothing: a join without a match, a sensor that is not read",
         fix=Fix("look at a sample where it is read, and after each transform: where do its values get lost?"),
         not_this="a larger model or more epochs: there is hardly anything to learn from",
     )

@@ -17,7 +17,8 @@ How it is recognised
     and the same targets, paired differently. Labels moved twice show in the tokens: the labels are one position ahead
     of them, what the loss gets is two ahead. Where the model is given the labels, the re-run moves them back. A look
     through the data also tries the order of names (`10` before `2`), and compares with `val_data`: the same kind of
-    inputs, whose targets can be told, while those of `data` cannot. A model that sorts its samples and returns them
+    inputs, whose targets can be told, while those of `data` cannot. Where only those of `val_data` are moved, what the
+    model answers fits the targets of the positions beside its own. A model that sorts its samples and returns them
     sorted is called with them in another order; the loss compares its rows with the targets of the batch as they are.
 
 How to fix it
@@ -40,8 +41,10 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import data_faults
+from ..analysis import data_faults, generalization
+from ..analysis.generalization import fit_of
 from ..records.data import Alignment, Repaired
+from ..records.held_out import ShiftedTargets
 from ..records.intervention import Cure
 from ..records.probes import ReturnedOrder, ShiftedTwice
 from ..records.survey import HeldOutLabels, OtherOrder
@@ -95,6 +98,10 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _in_the_data(trace: Trace) -> Suspicion | None:
+    fit = fit_of(trace)
+    moved = None if fit is None else generalization.at_other_positions(fit)
+    if moved is not None:
+        return _at_other_positions(moved)
     survey = trace.data.survey
     if survey is None:
         return None
@@ -102,6 +109,28 @@ def _in_the_data(trace: Trace) -> Suspicion | None:
         return _of_another(survey.other_order)
     apart = data_faults.mismatched_labels(survey)
     return None if apart is None else _unlike_val_data(apart)
+
+
+def _at_other_positions(found: ShiftedTargets) -> Suspicion:
+    where = "before" if found.by > 0 else "after"
+    return Suspicion(
+        statement=f"each target of val_data belongs to the position {'after' if found.by > 0 else 'before'} it",
+        evidence=(
+            Evidence(
+                f"of {wording.count(found.positions)} targets of batch{found.name} in val_data the model tells "
+                f"{wording.share(found.right)} as they are paired",
+                found.right,
+            ),
+            Evidence(
+                f"compared with the target of the position {where} it, {wording.share(found.right_shifted)} of its "
+                "answers are right",
+                found.right_shifted,
+            ),
+        ),
+        why="inputs and targets of val_data are not moved alike: a token put in front of one of them, a step cut off",
+        fix=Fix("prepare both sets by the same function, which moves inputs and targets together", ()),
+        not_this="more data or regularisation: what was learnt does carry over",
+    )
 
 
 def _of_another(found: OtherOrder) -> Suspicion:

@@ -12,7 +12,8 @@ How severe it is
 How it is recognised
     The targets of the loss are found among the inputs, one position later or at the same position. Elements after a
     position are replaced, and outputs up to that position change. In a table, a feature has one value for each class,
-    or lies on a straight line with the number to predict, in all of 48 or more samples.
+    or lies on a straight line with the number to predict, in all of 48 or more samples; or it rises or falls with that
+    number without an exception, while the others are far from telling it, or tell it far worse than it does alone.
 
 How to fix it
     A causal mask (`is_causal=True`, `torch.triu`), `bidirectional=False`, padding on the left only; for targets at the
@@ -119,6 +120,7 @@ _HOW = {
     "scaled": "lies on a straight line with the target",
     "one to one": "has one value for each class",
     "in its order": "rises, or falls, with the target without an exception",
+    "in its order alone": "rises, or falls, with the target without an exception",
     "only in one class": "has one value in one class and never that one in another",
 }
 
@@ -130,7 +132,9 @@ def _among_the_features(copy: TargetCopy) -> Suspicion:
             float(copy.samples),
         )
     ]
-    if not copy.is_target:
+    if copy.by_itself:
+        evidence.append(Evidence("all other features together tell the target far worse than it does alone"))
+    elif not copy.is_target:
         evidence.append(Evidence("the other features are far from telling the target, all of them together"))
     return Suspicion(
         statement=f"{copy.feature} is {'the target' if copy.is_target else 'made from the target'}",

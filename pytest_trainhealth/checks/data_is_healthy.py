@@ -11,7 +11,8 @@ When it fails
     what the loss allows, and it is given them. Samples of `val_data` are in `data`, more of them than chance puts
     there, or half of them nearly. A feature is the target, or made from it. Targets fit the inputs in another order, or
     not at all while those of `val_data` do; or more than 15 % of the labels are wrong, by `val_data`. All samples have
-    the same inputs, and different targets. A loader yields the same batch again and again, or each batch once from
+    the same inputs, and different targets; or most features never change, and the others say nothing about them. A
+    loader yields the same batch again and again, or each batch once from
     every worker, or its workers draw the same random numbers; every sample is there several times. With what is odd,
     80 steps learn next to nothing, and without it they do.
 

@@ -14,8 +14,11 @@ When it fails
     dropout or stopping in time keeps what was learnt (stopping: in all three runs, chosen by one half of the samples
     and measured by the other). Or samples of `val_data` are in `data`, more of them than chance puts there, or most of
     them nearly: then validation shows memory, and a run without them shows how much of it. Or `val_data` is prepared in
-    another way than `data` (another scale, another order of columns or colours), or your `evaluate` leaves the model in
-    training mode, and validation is far better without that.
+    another way than `data` (another scale, another order of columns or colours, targets that are moved by a position
+    against their sequence), or your `evaluate` leaves the model in training mode, and validation is far better without
+    that. Or a class that is often in `val_data` hardly comes in `data`, three times the steps tell no more of it, and
+    with a loss that weighs classes so that they count as in `val_data` half of it is told besides, or validation is no
+    longer far worse than a guess.
 
 What is not an alarm
     A gap, however wide: it is told as a figure. A validation loss that rises and stays below a guess, or that rises
@@ -34,10 +37,11 @@ from statistics import fmean
 from typing import Any
 
 from .. import wording
-from ..analysis import data_faults, generalization
+from ..analysis import class_shares, data_faults, generalization
+from ..analysis.class_shares import ShortClass
 from ..analysis.generalization import Fit, fit_of
 from ..analysis.run_failures import broke_down
-from ..records.held_out import HeldOutRecord
+from ..records.held_out import HeldOutRecord, ShiftedTargets
 from ..records.intervention import Cure
 from ..records.judgement import (
     NO_CONTROLS,
@@ -83,6 +87,13 @@ _WORSE_BY_MODE = 0.2
 #: Of what validation has gained on a guess: so much is lost without the samples that were on both sides, or gained with
 #: features in the right order. By judgement, not measured: a quarter.
 _MUCH = 0.25
+
+#: Of a class that hardly comes in data: so many more of its samples in `val_data` are told right where it weighs what
+#: it should. By judgement: half.
+_OF_THE_CLASS = 0.5
+#: Times the steps: what is told then as it is takes time only. By judgement: 3.
+_TIMES = 3
+_IN_TIME = Cure("once_more", "as it is, three times as long")
 
 #: By judgement: the 2,000th and the 3,000th prime, far from any seed in use.
 _SEEDS = (OtherNumbers("a second seed", 17389), OtherNumbers("a third seed", 27449))
@@ -143,10 +154,16 @@ def judge(trace: Trace, settings: Mapping[str, Any], controls: Mapping[str, Trac
     if not fit.carries_over and not generalization.has_learnt(trace, fit):
         reason = "the fit has not learnt its own samples yet, which is a matter of learns_from_data"
         return CouldNotJudge(f"{reason}: {_course(fit)}", known)
+    moved = generalization.at_other_positions(fit)
+    if moved is not None:
+        return _at_other_positions(moved)
     if generalization.in_another_order(fit):
         return FailIfConfirmed(_in_another_order(fit), _shown(trace, fit, known))
     if generalization.overfits(trace, fit):
         return _overfitted(trace, fit, controls, known)
+    short = class_shares.short_class(survey)
+    if short is not None and fit.end.val.accuracy is not None:
+        return _short_of(short, trace, fit, controls, known)
     if generalization.prepared_otherwise(held.shift) and not fit.better_than_a_guess:
         return FailIfConfirmed(_carries_nothing(fit), _shown(trace, fit, known))
     return _shown(trace, fit, known)
@@ -254,6 +271,44 @@ def _in_another_order(fit: Fit) -> Symptom:
     return Symptom(_course(fit), OVERFITTING, fit.end.val.loss, fit.by_guessing, "high", headline)
 
 
+def _at_other_positions(found: ShiftedTargets) -> Symptom:
+    where = "before" if found.by > 0 else "after"
+    return Symptom(
+        f"{wording.share(found.right)} of {wording.count(found.positions)} targets of val_data are told as they are "
+        f"paired, and {wording.share(found.right_shifted)} when each answer is compared with the target of the "
+        f"position {where} it",
+        FAULTY_DATA,
+        found.right,
+        found.right_shifted,
+        "high",
+        "the targets of val_data belong to other positions",
+    )
+
+
+def _short_of(
+    found: ShortClass, trace: Trace, fit: Fit, controls: Mapping[str, Trace], known: Mapping[str, float | None]
+) -> NeedsControl | FailIfConfirmed | Passed | CouldNotJudge:
+    """Whoever tells it after some more steps has enough of it to learn from."""
+    if _IN_TIME.label not in controls:
+        return NeedsControl(_IN_TIME, steps=_TIMES * trace.steps)
+    later, shown = fit_of(controls[_IN_TIME.label]), _shown(trace, fit, known)
+    if later is None or generalization.more_told(fit, later, _OF_THE_CLASS * found.val_share):
+        return shown
+    return FailIfConfirmed(_hardly_there(found, fit), shown)
+
+
+def _hardly_there(found: ShortClass, fit: Fit) -> Symptom:
+    rare, often = wording.share(found.share), wording.share(found.val_share)
+    return Symptom(
+        f"class {found.label} is {rare} of data and {often} of val_data; {_course(fit)}",
+        OVERFITTING,
+        fit.end.val.loss,
+        fit.by_guessing,
+        "medium",
+        f"class {found.label} is {rare} of data and {often} of val_data, and hardly learnt",
+    )
+
+
 def _with_a_cure(
     trace: Trace, fit: Fit, controls: Mapping[str, Trace]
 ) -> Passed | Symptom | CouldNotJudge | NeedsControl:
@@ -271,6 +326,11 @@ def _with_a_cure(
         return Passed(figures=known) if clean else CouldNotJudge("the samples are still on both sides", known)
     if trace.applied.without_effect:
         return CouldNotJudge("there was nothing to change", known)
+    short = class_shares.short_class(surveyed)
+    if trace.applied.to_the_loss == "weighed_classes" and short is not None:
+        more = generalization.more_told(before, fit, _OF_THE_CLASS * short.val_share)
+        better = more or generalization.no_worse_any_more(before, fit)
+        return Passed(figures=known) if better else _hardly_there(short, before)
     if trace.applied.validated == "in the order of data":
         return Passed(figures=known) if _far_better(before, fit) else _in_another_order(before)
     if trace.applied.validated or not before.had_carried_over:

@@ -70,6 +70,19 @@ class OtherOrder:
     known_again: bool = True
 
 
+@dataclass(frozen=True)
+class ShiftedTargets:
+    """How well the answers for `val_data` fit the targets of their own positions, and those of their neighbours."""
+
+    name: str
+    #: Answers fit the target so many positions before them; negative: behind them.
+    by: int
+    positions: int
+    #: Shares that are right.
+    right: float
+    right_shifted: float
+
+
 @dataclass
 class HeldOutRecord:
     #: What kept it from being seen.
@@ -88,3 +101,5 @@ class HeldOutRecord:
     own_loss_in_eval_mode: float | None = None
     shift: ScaleShift | None = None
     other_order: OtherOrder | None = None
+    #: Of the last evaluation; None where targets are no classes of positions.
+    shifted: ShiftedTargets | None = None

@@ -82,6 +82,8 @@ class FieldSurvey:
     constant: int = 0
     first_constant: int | None = None
     looked_at: int = 0
+    #: Of a table most of which never changes: the features that do are measured numbers, no codes of a few values.
+    rest_is_measured: bool = False
     is_input: bool = False
     #: A table: one number per feature and sample, no image and no sequence.
     is_table: bool = False
@@ -184,7 +186,8 @@ class TargetCopy:
     column: int
     target: str
     samples: int
-    #: For numbers "equal", "scaled" (a straight line) or "in its order"; for classes "one to one", "only in one class".
+    #: For numbers "equal", "scaled" (a straight line), "in its order", or that while the others tell much of it, too
+    #: ("in its order alone"); for classes "one to one", "only in one class".
     kind: str
     #: The inputs may be a smoke test's: each feature drawn for itself.
     noise: bool = False
@@ -199,7 +202,12 @@ class TargetCopy:
     @property
     def is_target(self) -> bool:
         """It is the target, not only made from it."""
-        return self.kind not in ("in its order", "only in one class")
+        return self.kind not in ("in its order", "in its order alone", "only in one class")
+
+    @property
+    def by_itself(self) -> bool:
+        """The others tell the target, too, and this one does far better without them."""
+        return self.kind == "in its order alone"
 
 
 @dataclass
@@ -296,4 +304,6 @@ class SurveyRecord:
     worker_randomness: WorkerRandomness | None = None
     #: Reading a validation sample twice gives two different ones; batches of it come in a random order.
     val_augmented: bool = False
+    #: The classes of its targets, of what was read.
+    val_classes: list[ClassSurvey] = field(default_factory=list)
     val_shuffled: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,6 +22,7 @@ from pytest_trainhealth.records.held_out import (
     OtherOrder,
     ScaleShift,
     Scored,
+    ShiftedTargets,
 )
 from pytest_trainhealth.records.judgement import (
     UNTREATED,
@@ -285,6 +287,21 @@ def test_a_scale_of_its_own_is_a_suspicion_only_where_nothing_carries_over() -> 
     assert isinstance(judged(trace_of(bad, shift=ScaleShift(0.0, 1.0, 0.5, 1.5))), CouldNotJudge)
 
 
+def test_targets_at_other_positions_are_shown_by_the_answers_themselves() -> None:
+    bad, good = (9.0, 9.0, 9.0, 9.0, 9.0, 9.0), (1.0, 0.8, 0.6, 0.5, 0.45, 0.4)
+    moved = ShiftedTargets("[1]", 1, 800, 0.5, 0.95)
+    found = judged(trace_of(bad, shifted=moved))
+    assert isinstance(found, Symptom)
+    assert found.category == FAULTY_DATA
+    assert isinstance(judged(trace_of(good, shifted=moved)), Passed), "it carries over as it is"
+    for other in (
+        ShiftedTargets("[1]", 1, 800, 0.5, 0.7),
+        ShiftedTargets("[1]", 1, 100, 0.5, 0.95),
+        ShiftedTargets("[1]", 1, 800, 0.8, 0.95),  # neighbours are mostly alike
+    ):
+        assert not isinstance(judged(trace_of(bad, shifted=other)), Symptom)
+
+
 def test_an_evaluation_in_training_mode() -> None:
     good = (1.0, 0.8, 0.6, 0.5, 0.45, 0.4)
     layers = [ActiveLayer("2", "Dropout")]
@@ -350,6 +367,79 @@ def in_training_mode() -> Training:
         val_data=batches(inputs[128:], inputs[128:] @ teacher),
         evaluate=evaluate,
     )
+
+
+def rare_in_data(
+    rare: int = 12, apart: float = 1.2, weighed: bool = False, val: int = 100, binary: bool = True
+) -> Training:
+    def drawn(common: int, rare: int) -> tuple[Tensor, Tensor]:
+        x, y = torch.randn(common + rare, 10), (torch.arange(common + rare) < rare).float()
+        x[:, :4] += apart * y[:, None]
+        order = torch.randperm(len(x))
+        return x[order], y[order]
+
+    data, held = drawn(1500, rare), drawn(200, val)
+    model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 1 if binary else 2))
+    weight = torch.tensor([1.0, 60.0]) if weighed else None
+
+    def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        scores = model(batch[0])
+        if binary:
+            return F.binary_cross_entropy_with_logits(
+                scores[:, 0], batch[1], pos_weight=weight if weight is None else weight[1:]
+            )
+        return F.cross_entropy(scores, batch[1].long(), weight)
+
+    x, y = data
+    if not binary:
+        y, held = y.long(), (held[0], held[1].long())
+    return made_of(model, loss, list(zip(x.split(32), y.split(32), strict=True)), [held])
+
+
+def made_of(model: nn.Module, loss: Callable[..., Tensor], data: object, val: object) -> Training:
+    return Training(model, torch.optim.Adam(model.parameters(), 0.003), loss, data, val_data=val)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_a_class_that_hardly_comes_and_is_often_validated(binary: bool) -> None:
+    verdict = verdict_of(lambda: rare_in_data(binary=binary))
+    assert [(each.cause, each.certainty) for each in verdict.findings] == [("class-imbalance", "confirmed")], str(
+        verdict
+    )
+
+
+@pytest.mark.parametrize(
+    "odd", [{"weighed": True}, {"apart": 6.0}, {"rare": 60}, {"val": 5}, {"weighed": True, "binary": False}], ids=str
+)
+def test_a_class_that_is_weighed_or_plain_or_as_rare_in_val_data_is_no_alarm(odd: dict[str, Any]) -> None:
+    """With 60 of it there are enough to learn from; those that lie far off are told in time: three times the steps."""
+    assert not verdict_of(lambda: rare_in_data(**odd)).failed
+
+
+@pytest.mark.parametrize("flat", [True, False])
+@pytest.mark.parametrize("behind", [True, False])
+def test_tags_that_are_moved_in_val_data_alone(flat: bool, behind: bool) -> None:
+    """A token in front of each sentence, or one cut off; the loss gets one long row, or the sequences as they are."""
+
+    def make(moved: bool = True) -> Training:
+        words = torch.randint(2, 40, (400, 9))
+        tags = words % 4
+        if moved:
+            words = torch.cat([words[:320], words[320:].roll(1 if behind else -1, dims=1)])
+        model = nn.Sequential(nn.Embedding(40, 16), nn.Linear(16, 4))
+
+        def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+            scores = model(batch[0])
+            if flat:
+                return F.cross_entropy(scores.flatten(0, 1), batch[1].flatten())
+            return F.cross_entropy(scores.transpose(1, 2), batch[1])
+
+        data = list(zip(words.split(32), tags.split(32), strict=True))
+        return Training(model, torch.optim.Adam(model.parameters(), 0.02), loss, data[:10], val_data=data[10:])
+
+    verdict = verdict_of(make)
+    assert [each.cause for each in verdict.findings] == ["labels-not-aligned"], str(verdict)
+    assert verdict_of(lambda: make(moved=False)).passed
 
 
 @pytest.mark.parametrize(

@@ -150,9 +150,26 @@ def words_that_the_vocabulary_does_not_know() -> Training:
     return training(batches(x, torch.randint(3, (600,))), features=40, outputs=3)
 
 
+def a_price_and_the_tax_that_is_computed_from_it() -> Training:
+    """The other columns tell most of it, too, as those of a good table do."""
+    x = torch.randn(1000, 6)
+    y = x @ torch.tensor([[0.8], [0.5], [-0.5], [0.4], [0.3], [0.0]]) + 0.3 * torch.randn(1000, 1)
+    return regression(torch.cat([x, torch.exp(0.4 * y)], 1), y)
+
+
+def a_join_that_finds_nothing(columns: int = 4) -> Training:
+    """Nine of ten columns are filled with 0, and what is left tells nothing."""
+    x = torch.randn(900, 40)
+    y = torch.tanh(x[:, 10:] @ torch.randn(30, 1)) + 0.1 * torch.randn(900, 1)
+    x[:, columns:] = 0.0
+    return regression(x[:700], y[:700], batches(x[700:], y[700:]))
+
+
 FAULTS: dict[Program, tuple[str, str]] = {
     a_fee_that_follows_the_label: ("target-leakage", "likely"),
     the_logarithm_of_the_number: ("target-leakage", "likely"),
+    a_price_and_the_tax_that_is_computed_from_it: ("target-leakage", "likely"),
+    a_join_that_finds_nothing: ("constant-features", "likely"),
     a_window_that_ends_too_late: ("target-leakage", "likely"),
     a_tag_among_the_features_of_its_word: ("target-leakage", "likely"),
     numbers_shuffled_apart: ("labels-not-aligned", "likely"),
@@ -192,6 +209,26 @@ def categories_that_never_occur() -> Training:
     x = torch.cat([torch.randn(600, 4), F.one_hot(kinds, 60).float()], 1)
     y = kinds.float()[:, None] * 0.1 + x[:, :1] + 0.1 * torch.randn(600, 1)
     return regression(x[:480], y[:480], batches(x[480:], y[480:]))
+
+
+def codes_of_a_large_vocabulary_and_noise() -> Training:
+    """Most categories never occur, and nothing tells the answers: a smoke test, or a hard problem."""
+    codes = F.one_hot((torch.rand(900) * 8).long(), 60).float()
+    return regression(codes[:700], torch.randn(700, 1), batches(codes[700:], torch.randn(200, 1)))
+
+
+def most_sensors_off() -> Training:
+    x = torch.randn(900, 40)
+    x[:, 6:] = 0.0
+    y = x[:, :1] - x[:, 1:2] + 0.3 * torch.randn(900, 1)
+    return regression(x[:700], y[:700], batches(x[700:], y[700:]))
+
+
+def the_same_length_in_two_units() -> Training:
+    """Each column is in the order of the target, and each tells it without the other."""
+    radius = 0.5 + torch.rand(800, 1)
+    others = radius + 0.1 * torch.randn(800, 4)
+    return regression(torch.cat([radius, 2 * radius, others], 1), radius**2)
 
 
 def overlapping_windows_one_after_the_other() -> Training:
@@ -394,6 +431,9 @@ def nodes_that_graphs_share() -> Training:
 ODD: tuple[Program, ...] = (
     a_rare_class_copied_ten_times,
     categories_that_never_occur,
+    codes_of_a_large_vocabulary_and_noise,
+    most_sensors_off,
+    the_same_length_in_two_units,
     overlapping_windows_one_after_the_other,
     the_value_before_is_a_feature,
     a_trajectory_that_begins_with_the_answer,

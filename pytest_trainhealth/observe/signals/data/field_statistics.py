@@ -20,6 +20,9 @@ _KEPT_VALUES = 4_000_000
 #: Of a feature's mean or spread, the size of its median value, for it to be large as a whole. By judgement: of a normal
 #: one it is 0.67, of a few large values among small ones nearly 0.
 _RAW = 0.1
+#: Of the rows that are kept, different values of a feature that is measured: a category or a count has a few. By
+#: judgement: a tenth.
+_MEASURED = 0.1
 
 
 class FieldStatistics:
@@ -104,6 +107,10 @@ class FieldStatistics:
         found.first_constant = int(self.constant.argmax()) * self._every if found.constant else None
         if not self.is_float:
             return found
+        if found.is_table and 2 * found.constant > self.columns > found.constant:
+            varying = self.kept()[:, ~self.constant]
+            different = [len(np.unique(column)) for column in varying.T]
+            found.rest_is_measured = min(different) > _MEASURED * len(varying)
         sizes = np.maximum(np.abs(self._mean), self.spreads)
         found.mean, found.std = float(abs(self._mean.mean())), float(self.spreads.mean())
         found.largest_feature = int(sizes.argmax()) * self._every

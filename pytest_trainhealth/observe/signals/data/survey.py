@@ -164,6 +164,7 @@ class Survey(CallSignal):
             reading = Reading(training.val_data, self._run.most_batches)
             val = DataTable("val_data", self._roles, table, reading.stored)
             self._read(record, "val_data", reading, val)
+            record.val_classes = [found for each in val.classes.values() if (found := each.summary()) is not None]
             record.val_batches, record.val_samples = len(val.sizes), val.samples
             record.bad_values += val.bad_values.values()
             record.bad_labels += val.bad_labels.values()

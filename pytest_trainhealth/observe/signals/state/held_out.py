@@ -27,6 +27,7 @@ from .evaluated_calls import DropoutsSeen
 from .evaluation import watched_layers
 from .given_scale import GivenScale
 from .scored_calls import ScoredCalls
+from .shifted_targets import shifted_targets
 from .side_by_side import numbers
 
 #: Steps after which it evaluates, and between two evaluations later on. By judgement: 12 in a run of 120 steps.
@@ -136,8 +137,10 @@ class HeldOut(Signal):
         with self._scale.noting(self._run.models, "data"):
             train, _ = self._scored(_cut(self._learnt))
         with self._scale.noting(self._run.models, "val_data", changed=changed):
-            val, calls = self._scored(_cut(self._val))
+            parts = _cut(self._val)
+            val, calls = self._scored(parts)
         self._note_guess(held, calls, val.parts)
+        held.shifted = shifted_targets(parts, calls)
         held.shift, held.other_order = self._scale.shift, self._scale.other_order
         held.points.append(HeldOutPoint(steps, val, train))
 

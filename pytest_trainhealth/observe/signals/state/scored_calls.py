@@ -52,6 +52,11 @@ class ScoredCalls(FunctionMode):
         return max(self._classes.values()) / self.scored if self._classes and self.scored else None
 
     @property
+    def kept(self) -> Sequence[tuple[str, Tensor, Tensor, Mapping[str, Any]]]:
+        """Of every call its name, what it compares, and its settings; empty where these are too large."""
+        return self._kept
+
+    @property
     def loss(self) -> float | None:
         """The mean of the values, by samples."""
         samples = sum(count for _, count in self.values)
