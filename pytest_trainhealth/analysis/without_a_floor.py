@@ -14,6 +14,7 @@ from ..records.judgement import UNTREATED, CouldNotJudge, FailIfConfirmed, Judge
 from ..records.trace import Trace
 from ..records.verdict import Symptom
 from . import loss_calls, loss_curve, memorising, outweighed, wiring
+from .reference_points import points
 
 #: A fall that is worth a control run. A learning rate 100 times too low moves the loss by 0.2 to 4 % in 200 to 400
 #: steps; distillation, the highest floor among the healthy programs, falls by 7.6 to 17 %.
@@ -87,16 +88,19 @@ def _learnt_something(
             return verdict
         if healed(trace, uncured, last) and "control_loss" in verdict.figures:
             return verdict
-        if _set_going(uncured, last, verdict.figures.get("control_loss")):
+        if _set_going(trace, uncured, last, verdict.figures.get("control_loss")):
             return verdict
     return FailIfConfirmed(memorising.jumpy(memorising.stuck(trace, first, last, ratio), trace), verdict, rates=True)
 
 
-def _set_going(uncured: Trace | None, last: float, control: float | None) -> bool:
+def _set_going(trace: Trace, uncured: Trace | None, last: float, control: float | None) -> bool:
     """Without the cure the loss did not fall at all, and with it far below that and below zeroed inputs.
 
-    A plain recipe is no yardstick for a fault of the loop that it shares, as weights that are put back.
+    A plain recipe is no yardstick for a fault of the loop that it shares, as weights that are put back. Only where the
+    targets are drawn anew at each step: any other loss can be memorised, and a cure has to show that.
     """
+    if not (points(trace).known and not points(trace).steady):
+        return False
     if uncured is None or not uncured.losses or not uncured.finite or control is None or _fell(uncured):
         return False
     return 0 < last < (1 - CLEARLY_FELL) * min(loss_curve.level(uncured.losses), control)

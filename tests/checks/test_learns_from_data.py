@@ -9,6 +9,7 @@ import pytest
 
 from pytest_trainhealth.analysis.misalignment import HELD_OUT
 from pytest_trainhealth.analysis.reference_points import REFERENCES
+from pytest_trainhealth.analysis.without_a_floor import UNTRAINED, ZEROED_INPUTS
 from pytest_trainhealth.checks.learns_from_data import judge as judge_beside
 from pytest_trainhealth.checks.learns_from_data import stop_when
 from pytest_trainhealth.records.data import Alignment, Repaired
@@ -93,8 +94,15 @@ def test_without_a_single_update_nothing_is_learnt():
     assert symptom.category == NOT_LEARNING
 
 
-def test_equal_targets_cannot_be_judged():
-    assert isinstance(judge(classified([1.0 * 0.9**step for step in range(80)], chance=0.0), {}), CouldNotJudge)
+def test_equal_targets_are_judged_beside_runs_that_cannot_learn():
+    """The same answer is right for every sample, unless what is asked comes from the inputs, as in a queue."""
+    trace = classified([1.0 * 0.9**step for step in range(80)], chance=0.0)
+    assert judge(trace, {}) == NeedsControl(UNTRAINED, once=True)
+    as_low, flat = classified(list(trace.losses), chance=0.0), classified([1.0] * 80, chance=0.0)
+    assert isinstance(judge(trace, {}, {UNTRAINED.label: as_low}), CouldNotJudge)
+    assert judge(trace, {}, {UNTRAINED.label: flat}) == NeedsControl(ZEROED_INPUTS)
+    assert isinstance(judge(trace, {}, {UNTRAINED.label: flat, ZEROED_INPUTS.label: as_low}), CouldNotJudge)
+    assert isinstance(judge(trace, {}, {UNTRAINED.label: flat, ZEROED_INPUTS.label: flat}), Passed)
 
 
 def unpredictable(structured: bool) -> Trace:
