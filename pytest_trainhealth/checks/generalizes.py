@@ -333,6 +333,8 @@ def _with_a_cure(
         return Passed(figures=known) if better else _hardly_there(short, before)
     if trace.applied.validated == "in the order of data":
         return Passed(figures=known) if _far_better(before, fit) else _in_another_order(before)
+    if before.held.other_order is not None and before.held.other_order.known_again:
+        return _in_another_order(before)  # which is seen: what validation does in that order has no other cure
     if trace.applied.validated or not before.had_carried_over:
         return Passed(figures=known) if fit.better_than_a_guess else _carries_nothing(fit)
     if not _keeps(before, fit.end.val.loss) or not fit.carries_over:
