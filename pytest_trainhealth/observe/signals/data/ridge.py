@@ -39,7 +39,7 @@ class Teller:
 
     def __init__(self, inputs: Tensor, tokens: bool = False) -> None:
         self.columns = inputs if inputs.shape[1] <= 2 * _ENDS else torch.cat([inputs[:, :_ENDS], inputs[:, -_ENDS:]], 1)
-        self._rows = projected(_standard(_counted(inputs) if tokens else inputs), _COLUMNS)
+        self._rows = projected(_standard(counted(inputs) if tokens else inputs), _COLUMNS)
         self._smoothers: list[Callable[[Tensor], Tensor]] = []
 
     def score(self, targets: Tensor, classes: bool, enough: Callable[[float], bool] = lambda _: False) -> float:
@@ -116,7 +116,8 @@ def _score(smooth: Callable[[Tensor], Tensor], targets: Tensor, classes: bool) -
     return float(1 - left.mean())
 
 
-def _counted(tokens: Tensor) -> Tensor:
+def counted(tokens: Tensor) -> Tensor:
+    """How often each token comes in a sample."""
     known, index = torch.unique(tokens, return_inverse=True)
     if len(known) > _MOST_TOKENS:
         return tokens
