@@ -102,9 +102,15 @@ def _left_out(kernel: Tensor) -> Callable[[Tensor], Tensor]:
     centred = kernel - kernel.mean(0) - kernel.mean(1, keepdim=True) + kernel.mean()
     ridge = _RIDGE * float(centred.diagonal().mean()) + 1e-9
     unit = torch.eye(size, dtype=kernel.dtype, device=kernel.device)
-    hat = centred @ torch.linalg.inv(centred + ridge * unit) + 1.0 / size
+    hat = unit - ridge * _inverse(centred + ridge * unit) + 1.0 / size
     rest = (1 - hat.diagonal()).clamp(min=1e-6)[:, None]
     return lambda values: values - (values - hat @ values) / rest
+
+
+def _inverse(kernel: Tensor) -> Tensor:
+    """By its root, in half the time: a kernel with a ridge has no eigenvalue below it, but for rounding."""
+    root, failed = torch.linalg.cholesky_ex(kernel)
+    return torch.linalg.inv(kernel) if int(failed) else torch.cholesky_inverse(root)
 
 
 def _score(smooth: Callable[[Tensor], Tensor], targets: Tensor, classes: bool) -> float:
