@@ -21,7 +21,7 @@ class _Aim:
     given: set[int] = field(default_factory=set)
     with_gradient: set[int] = field(default_factory=set)
     #: An optimizer has stepped with gradients of its own, none of which anybody had clipped.
-    beside: bool = False
+    stepped_past: bool = False
 
 
 class ClipAims:
@@ -37,7 +37,7 @@ class ClipAims:
 
     def clipped(self, place: Place, parameter: int, has_gradient: bool) -> None:
         aim = self._open.get(place)
-        if aim is not None and aim.beside:
+        if aim is not None and aim.stepped_past:
             self._settle(place, used=False)
         aim = self._open.setdefault(place, _Aim())
         aim.given.add(parameter)
@@ -53,7 +53,7 @@ class ClipAims:
             if not parameters.isdisjoint(aim.with_gradient):
                 self._settle(place, used=True)
             elif unclipped and parameters and parameters.isdisjoint(aim.given):
-                aim.beside = True
+                aim.stepped_past = True
         self._clipped -= parameters
 
     def cleared(self, parameters: set[int]) -> None:
@@ -69,5 +69,5 @@ class ClipAims:
 
     def _settle(self, place: Place, used: bool) -> None:
         aim = self._open.pop(place)
-        if used or (aim.beside and not aim.given.isdisjoint(self._ever_used)):
+        if used or (aim.stepped_past and not aim.given.isdisjoint(self._ever_used)):
             self._settled(place, used)

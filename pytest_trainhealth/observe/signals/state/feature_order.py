@@ -32,9 +32,9 @@ def order_of(own: Moments, other: Moments) -> tuple[int, ...]:
     apart = (mean[:, None] - other_mean[None, :]).abs() / spread
     apart = apart + (std.log()[:, None] - other_std.log()[None, :]).abs()
     found = apart.argmin(1)
-    if not torch.equal(found.sort().values, torch.arange(len(mean))):
+    if not torch.equal(found.sort().values, torch.arange(len(mean), device=mean.device)):
         return ()
-    moved = (found != torch.arange(len(mean))).nonzero()[:, 0]
+    moved = (found != torch.arange(len(mean), device=mean.device)).nonzero()[:, 0]
     if not len(moved) or bool((apart.diagonal() > _ELSEWHERE).sum() > len(moved)):
         return ()
     before, after = apart.diagonal()[moved], apart[moved, found[moved]]

@@ -24,7 +24,7 @@ _NO_ZERO = 1e-6
 _MOST = 512
 #: Evaluations that are looked at, each as if it were the first. By judgement: 2, as the second one has all batches.
 _EVALUATIONS = 2
-#: Dimensions of a batch of images, and the only other order that three colours are ever read in: BGR for RGB.
+#: Dimensions of a batch of images, 4, and the only other order that three colours are ever read in: BGR for RGB.
 _IMAGES, _REVERSED = 4, (2, 1, 0)
 #: What a cure does to the inputs of `val_data`.
 RESCALED, REORDERED = "on the scale of data", "in the order of data"
