@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
 
 from .. import wording
@@ -50,6 +51,9 @@ _PLAINLY_TOLD = 0.5
 #: Share of the labels, for sure (below it by two standard errors). By judgement: labels of the crowd and of rules that
 #: are meant to be used are wrong in 5 to 15 % of the cases.
 WRONG_LABELS = 0.15
+#: The same by what was learnt from `val_data`, which may hold the clear cases of the same kind: by judgement a quarter.
+#: And so well their own labels have to be told, each left out in turn: by judgement nine tenths.
+MANY_WRONG, _TOLD_WELL = 0.25, 0.9
 #: By how many standard errors the two sets differ. By judgement: 4 happen once in 15,000 sets.
 _STANDARD_ERRORS = 4.0
 
@@ -133,16 +137,47 @@ def mismatched_labels(found: SurveyRecord) -> HeldOutLabels | None:
         return None
     if held.classes and not _by_chance(held.val_told, held.val_chance, held.val_samples, held.classes):
         return None
+    if held.told_by_val is not None and not _by_chance(held.told_by_val, held.chance, held.samples, held.classes):
+        return None  # some of them are theirs
     plain = held.val_told_by_itself - held.val_chance > _PLAINLY_TOLD * (1 - held.val_chance)
     return held if plain else None
 
 
-def wrong_labels(found: SurveyRecord) -> HeldOutLabels | None:
+@dataclass(frozen=True)
+class WrongLabels:
+    held: HeldOutLabels
+    share: float
+    #: Two standard errors.
+    uncertainty: float
+    most: float
+    #: By what was learnt from `val_data`.
+    by_val: bool = False
+
+
+def wrong_labels(found: SurveyRecord) -> WrongLabels | None:
     held = found.held_out_labels
-    if held is None or not held.classes or _by_chance(held.predicted, held.chance, held.samples, held.classes):
+    if held is None or not held.classes:
         return None
-    sure = held.wrong > _STANDARD_ERRORS / 2 * held.uncertainty
-    return held if sure and held.wrong - held.uncertainty > WRONG_LABELS else None
+    if not _by_chance(held.predicted, held.chance, held.samples, held.classes):
+        sure = held.wrong > _STANDARD_ERRORS / 2 * held.uncertainty
+        if sure and held.wrong - held.uncertainty > WRONG_LABELS:
+            return WrongLabels(held, held.wrong, held.uncertainty, WRONG_LABELS)
+    return _wrong_by_val(held)
+
+
+def _wrong_by_val(held: HeldOutLabels) -> WrongLabels | None:
+    """Labels of `val_data` are told plainly, those of `data` much worse by the same, and no better by their own kind.
+
+    Samples of one set that resemble each other, as those of one person do, are told well within it. But then those of
+    `data` would be, too.
+    """
+    by_val = held.told_by_val
+    if by_val is None or held.predicted > by_val or held.val_told_by_itself < _TOLD_WELL:
+        return None
+    if _by_chance(by_val, held.chance, held.samples, held.classes):
+        return None
+    share, uncertainty = held.wrong_by_val, held.uncertainty_by_val
+    return WrongLabels(held, share, uncertainty, MANY_WRONG, by_val=True) if share - uncertainty > MANY_WRONG else None
 
 
 def _by_chance(predicted: float, chance: float, samples: int, classes: int) -> bool:
@@ -316,11 +351,11 @@ def _labels(found: SurveyRecord) -> Symptom | None:
         )
     if wrong is not None:
         return _symptom(
-            f"about {wording.share(wrong.wrong)} of the labels of data are wrong, give or take "
-            f"{wording.share(wrong.uncertainty)} (at most {wording.share(WRONG_LABELS)}): those of val_data are right",
-            wrong.wrong,
-            WRONG_LABELS,
-            f"about {wording.share(wrong.wrong)} of the labels of data are wrong",
+            f"about {wording.share(wrong.share)} of the labels of data are wrong, give or take "
+            f"{wording.share(wrong.uncertainty)} (at most {wording.share(wrong.most)}): those of val_data are right",
+            wrong.share,
+            wrong.most,
+            f"about {wording.share(wrong.share)} of the labels of data are wrong",
         )
     return None
 

@@ -142,6 +142,21 @@ class HeldOutLabels:
     #: Of `val_data`: by what was learnt from `data`, and from itself, each sample left out in turn.
     val_told: float
     val_told_by_itself: float
+    #: Of `data`: by what was learnt from `val_data`; None where that was not tried.
+    told_by_val: float | None = None
+
+    @property
+    def wrong_by_val(self) -> float:
+        """The same by the other set: right labels would be told as well as it tells its own, each left out in turn."""
+        hit = (1 - self.val_told_by_itself) / max(self.classes - 1, 1)
+        return (self.val_told_by_itself - (self.told_by_val or 0.0)) / max(self.val_told_by_itself - hit, 1e-9)
+
+    @property
+    def uncertainty_by_val(self) -> float:
+        """Two standard errors."""
+        hit, by_val = (1 - self.val_told_by_itself) / max(self.classes - 1, 1), self.told_by_val or 0.0
+        own = self.val_told_by_itself * (1 - self.val_told_by_itself) / self.val_samples
+        return 2 * sqrt(by_val * (1 - by_val) / self.samples + own) / max(self.val_told_by_itself - hit, 1e-9)
 
     @property
     def wrong(self) -> float:

@@ -157,6 +157,19 @@ def a_price_and_the_tax_that_is_computed_from_it() -> Training:
     return regression(torch.cat([x, torch.exp(0.4 * y)], 1), y)
 
 
+def a_third_of_the_labels_of_texts_wrong() -> Training:
+    """So noisy, and of so many tokens, that labels which are learnt from tell next to nothing."""
+    tone, y = 0.5 * torch.randn(200), torch.arange(760) % 2
+    lean = torch.where(y[:, None] > 0, tone[None], -tone[None])
+    tokens = torch.multinomial(lean.softmax(1), 20, replacement=True)
+    wrong = torch.where(torch.rand(500) < 0.35, 1 - y[:500], y[:500])
+    model = nn.Sequential(nn.EmbeddingBag(200, 16), nn.Linear(16, 2))
+    return Training(
+        model, torch.optim.Adam(model.parameters()), criterion=nn.CrossEntropyLoss(), data=batches(tokens[:500], wrong),
+        val_data=batches(tokens[500:], y[500:]),
+    )  # fmt: skip
+
+
 def a_join_that_finds_nothing(columns: int = 4) -> Training:
     """Nine of ten columns are filled with 0, and what is left tells nothing."""
     x = torch.randn(900, 40)
@@ -175,6 +188,7 @@ FAULTS: dict[Program, tuple[str, str]] = {
     numbers_shuffled_apart: ("labels-not-aligned", "likely"),
     classes_shuffled_apart: ("labels-not-aligned", "likely"),
     labels_in_the_order_of_numbers_files_in_that_of_names: ("labels-not-aligned", "likely"),
+    a_third_of_the_labels_of_texts_wrong: ("label-noise", "likely"),
     a_third_of_the_labels_wrong: ("label-noise", "likely"),
     noise_was_added_before_the_split: ("data-leakage", "likely"),
     a_join_that_multiplies: ("duplicated-samples", "likely"),
@@ -229,6 +243,24 @@ def the_same_length_in_two_units() -> Training:
     radius = 0.5 + torch.rand(800, 1)
     others = radius + 0.1 * torch.randn(800, 4)
     return regression(torch.cat([radius, 2 * radius, others], 1), radius**2)
+
+
+def people_that_validation_knows_well_and_others() -> Training:
+    """Samples of one person resemble each other, within each set; what tells those of one says little of the others."""
+    people, answer = 3 * torch.randn(60, 12), torch.arange(60) % 2
+    who = torch.cat([torch.arange(40).repeat(15), 40 + torch.arange(20).repeat(10)])
+    x = people[who] + 0.3 * torch.randn(800, 12)
+    return training(batches(x[:600], answer[who[:600]]), batches(x[600:], answer[who[600:]]), features=12)
+
+
+def texts_of_which_the_order_matters() -> Training:
+    tokens = torch.randint(30, (700, 12))
+    y = (tokens[:, 0] > tokens[:, 1]).long()
+    model = nn.Sequential(nn.Embedding(30, 8), nn.Flatten(), nn.Linear(96, 2))
+    return Training(
+        model, torch.optim.Adam(model.parameters()), criterion=nn.CrossEntropyLoss(),
+        data=batches(tokens[:500], y[:500]), val_data=batches(tokens[500:], y[500:]),
+    )  # fmt: skip
 
 
 def overlapping_windows_one_after_the_other() -> Training:
@@ -433,6 +465,8 @@ ODD: tuple[Program, ...] = (
     categories_that_never_occur,
     codes_of_a_large_vocabulary_and_noise,
     most_sensors_off,
+    people_that_validation_knows_well_and_others,
+    texts_of_which_the_order_matters,
     the_same_length_in_two_units,
     overlapping_windows_one_after_the_other,
     the_value_before_is_a_feature,

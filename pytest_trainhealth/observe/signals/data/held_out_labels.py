@@ -4,7 +4,8 @@ Classes that overlap look like wrong labels, and labels that nothing can predict
 same kind tells them apart: what the inputs of `data` say about their labels, each sample left out in turn, they say
 about those of `val_data` just as well, if both were labelled alike. Where `val_data` can be told and `data` cannot, the
 labels of `data` belong to other inputs. Where `data` can be told, but much worse than what was learnt from them tells
-`val_data`, some of them are wrong.
+`val_data`, some of them are wrong. Noise also keeps from learning anything out of them: then what was learnt from
+`val_data` tells those of them that are right.
 
 Both sets have to be of the same kind. Where their inputs lie elsewhere or spread differently, as augmented ones do,
 nothing is said.
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....records.survey import HeldOutLabels
-from .ridge import Pupil, Teller, chance, projected
+from .ridge import Pupil, Teller, chance, counted, projected
 from .sample_prints import Rows
 
 #: Samples of `data` that are learnt from. By judgement: 512 make a kernel matrix of 2 MB, in a tenth of a second.
@@ -38,7 +39,12 @@ _COLUMNS = 64
 
 
 def held_out_labels(
-    name: str, rows: Rows, labels: NDArray[np.generic], val_rows: Rows, val_labels: NDArray[np.generic], classes: bool
+    name: str,
+    rows: Rows,
+    labels: NDArray[np.generic],
+    val_rows: Rows,
+    val_labels: NDArray[np.generic],
+    classes: bool,
 ) -> HeldOutLabels | None:
     """None where there is nothing to say: labels that are told well, too few samples, two sets of different kinds."""
     rows, labels, val_rows, val_labels = rows[:_MOST], labels[:_MOST], val_rows[:_MOST], val_labels[:_MOST]
@@ -64,11 +70,19 @@ def held_out_labels(
     of_each = np.bincount(val_targets.numpy(), minlength=len(known))
     weights = (counts / np.maximum(of_each, 1))[val_targets.numpy()]
     right = (pupil.of_others() == val_targets).numpy()
-    by_itself = Pupil(val_inputs, val_targets, inputs).left_out() == val_targets
+    teacher = Pupil(val_inputs, val_targets, inputs)
+    by_itself, by_val = teacher.left_out() == val_targets, (teacher.of_others() == targets).double().mean()
     return HeldOutLabels(
         name, len(inputs), len(val_inputs), len(known), base, predicted, val_base,
-        float(np.average(right, weights=weights)), float(by_itself.double().mean()),
+        float(np.average(right, weights=weights)), float(by_itself.double().mean()), float(by_val),
     )  # fmt: skip
+
+
+def token_counts(rows: Rows, val_rows: Rows) -> tuple[Rows, Rows]:
+    """Texts as what they hold: how often each token comes in them."""
+    both = [torch.from_numpy(each[:_MOST].astype(np.int64)) for each in (rows, val_rows)]
+    counts = counted(torch.cat(both)).double().numpy()
+    return counts[: len(both[0])], counts[len(both[0]) :]
 
 
 def _of_numbers(

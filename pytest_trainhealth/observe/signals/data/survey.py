@@ -28,7 +28,7 @@ from .bounded_reading import Reading
 from .copied_targets import copied_target
 from .data_table import DataTable
 from .field_roles import FieldRoles, GivenTarget, given_target, roles_of
-from .held_out_labels import held_out_labels
+from .held_out_labels import held_out_labels, token_counts
 from .hurt_steps import step_with
 from .label_neighbours import label_noise
 from .label_orders import other_order
@@ -201,8 +201,12 @@ class Survey(CallSignal):
         for name, target, classes in self._pairs(table):
             if name in val.fields and target in val.fields and record.held_out_labels is None:
                 both = [_same_samples(each.fields[name].kept(), each.fields[target].kept()) for each in (table, val)]
-                if both[0][0].shape[1] == both[1][0].shape[1]:
-                    record.held_out_labels = held_out_labels(target, *both[0], *both[1], classes)
+                (rows, aims), (val_rows, val_aims) = both
+                if rows.shape[1] != val_rows.shape[1]:
+                    continue
+                if not table.fields[name].is_float and len(table.fields[name].shape) == 1:
+                    rows, val_rows = token_counts(rows, val_rows)
+                record.held_out_labels = held_out_labels(target, rows, aims, val_rows, val_aims, classes)
 
     def _try_orders(self, record: SurveyRecord, table: DataTable, data: Any) -> None:
         for name, target, classes in self._pairs(table):
