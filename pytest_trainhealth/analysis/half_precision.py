@@ -95,6 +95,12 @@ def own_precision(trace: Trace) -> str:
     return (record.own if record is not None else "") or next(iter(trace.numbers.halves), "")
 
 
+def swallows_all(trace: Trace) -> bool:
+    """An operation of 16 bits made Inf of each of its values, out of finite ones: what comes after it is the same for
+    whatever goes in, and in float32 need not be."""
+    return any(each.overflows_whole for each in trace.numbers.halves.values())
+
+
 def lost_moves(trace: Trace) -> tuple[list[str], float]:
     """Parameters of 16 bits most of whose updates are lost, and the share of all that is."""
     record = trace.state.precision

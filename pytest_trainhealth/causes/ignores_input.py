@@ -33,6 +33,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
+from ..analysis.half_precision import swallows_all
 from ..records.data import ScaleRecord
 from ..records.probes import InputRecord
 from ..records.symptoms import NOT_LEARNING, PLATEAU, SILENT
@@ -54,6 +55,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         return None
     if any(a.dead.get(0) == 1.0 for a in trace.numbers.activations.values()):
         return None  # what is 0 for every sample lets nothing through: that is the fault
+    if swallows_all(trace):
+        return None  # so is what overflows for every sample
     whole = [r for r in trace.probe.ignored if r.made_by == "user"]
     if whole and whole[0].hidden:
         return _hidden(whole[0])

@@ -10,8 +10,9 @@ How severe it is
 
 How it is recognised
     Something is computed in float16 or bfloat16 (autocast, `precision=`, a model or input converted to half), and the
-    same run in float32 is healthy. With `keeps_precision`, a run that stays finite counts too: an operation makes Inf
-    out of finite values, or gradients are 0 that are not in float32.
+    same run in float32 is healthy. An operation that makes Inf of all its values lets nothing of its input through: the
+    model then seems to ignore what it is given. With `keeps_precision`, a run that stays finite counts too: an
+    operation makes Inf out of finite values, or gradients are 0 that are not in float32.
 
 How to fix it
     Keep the weights in float32 and let `torch.autocast` choose what is computed in half; scale the loss
@@ -33,10 +34,10 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis.half_precision import pair, vanished
+from ..analysis.half_precision import pair, swallows_all, vanished
 from ..records.intervention import Cure
 from ..records.numbers import FirstBadOperation, HalfRecord
-from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, UNEQUAL
+from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT, UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from . import Suspicion
@@ -44,7 +45,7 @@ from ._groups import NUMBERS
 
 GROUP = NUMBERS
 ORDER = 0
-EXPLAINS = (EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY, UNEQUAL)
+EXPLAINS = (EXPLOSION, NOT_LEARNING, PLATEAU, INSTABILITY, UNEQUAL, SILENT)
 
 _HALVES = ("float16", "bfloat16")
 #: Largest number that float16 can hold.
@@ -54,6 +55,8 @@ _LARGEST = 65504.0
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if symptom.category == UNEQUAL:
         return _beside_float32(trace)
+    if symptom.category == SILENT and not swallows_all(trace):
+        return None  # rounding hides no input, and takes no gradient away
     return _in_half_at_all(trace, symptom)
 
 
@@ -124,7 +127,10 @@ def _in_half_at_all(trace: Trace, symptom: Symptom) -> Suspicion | None:
     record = trace.numbers.halves.get(dtype)
     if record is not None and record.overflow and culprit is None:
         statement = f"{record.overflow} overflows in {dtype}"
-        evidence.append(Evidence(f"{record.overflow} makes inf out of finite values", place=record.overflow_place))
+        left = ", and leaves no other value" if record.overflows_whole else ""
+        evidence.append(
+            Evidence(f"{record.overflow} makes inf out of finite values{left}", place=record.overflow_place)
+        )
     if record is not None:
         where = f" in {record.module}" if record.module else ""
         statement = statement or f"{record.operation}{where} and what follows is computed in {dtype}"

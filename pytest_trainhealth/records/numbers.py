@@ -50,6 +50,8 @@ class HalfRecord:
     #: The first operation that made Inf out of finite values.
     overflow: str = ""
     overflow_place: Place | None = None
+    #: It left nothing of what went in: of several values, each is Inf.
+    overflows_whole: bool = False
 
 
 @dataclass

@@ -32,8 +32,13 @@ class HalfPrecision(CallSignal):
             values = result.detach().float()
             finite = torch.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
             record.largest = max(record.largest, float(finite.abs().max()))
-            if not record.overflow and name not in _FILLS and bool(torch.isinf(values).any()):
-                given = [a for a in args if isinstance(a, Tensor) and a.is_floating_point()]
-                if all(bool(torch.isfinite(a).all()) for a in given):
-                    record.overflow = f"{name.strip('_')} in {module}" if module else name.strip("_")
-                    record.overflow_place = user_place()
+            infinite = torch.isinf(values)
+            # one that leaves something is told until one comes that leaves nothing of what went in
+            given = [a for a in args if isinstance(a, Tensor)]
+            whole = values.numel() > 1 and bool(infinite.all()) and bool(given)
+            told = record.overflows_whole or (bool(record.overflow) and not whole)
+            if told or name in _FILLS or not bool(infinite.any()):
+                return
+            if all(bool(torch.isfinite(a).all()) for a in given if a.is_floating_point()):
+                record.overflow = f"{name.strip('_')} in {module}" if module else name.strip("_")
+                record.overflow_place, record.overflows_whole = user_place(), whole
