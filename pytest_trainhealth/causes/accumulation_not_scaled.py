@@ -35,6 +35,7 @@ from __future__ import annotations
 from statistics import median
 
 from .. import wording
+from ..analysis.summed_terms import summed_beside_means
 from ..records.intervention import Cure
 from ..records.state import PassesRecord
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, UNEQUAL
@@ -171,7 +172,7 @@ def _mean_of_quotients(worst: PassesRecord) -> Suspicion:
 
 def _cut(trace: Trace) -> Suspicion | None:
     cuts = [other.state.cut for other in trace.compared_with.values() if other.state.cut is not None]
-    if not cuts or not cuts[0].weights or cuts[0].mixed_by:
+    if not cuts or not cuts[0].weights or cuts[0].mixed_by or summed_beside_means(cuts[0]):
         return None
     weights = wording.names([wording.short(each) for each in cuts[0].weights], most=4)
     return Suspicion(

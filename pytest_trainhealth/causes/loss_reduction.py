@@ -14,7 +14,8 @@ How severe it is
 How it is recognised
     The derivative of the tensor that backward() is called on with respect to the loss function's value, and an
     optimizer whose steps scale with the gradient. The re-run divides or multiplies every gradient by the number of
-    terms. A KL term is recognised by its values; the re-run averages it.
+    terms. A KL term is recognised by its values; the re-run averages it. Where `accumulates_exactly` cuts a batch into
+    parts, the gradient of each addend of the loss shows whether it is a mean or a sum; the re-run averages the sum.
 
 How to fix it
     Take the mean, once.
@@ -35,10 +36,12 @@ from __future__ import annotations
 from .. import wording
 from ..analysis import loss_calls, outweighed, raised
 from ..analysis.outweighed import Outweighed
+from ..analysis.summed_terms import averaged, summed_beside_means
 from ..records.intervention import Cure
 from ..records.losses import LossCall
 from ..records.numbers import Crash
-from ..records.symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU
+from ..records.state import CutRecord
+from ..records.symptoms import CRASH, EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, UNEQUAL
 from ..records.trace import Trace
 from ..records.verdict import Evidence, Fix, Symptom
 from ..records.wiring import OptimizerRecord
@@ -47,7 +50,7 @@ from ._groups import LOSS
 
 GROUP = LOSS
 ORDER = 16
-EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU, CRASH)
+EXPLAINS = (INSTABILITY, EXPLOSION, NOT_LEARNING, PLATEAU, CRASH, UNEQUAL)
 
 #: With fewer terms another reduction changes less than a usual choice of the learning rate does. By judgement: rates
 #: are chosen from powers of 10.
@@ -61,6 +64,9 @@ _FOLLOWS_SIZE = {"SGD", "ASGD", "LBFGS"}
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     if symptom.category == CRASH:
         return None if trace.crash is None else _none_at_all(trace.crash)
+    if symptom.category == UNEQUAL:
+        cut = next((each.state.cut for each in trace.compared_with.values() if each.state.cut is not None), None)
+        return None if cut is None else _beside_a_mean(cut)
     terms = loss_calls.summed_divergence(trace)
     if terms is not None:
         return _kl(*terms)
@@ -81,6 +87,25 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
         if twice is not None and symptom.category in (NOT_LEARNING, PLATEAU):
             return _twice(call, twice, active[0])
     return None
+
+
+def _beside_a_mean(cut: CutRecord) -> Suspicion | None:
+    summed = summed_beside_means(cut)
+    if not summed:
+        return None
+    sums, means = wording.names([each.name for each in summed.values()]), wording.names(averaged(cut))
+    is_or_are, samples = wording.is_or_are(len(summed)), wording.count(cut.samples)
+    return Suspicion(
+        statement=f"{sums} {is_or_are} summed over the samples, and added to a mean ({means})",
+        evidence=(
+            Evidence(f"the gradient of {sums} for {samples} samples is the sum of those of their parts", cut.from_sum),
+            Evidence(f"the gradient of {means} is the mean of those of the parts"),
+        ),
+        why="how much the one counts beside the other depends on the size of the batch",
+        fix=Fix("average both over the samples:", ("loss = F.smooth_l1_loss(box, boxes, reduction='sum') / len(box)",)),
+        not_this="a smaller weight for it: it would have to follow the batch size",
+        cures=(Cure("averaged_terms", f"{sums} averaged over the samples", {"terms": list(summed)}),),
+    )
 
 
 def _none_at_all(crash: Crash) -> Suspicion | None:

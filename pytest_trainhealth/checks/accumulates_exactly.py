@@ -11,7 +11,8 @@ When it fails
     The two gradients differ: losses that were not divided by the number of passes; a mean over the tokens of each pass,
     divided by the number of passes, where passes have different numbers of tokens; a last pass with fewer samples; a
     quotient over all samples of a pass, where one batch would have one over all of its samples; an advantage or a
-    target that the loss standardises over whatever is in the batch.
+    target that the loss standardises over whatever is in the batch; a sum over the samples that is added to a mean over
+    them, so that how the two are weighed depends on the size of a batch.
 
 What is not an alarm
     Dropout and BatchNorm, which differ between a batch and its parts; losses that are sums; passes over losses of
@@ -28,6 +29,7 @@ from typing import Any
 
 from .. import wording
 from ..analysis.run_failures import broke_down
+from ..analysis.summed_terms import averaged, summed_beside_means
 from ..records.intervention import Cure
 from ..records.judgement import NO_CONTROLS, CouldNotJudge, FailedRun, Judgement, NeedsControl, Passed
 from ..records.state import CutRecord, PassesRecord
@@ -128,6 +130,15 @@ def _judge_cut(cut: CutRecord, requested: int | None) -> Judgement:
         return Passed(figures=figures)
     if cut.from_sum <= LIMIT:
         return Passed(("the loss is a sum: accumulate it without dividing by the number of parts",), figures)
+    summed = summed_beside_means(cut)
+    if cut.from_any > LIMIT and summed:
+        sums = wording.names([each.name for each in summed.values()])
+        summary = (
+            f"no weights make {cut.parts} parts of a batch the batch, by {wording.share(cut.from_any)} (at most "
+            f"{wording.share(LIMIT)} allowed): the loss adds a sum over the samples ({sums}) to a mean over them "
+            f"({wording.names(averaged(cut))})"
+        )
+        return Symptom(summary, UNEQUAL, cut.from_any, LIMIT, "high", "the loss adds a sum to a mean over the samples")
     if cut.from_any > LIMIT and cut.mixed_by:
         fields = wording.names([f"batch{name}" for name in cut.mixed_by])
         summary = (

@@ -55,6 +55,18 @@ class PassesRecord:
 
 
 @dataclass(frozen=True)
+class TermRecord:
+    """An addend of a loss, by its gradients: that of the batch is the mean, or the sum, of those of its parts."""
+
+    #: Of the operation that ends it: "smooth_l1_loss".
+    name: str
+    #: "mean", "sum", or "other".
+    kind: str
+    #: What the values that it adds up are multiplied by.
+    factor: float
+
+
+@dataclass(frozen=True)
 class CutRecord:
     """A batch cut into parts of one size: their gradients beside that of the whole, in eval mode."""
 
@@ -69,6 +81,10 @@ class CutRecord:
     weights: tuple[float, ...] = ()
     #: Fields of the batch that no model gets, and from which something is computed over all of its samples.
     mixed_by: tuple[str, ...] = ()
+    #: The addends of the loss that have a gradient, by their places among all; looked at where no weights make the
+    #: parts the whole.
+    terms: dict[int, TermRecord] = field(default_factory=dict)
+    samples: int = 0
     #: What kept it from being tried.
     why_not: str = ""
 

@@ -281,3 +281,74 @@ def test_outputs_that_are_compared_are_not_judged(loss):
 
 def test_data_that_depend_on_nothing_else_pass():
     assert verdict_on(weighted(lambda values: 2 * values - 1)).passed
+
+
+# -- sums beside means -------------------------------------------------------------------------------
+
+
+def detector(box, *, batch=32):
+    """Classes, and places that go with them."""
+
+    def training() -> Training:
+        model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 5))
+        data = [(torch.randn(batch, 4), torch.randint(3, (batch,)), torch.randn(batch, 2)) for _ in range(5)]
+
+        def loss(model, batch):
+            found = model(batch[0])
+            return F.cross_entropy(found[:, :3], batch[1]) + box(found[:, 3:], batch[2])
+
+        return Training(model, torch.optim.Adam(model.parameters(), 1e-2), loss, data)
+
+    return training
+
+
+def total(found, right):
+    return F.smooth_l1_loss(found, right, reduction="sum")
+
+
+@pytest.mark.parametrize(
+    ("box", "named"),
+    [
+        (total, "smooth_l1_loss"),
+        (lambda found, right: 2 * (found - right).abs().sum(), "sum"),
+        (lambda found, right: 0.6 * total(found, right) + 0.01 * found.square().mean(), "smooth_l1_loss"),
+    ],
+)
+def test_a_sum_that_is_added_to_a_mean_is_named(box, named):
+    found = verdict(detector(box))
+    assert found.failed
+    (finding,) = found.findings
+    assert (finding.cause, finding.certainty) == ("loss-reduction", "confirmed")
+    assert finding.statement.startswith(f"{named} is summed over the samples, and added to a mean (")
+    assert "nll_loss" in finding.statement
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        lambda found, right: total(found, right) / len(found),
+        lambda found, right: total(found, right) / 32,  # the size of each batch, as a number
+        lambda found, right: 10 * total(found, right) / 32,
+        lambda found, right: ((found - right).square() / 32).sum(),
+        lambda found, right: (found.std(0) - 1).square().sum(),  # over all samples
+    ],
+)
+def test_what_may_be_divided_by_the_batch_is_not_blamed(box):
+    assert not verdict(detector(box)).failed
+
+
+def test_a_sum_over_a_few_samples_is_not_blamed():
+    assert not verdict(detector(total, batch=8)).failed
+
+
+def test_penalties_belong_to_no_batch():
+    def training() -> Training:
+        model = nn.Linear(4, 3)
+        data = [(torch.randn(32, 4), torch.randint(3, (32,))) for _ in range(5)]
+
+        def loss(model, batch):
+            return F.cross_entropy(model(batch[0]), batch[1]) + sum(p.square().sum() for p in model.parameters())
+
+        return Training(model, torch.optim.SGD(model.parameters(), 0.1), loss, data)
+
+    assert verdict(training).passed
