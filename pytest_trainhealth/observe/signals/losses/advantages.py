@@ -89,8 +89,8 @@ class Advantages(CallSignal):
         if not size or float((error * pull).sum()) < _PULLED_TO_0 * size:
             return False
         rises = torch.autograd.grad(each.error.sum(), self._heads, retain_graph=True, allow_unused=True)
-        told = [found for found in rises if found is not None and bool(found.any())]
-        return bool(told) and all(float(found.min()) > 0 for found in told)
+        known = [found for found in rises if found is not None and bool(found.any())]
+        return bool(known) and all(float(found.min()) > 0 for found in known)
 
     def step_ends(self) -> None:
         super().step_ends()
