@@ -82,11 +82,12 @@ def _at_most_steps(trace: Trace) -> Suspicion | None:
 
 
 def _suspicion(trace: Trace, *evidence: Evidence) -> Suspicion:
+    seen = trace.wiring.empty_updates
     return Suspicion(
         statement="gradients are cleared between backward() and step()",
         evidence=evidence,
         why="zero_grad() is called too late"
-        if trace.wiring.cleared_at is not None or trace.wiring.empty_updates.cleared
+        if trace.wiring.cleared_at is not None or seen.cleared or seen.robbed
         else "something sets them to 0 after the last backward pass",
         places=() if trace.wiring.cleared_at is None else (trace.wiring.cleared_at,),
         fix=Fix(

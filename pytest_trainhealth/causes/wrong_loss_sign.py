@@ -15,7 +15,8 @@ How it is recognised
     loss function should be small. Or the
     KL term of an ELBO, which is recognised by its values, has a derivative below 0. The re-run flips the sign. For
     adversaries, the gradients of the critic's scores show it: what a critic pulls away from the data, its opponent has
-    to pull back.
+    to pull back. Or a policy's advantage rises with the critic's estimate of the same sample (value - return), while
+    the figure that the step returns does not fall; the re-run turns it round.
 
 How to fix it
     Remove the minus, or `maximize=True`; by hand, subtract the gradient.
@@ -30,14 +31,14 @@ How to prevent it
 When this is wrong
     A likelihood of densities, an ELBO or a policy's objective may well be negative; that alone is not reported. Neither
     is a loss that is low at the start: unlearning and attacks increase it on purpose. A policy's objective is judged
-    only where the line calls the factor a reward, a return or an advantage; where a cost has such a name, this is
-    wrong.
+    only where the line calls the factor a reward, a return or an advantage, or where it is a critic's error and another
+    figure does not fall; where a cost has such a name, or the figure is meant to rise, this is wrong.
 """
 
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import loss_calls, wiring
+from ..analysis import course, loss_calls, wiring
 from ..records.intervention import Cure
 from ..records.losses import LossCall, Similarity
 from ..records.symptoms import EXPLOSION, INSTABILITY, NOT_LEARNING, PLATEAU, SILENT
@@ -50,6 +51,8 @@ from ._groups import LOSS
 GROUP = LOSS
 ORDER = 9
 EXPLAINS = (SILENT, INSTABILITY, NOT_LEARNING, PLATEAU, EXPLOSION)
+#: Steps at which an advantage was seen that is turned round. By judgement: two are no accident.
+_SEVERAL = 2
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
@@ -71,6 +74,8 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
     call = loss_calls.punished(trace)
     if call is not None:
         return _punished(trace, call)
+    if _turned_round(trace):
+        return _advantage(trace)
     if loss_calls.unbounded(trace):
         return _without_bound(trace)
     call = loss_calls.climbed(trace)
@@ -106,6 +111,34 @@ def _climbed_by_hand(trace: Trace, call: LossCall) -> Suspicion:
         fix=Fix("subtract the gradient:", ("p -= lr * p.grad",)),
         not_this="a smaller learning rate: it only gets worse more slowly",
         cures=(Cure("scale_gradients", "sign flipped", {"factor": -1.0}),),
+    )
+
+
+def _turned_round(trace: Trace) -> bool:
+    """At several steps, while a figure that is not the loss itself does not fall: with a cost for a return the same
+    would be right, and the figure would fall."""
+    seen = [each for each in trace.loss.turned_advantages if each.other_figure]
+    return len(seen) >= _SEVERAL and course.end(trace) >= trace.losses[0]
+
+
+def _advantage(trace: Trace) -> Suspicion:
+    seen = [each for each in trace.loss.turned_advantages if each.other_figure]
+    return Suspicion(
+        statement="the policy is rewarded for what the critic's estimate is above the return, and not the other way",
+        evidence=(
+            Evidence(
+                "log-probabilities are made larger by a weight that rises with the critic's estimate of the same "
+                f"sample, and is 0 where that is right (all {wording.plural(len(seen), 'step')} examined)",
+                float(len(seen)),
+                seen[0].place,
+            ),
+            Evidence(f"what the step returns goes {_course(trace)}", trace.losses[-1]),
+        ),
+        why="actions that turn out better than expected become rarer; to the critic, which squares it, it is all one",
+        places=loss_calls.places(seen[0].place),
+        fix=Fix("the advantage is the return minus the estimate:", ("advantage = returns - values",)),
+        not_this="a smaller learning rate, or more entropy: it still goes the wrong way",
+        cures=(Cure("turned_advantages", "advantage turned round"),),
     )
 
 

@@ -118,6 +118,16 @@ class Similarity:
 
 
 @dataclass
+class TurnedAdvantage:
+    """Log-probabilities that are made larger by a critic's error which rises with the critic's own estimate."""
+
+    step: int
+    place: Place | None = None
+    #: What the step returns is another figure than the loss, and so shows by itself how good the policy is.
+    other_figure: bool = False
+
+
+@dataclass
 class LossRecord:
     """The inputs of loss functions and adversaries. The values of the loss itself are `Trace.losses`."""
 
@@ -125,3 +135,4 @@ class LossRecord:
     calls: list[LossCall] = field(default_factory=list)
     similarities: list[Similarity] = field(default_factory=list)
     generator_ranges: list[GeneratorRange] = field(default_factory=list)
+    turned_advantages: list[TurnedAdvantage] = field(default_factory=list)

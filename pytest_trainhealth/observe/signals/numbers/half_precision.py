@@ -36,8 +36,8 @@ class HalfPrecision(CallSignal):
             # one that leaves something is told until one comes that leaves nothing of what went in
             given = [a for a in args if isinstance(a, Tensor)]
             whole = values.numel() > 1 and bool(infinite.all()) and bool(given)
-            told = record.overflows_whole or (bool(record.overflow) and not whole)
-            if told or name in _FILLS or not bool(infinite.any()):
+            noted = record.overflows_whole or (bool(record.overflow) and not whole)
+            if noted or name in _FILLS or not bool(infinite.any()):
                 return
             if all(bool(torch.isfinite(a).all()) for a in given if a.is_floating_point()):
                 record.overflow = f"{name.strip('_')} in {module}" if module else name.strip("_")
