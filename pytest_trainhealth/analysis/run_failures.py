@@ -78,13 +78,13 @@ def _raised(crash: Crash) -> str:
 
 
 def _words(crash: Crash) -> str:
-    message = f": {_in_short(crash.message)}" if crash.message else ""
+    message = f": {in_short(crash.message)}" if crash.message else ""
     if not crash.origin_kind:
         return message
-    return f"{message} (from {crash.origin_kind}: {_in_short(crash.origin_message)})"
+    return f"{message} (from {crash.origin_kind}: {in_short(crash.origin_message)})"
 
 
-def _in_short(message: str) -> str:
+def in_short(message: str) -> str:
     """What went wrong, without the advice that torch adds to it."""
     end = message.find(". ", _AT_LEAST)
     return message if end < 0 else message[:end]

@@ -224,6 +224,8 @@ def _beside_the_plain_recipe(
     known = {**known, "reach": reached.level, "above_reach": reference_points.above_reach(reached, last, start)}
     above = reference_points.above_reach(reached, last, start)
     if _far_above(reached, last, start, marks):
+        if without_a_floor.healed(trace, controls.get(UNTREATED), last):
+            return Passed(("judged against the run without the cure",), known)
         symptom = replace(memorising.stuck(trace, first, last, ratio, reached), suspects="recipe")
         plainly = above > _NOT_HALF_WAY and (above >= 1 or not short_runs.still_fell(trace, STEPS))
         # adapters are small on purpose, and given a small rate: only a cause that was shown counts

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from tempfile import TemporaryDirectory
 
+from ..analysis.run_failures import in_short
 from ..engine.examination import Examination
 from ..programs.plan import RunPlan
 from ..records.trace import Trace
@@ -50,7 +51,9 @@ class Sweep:
             self.traces[circumstances] = trace
             self.cut_short = self.cut_short or trace.cut_short
             if trace.crash is not None:
-                self.refused.setdefault(circumstances.describe(), f"{trace.crash.kind}: {trace.crash.message}")
+                self.refused.setdefault(
+                    circumstances.describe(), f"{trace.crash.kind}: {in_short(trace.crash.message)}"
+                )
         return self.traces[circumstances]
 
     def fails(self, circumstances: Circumstances, steps: int) -> bool:

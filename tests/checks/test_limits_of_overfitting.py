@@ -488,3 +488,13 @@ def test_a_few_batches_that_nobody_learns_from_in_a_watched_loop(
     trace.speed.loader_batches += batches
     trace.wiring.optimizers["SGD"] = OptimizerRecord("SGD", "SGD", steps=steps)
     assert kind(judge(trace, {}, beside(1.9))) == said
+
+
+@pytest.mark.parametrize(("last", "said"), [(0.66, "passes"), (0.68, "recipe if confirmed, else cannot judge")])
+def test_a_healed_loss_is_shown_by_the_run_without_the_cure_where_dropout_keeps_it_up(last: float, said: str) -> None:
+    """Scores that were squashed twice: a plain recipe, which has no dropout, gets further than any cured run."""
+    twice = Trace.of(curve(1.0))
+    twice.loss.calls = [LossCall("cross_entropy", activation="softmax", over=5, classes=5)]
+    cured = known(curve(last))
+    cured.applied.to_the_loss = "output_activation"
+    assert kind(judge(cured, {}, beside(0.3, **{UNTREATED: twice}))) == said

@@ -128,6 +128,44 @@ def test_circumstances_that_the_code_does_not_bear_are_noted() -> None:
     assert any(note.startswith("not tried: batches of 3 (RuntimeError") for note in verdict.notes)
 
 
+def test_a_sparse_matrix_has_no_samples_and_a_long_error_is_told_in_short() -> None:
+    """The rows of a graph's adjacency matrix relate nodes to one another. What torch adds to an error is advice."""
+    matrix = torch.eye(6).to_sparse()
+
+    def make() -> Training:
+        model = Convolution()
+        batch = (torch.randn(6, 4), matrix)
+        return Training(
+            model,
+            torch.optim.SGD(model.parameters(), 0.1),
+            loss=lambda model, batch: model(*batch).square().mean(),
+            data=[batch] * 4,
+        )
+
+    assert judged(make).notes == ()
+
+    def refuses(h: Tensor) -> Tensor:
+        if len(h) == 3:
+            raise RuntimeError(
+                "three rows are not what this layer was made for, as everybody knows. Use four. Or five."
+            )
+        return h
+
+    verdict = judged(training(after=refuses), batch_sizes=(3,))
+    assert [note for note in verdict.notes if "not tried" in note] == [
+        "not tried: batches of 3 (RuntimeError: three rows are not what this layer was made for, as everybody knows)"
+    ]
+
+
+class Convolution(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        return torch.sparse.mm(adjacency, self.inner(x))
+
+
 def test_the_batch_at_the_end_of_an_epoch_is_tried() -> None:
     """Fifty steps do not come to it; the first epoch of a real run does."""
     rows = TensorDataset(torch.randn(60 * 4 + 1, 4), torch.randn(60 * 4 + 1, 4))

@@ -21,8 +21,8 @@ class DegenerateSample(AtTheInputs):
         self._how = how
 
     def changed(self, tensor: Tensor) -> Tensor:
-        if tensor.shape[0] != self._run.trace.batch_size:
-            return tensor
+        if tensor.shape[0] != self._run.trace.batch_size or tensor.layout != torch.strided:
+            return tensor  # a sparse matrix relates samples to one another, and none of its rows is one
         changed = tensor.clone()
         with torch.no_grad():
             changed[0] = self._sample(tensor)
