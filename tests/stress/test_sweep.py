@@ -146,9 +146,7 @@ def test_a_sparse_matrix_has_no_samples_and_a_long_error_is_told_in_short() -> N
 
     def refuses(h: Tensor) -> Tensor:
         if len(h) == 3:
-            raise RuntimeError(
-                "three rows are not what this layer was made for, as everybody knows. Use four. Or five."
-            )
+            raise RuntimeError("three rows are not what this layer was made for, as everybody knows. Use four.")
         return h
 
     verdict = judged(training(after=refuses), batch_sizes=(3,))
