@@ -77,23 +77,11 @@ def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
 
 
 def _hardly_any(survey: SurveyRecord, field: FieldSurvey) -> Suspicion:
-    return Suspicion(
-        statement=f"{field.constant} of {field.looked_at} features of batch{field.name} never change",
-        evidence=(
-            Evidence(
-                f"{field.constant} of {field.looked_at} features of batch{field.name} have one value each in "
-                f"{wording.plural(survey.samples, 'sample')}",
-                float(field.constant),
-            ),
-            Evidence(
-                f"that leaves {survey.different_inputs} different inputs, and the same one has several targets",
-                float(survey.different_inputs),
-            ),
-        ),
-        why="what should fill them finds nothing: a vocabulary in other letters, a join without a match",
-        fix=Fix("look at a sample where it is read, and after each transform: where do its values get lost?"),
-        not_this="a larger model or more epochs: there is hardly anything to learn from",
+    left = Evidence(
+        f"that leaves {survey.different_inputs} different inputs, and the same one has several targets",
+        float(survey.different_inputs),
     )
+    return _never_change(survey, field, left, "a vocabulary in other letters, a join without a match")
 
 
 def _most_of(survey: SurveyRecord, field: FieldSurvey) -> Suspicion:
@@ -101,21 +89,21 @@ def _most_of(survey: SurveyRecord, field: FieldSurvey) -> Suspicion:
     assert held is not None
     what = "of the labels" if held.classes else "of the targets' variance"
     chance = f" (by chance {wording.share(held.chance)})" if held.classes else ""
+    left = Evidence(
+        f"the other {field.looked_at - field.constant} tell {wording.share(max(held.predicted, 0.0))} {what}, "
+        f"each sample left out in turn{chance}; in val_data {wording.share(max(held.val_told_by_itself, 0.0))}",
+        held.predicted,
+    )
+    return _never_change(survey, field, left, "a join without a match, a sensor that is not read")
+
+
+def _never_change(survey: SurveyRecord, field: FieldSurvey, left: Evidence, such_as: str) -> Suspicion:
+    of_all = f"{field.constant} of {field.looked_at} features of batch{field.name}"
+    values = f"have one value each in {wording.plural(survey.samples, 'sample')}"
     return Suspicion(
-        statement=f"{field.constant} of {field.looked_at} features of batch{field.name} never change",
-        evidence=(
-            Evidence(
-                f"{field.constant} of {field.looked_at} features of batch{field.name} have one value each in "
-                f"{wording.plural(survey.samples, 'sample')}",
-                float(field.constant),
-            ),
-            Evidence(
-                f"the other {field.looked_at - field.constant} tell {wording.share(max(held.predicted, 0.0))} {what}, "
-                f"each sample left out in turn{chance}; in val_data {wording.share(max(held.val_told_by_itself, 0.0))}",
-                held.predicted,
-            ),
-        ),
-        why="what should fill them finds nothing: a join without a match, a sensor that is not read",
+        statement=f"{of_all} never change",
+        evidence=(Evidence(f"{of_all} {values}", float(field.constant)), left),
+        why=f"what should fill them finds nothing: {such_as}",
         fix=Fix("look at a sample where it is read, and after each transform: where do its values get lost?"),
         not_this="a larger model or more epochs: there is hardly anything to learn from",
     )
