@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 
 from .. import wording
@@ -10,7 +9,6 @@ from ..records.survey import (
     BadLabels,
     BadValues,
     FieldSurvey,
-    HeldOutLabels,
     NearCopies,
     SharedSamples,
     SurveyRecord,
@@ -18,6 +16,7 @@ from ..records.survey import (
 )
 from ..records.symptoms import FAULTY_DATA
 from ..records.verdict import Symptom
+from .told_labels import by_chance, mismatched_labels, wrong_labels
 
 #: Validation samples that are also in the data. By judgement: CIFAR-10's own two halves share less than 1 %, and with
 #: fewer than 3 a blank image or an empty text may be all there is.
@@ -43,19 +42,6 @@ _MANY, _FEW_INPUTS, _FEATURES, _NEVER_CHANGE = 500, 0.01, 8, 0.9
 #: Of a table: so many features that never change are most of it. By judgement: three quarters; they count only where
 #: those that are left say nothing about the targets, in both sets.
 _MOST_CONSTANT = 0.75
-#: No better than a constant answer: within three deviations, or a tenth of the variance. As in observe's alignment, of
-#: random labels the first is 3.1 at most in 2,000 draws, of noise the second 0.08 in 300.
-_DEVIATIONS, _EXPLAINED = 3.0, 0.1
-#: Of what there is to tell beyond chance, in the other set. By judgement: the two have to be far apart, as in alignment
-_PLAINLY_TOLD = 0.5
-#: Share of the labels, for sure (below it by two standard errors). By judgement: labels of the crowd and of rules that
-#: are meant to be used are wrong in 5 to 15 % of the cases.
-WRONG_LABELS = 0.15
-#: The same by what was learnt from `val_data`, which may hold the clear cases of the same kind: by judgement a quarter.
-#: And so well their own labels have to be told, each left out in turn: by judgement nine tenths.
-MANY_WRONG, _TOLD_WELL = 0.25, 0.9
-#: By how many standard errors the two sets differ. By judgement: 4 happen once in 15,000 sets.
-_STANDARD_ERRORS = 4.0
 
 
 def harmful_values(found: SurveyRecord) -> BadValues | None:
@@ -118,8 +104,8 @@ def mostly_constant(found: SurveyRecord) -> FieldSurvey | None:
     field = inputs[0]
     if field.looked_at < _FEATURES or field.constant < _MOST_CONSTANT * field.looked_at or not field.rest_is_measured:
         return None
-    known = not _by_chance(held.predicted, held.chance, held.samples, held.classes)
-    val_known = not _by_chance(held.val_told_by_itself, held.val_chance, held.val_samples, held.classes)
+    known = not by_chance(held.predicted, held.chance, held.samples, held.classes)
+    val_known = not by_chance(held.val_told_by_itself, held.val_chance, held.val_samples, held.classes)
     return None if known or val_known else field
 
 
@@ -128,62 +114,6 @@ def same_batches(found: SurveyRecord) -> int:
     if found.dataset_size is None and (not found.val_samples or found.val_is_data):
         return 0
     return found.same_batches
-
-
-def mismatched_labels(found: SurveyRecord) -> HeldOutLabels | None:
-    """Labels of `data` that their inputs say nothing about, while those of `val_data` can be told from theirs."""
-    held = found.held_out_labels
-    if held is None or not _by_chance(held.predicted, held.chance, held.samples, held.classes):
-        return None
-    if held.classes and not _by_chance(held.val_told, held.val_chance, held.val_samples, held.classes):
-        return None
-    if held.told_by_val is not None and not _by_chance(held.told_by_val, held.chance, held.samples, held.classes):
-        return None  # some of them are theirs
-    plain = held.val_told_by_itself - held.val_chance > _PLAINLY_TOLD * (1 - held.val_chance)
-    return held if plain else None
-
-
-@dataclass(frozen=True)
-class WrongLabels:
-    held: HeldOutLabels
-    share: float
-    #: Two standard errors.
-    uncertainty: float
-    most: float
-    #: By what was learnt from `val_data`.
-    by_val: bool = False
-
-
-def wrong_labels(found: SurveyRecord) -> WrongLabels | None:
-    held = found.held_out_labels
-    if held is None or not held.classes:
-        return None
-    if not _by_chance(held.predicted, held.chance, held.samples, held.classes):
-        sure = held.wrong > _STANDARD_ERRORS / 2 * held.uncertainty
-        if sure and held.wrong - held.uncertainty > WRONG_LABELS:
-            return WrongLabels(held, held.wrong, held.uncertainty, WRONG_LABELS)
-    return _wrong_by_val(held)
-
-
-def _wrong_by_val(held: HeldOutLabels) -> WrongLabels | None:
-    """Labels of `val_data` are told plainly, those of `data` much worse by the same, and no better by their own kind.
-
-    Samples of one set that resemble each other, as those of one person do, are told well within it. But then those of
-    `data` would be, too.
-    """
-    by_val = held.told_by_val
-    if by_val is None or held.predicted > by_val or held.val_told_by_itself < _TOLD_WELL:
-        return None
-    if _by_chance(by_val, held.chance, held.samples, held.classes):
-        return None
-    share, uncertainty = held.wrong_by_val, held.uncertainty_by_val
-    return WrongLabels(held, share, uncertainty, MANY_WRONG, by_val=True) if share - uncertainty > MANY_WRONG else None
-
-
-def _by_chance(predicted: float, chance: float, samples: int, classes: int) -> bool:
-    if not classes:
-        return predicted < _EXPLAINED
-    return predicted - chance < _DEVIATIONS * sqrt(chance * (1 - chance) / samples)
 
 
 def kinds(found: SurveyRecord) -> tuple[str, ...]:

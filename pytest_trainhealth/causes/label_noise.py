@@ -38,7 +38,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import data_faults
+from ..analysis import told_labels
 from ..records.survey import HeldOutLabels
 from ..records.symptoms import FAULTY_DATA
 from ..records.trace import Trace
@@ -53,7 +53,7 @@ EXPLAINS = (FAULTY_DATA,)
 
 
 def look(trace: Trace, symptom: Symptom) -> Suspicion | None:
-    found = None if trace.data.survey is None else data_faults.wrong_labels(trace.data.survey)
+    found = None if trace.data.survey is None else told_labels.wrong_labels(trace.data.survey)
     if found is None:
         return None
     share, give = wording.share(found.share), wording.share(found.uncertainty)

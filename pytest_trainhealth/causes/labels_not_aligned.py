@@ -41,7 +41,7 @@ When this is wrong
 from __future__ import annotations
 
 from .. import wording
-from ..analysis import data_faults, generalization
+from ..analysis import generalization, told_labels
 from ..analysis.generalization import fit_of
 from ..records.data import Alignment, Repaired
 from ..records.held_out import ShiftedTargets
@@ -107,7 +107,7 @@ def _in_the_data(trace: Trace) -> Suspicion | None:
         return None
     if survey.other_order is not None:
         return _of_another(survey.other_order)
-    apart = data_faults.mismatched_labels(survey)
+    apart = told_labels.mismatched_labels(survey)
     return None if apart is None else _unlike_val_data(apart)
 
 
