@@ -211,9 +211,10 @@ def clipped_in_vain(trace: Trace) -> ClipCalls | None:
     """A line that clips and never finds a gradient, while no other line finds one either.
 
     It comes before backward(), or is given parameters that are not those that are trained. What it finds on these
-    counts for nothing: no optimizer holds them, and nothing else moves them.
+    counts for nothing: no optimizer holds them, and nothing else moves them. Where gradients are cleared before the step,
+    it is in the right place, and they are not.
     """
-    if _clipped_by_loop(trace):
+    if _clipped_by_loop(trace) or cleared_early(trace) or trace.applied.restored_gradients:
         return None
     calls = list(trace.wiring.clip_calls.values())
     in_vain = next((each for each in calls if each.looks >= _STEPS), None)

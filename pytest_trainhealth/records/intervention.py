@@ -49,6 +49,8 @@ class Applied:
     player_losses: list[float] = field(default_factory=list)
     #: A cure kept dropout from drawing anything: the loss is that of the whole model, which is lower by itself.
     without_dropout: bool = False
+    #: A cure brought back gradients that were gone when an update came: whoever clipped before it found none.
+    restored_gradients: bool = False
     #: A cure gave the loss other targets: it is in another unit, and no level without the cure says anything about it.
     rescaled_targets: bool = False
     #: Cures that reported that they had nothing to do.

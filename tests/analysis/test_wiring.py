@@ -186,6 +186,17 @@ def test_a_line_that_clips_nothing(calls: list[tuple[int, int]], found: bool) ->
     assert (wiring.clipped_in_vain(made) is not None) is found
 
 
+def test_a_line_that_clips_what_was_cleared_is_not_to_blame() -> None:
+    made = trace()
+    made.wiring.clip_calls = {"1": ClipCalls(CLIPS, 1.0, looks=2)}
+    made.wiring.after_backward, made.wiring.at_update = {0: 1.0}, {0: 0.5}
+    assert wiring.clipped_in_vain(made) is not None
+    made.wiring.at_update = {0: 0.0}
+    assert wiring.clipped_in_vain(made) is None
+    made.wiring.at_update, made.applied.restored_gradients = {0: 1.0}, True
+    assert wiring.clipped_in_vain(made) is None
+
+
 @pytest.mark.parametrize(("limit", "found"), [(None, True), (1.0, False), (1e4, True)])
 def test_a_line_that_clips_too_early_or_late_does_no_harm_where_the_loop_clips(
     limit: float | None, found: bool

@@ -37,6 +37,7 @@ class KeepGradients(Listener):
         held = _held(optimizer)
         if has_closure or any(_is_something(parameter.grad) for parameter in held):
             return
+        self._run.trace.applied.restored_gradients = True
         for parameter, gradient in zip(held, left, strict=False):
             if gradient is not None:
                 parameter.grad = gradient
