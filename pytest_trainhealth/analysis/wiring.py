@@ -211,8 +211,8 @@ def clipped_in_vain(trace: Trace) -> ClipCalls | None:
     """A line that clips and never finds a gradient, while no other line finds one either.
 
     It comes before backward(), or is given parameters that are not those that are trained. What it finds on these
-    counts for nothing: no optimizer holds them, and nothing else moves them. Where gradients are cleared before the step,
-    it is in the right place, and they are not.
+    counts for nothing: no optimizer holds them, and nothing else moves them. Where gradients are cleared before the
+    step, that is why it finds none.
     """
     if _clipped_by_loop(trace) or cleared_early(trace) or trace.applied.restored_gradients:
         return None
