@@ -190,16 +190,25 @@ def _switched_off(model: nn.Module, path: str) -> str | None:
     user's own keeps so. Dropout that an installed package put there may be unwanted. But a layer of the user's own that
     drops nothing in any step, in a part that is trained as a whole, is one that somebody wrote and nobody ever gets.
     """
-    modules = dict(model.named_modules())
-    if path not in modules:  # a function, as a module calls it
-        path = path.rpartition(".")[0]
-    names = path.split(".")
-    way = [".".join(names[:count]) for count in range(len(names) + 1)]
-    off = next((each for each in way if not modules[each].training), None)
-    if off is None or isinstance(modules[path], _BatchNorm) or not any(True for _ in modules[off].parameters()):
+    way = _way_to(path, model)
+    path, layer = list(way.items())[-1]
+    off = next((each for each, module in way.items() if not module.training), None)
+    if off is None or isinstance(layer, _BatchNorm) or not any(True for _ in way[off].parameters()):
         return None
-    meant = made_by(path, modules) != "user" or any(_keeps_modes(modules[each]) for each in way)
+    meant = made_by(path, way) != "user" or any(_keeps_modes(module) for module in way.values())
     return None if meant else off
+
+
+def _way_to(path: str, model: nn.Module) -> dict[str, nn.Module]:
+    """The modules around this one, by their paths, and itself. A function ends at the module that calls it."""
+    way, inside = {"": model}, ""
+    for name in path.split("."):
+        inner = way[inside]._modules.get(name)
+        if inner is None:
+            break
+        inside = full_path(inside, name)
+        way[inside] = inner
+    return way
 
 
 def _keeps_modes(module: nn.Module) -> bool:
