@@ -8,11 +8,12 @@ model and of the loss are exchanged in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..causes import Cause, Stage, Suspicion, all_causes
+from ..records.intervention import Cure
 from ..records.trace import Trace
-from ..records.verdict import Symptom
+from ..records.verdict import Certainty, Symptom
 from .findings import finding_of, try_cures_of
 from .reruns import Reruns
 from .shared_results import KnownCause
@@ -69,9 +70,27 @@ def _together(offers: Sequence[Offer], symptom: Symptom, runs: Reruns) -> list[K
         if healed is not None:
             names, proof = healed
             cures = {name: cure for name, cure in group}
+            needed = [(cause, s) for cause, s in offers if cause.name in names]
+            needed, certainties = by_their_own(needed, cures, runs)
             return [
-                KnownCause(finding_of(cause, s, symptom, "confirmed", [proof], cures[cause.name]), cures[cause.name])
-                for cause, s in offers
-                if cause.name in names
+                KnownCause(finding_of(cause, s, symptom, certainty, [proof], cures[cause.name]), cures[cause.name])
+                for (cause, s), certainty in zip(needed, certainties, strict=True)
             ]
     return []
+
+
+def by_their_own(
+    needed: Sequence[Offer], cures: Mapping[str, Cure], runs: Reruns
+) -> tuple[list[Offer], list[Certainty]]:
+    """With a rate among them, the one whose exchange alone leads furthest is to blame, and the others may be usual.
+
+    At a rate that is far too high, dropout of a usual size has to go as well before one batch is memorised.
+    """
+    alone = {cause.name: runs.done.get(cures[cause.name].label) for cause, _ in needed}
+    known = [each for each in alone.values() if each is not None]
+    if not any(cause.stage is Stage.RATES for cause, _ in needed) or len(known) < len(needed):
+        return list(needed), ["confirmed"] * len(needed)
+    best = runs.best(known)
+    in_order = sorted(needed, key=lambda offer: alone[offer[0].name] is not best)
+    others: list[Certainty] = ["likely"] * (len(needed) - 1)
+    return in_order, ["confirmed", *others]

@@ -20,13 +20,14 @@ from pytest_trainhealth.engine.diagnosis import Diagnosis
 from pytest_trainhealth.engine.examination import Attempt, Examination
 from pytest_trainhealth.engine.findings import try_cures_of
 from pytest_trainhealth.engine.reruns import Reruns
+from pytest_trainhealth.engine.swaps import by_their_own
 from pytest_trainhealth.examine import pipeline
 from pytest_trainhealth.programs.plan import RunPlan
 from pytest_trainhealth.programs.training_program import TrainingProgram
 from pytest_trainhealth.records.intervention import Cure
 from pytest_trainhealth.records.judgement import CouldNotJudge, FailIfConfirmed, Judgement, NeedsControl, Passed
 from pytest_trainhealth.records.trace import Trace
-from pytest_trainhealth.records.verdict import Certainty, Finding, Rerun, Symptom
+from pytest_trainhealth.records.verdict import Certainty, Finding, Fix, Rerun, Symptom
 
 
 def digits(n: int = 16) -> tuple[torch.Tensor, torch.Tensor]:
@@ -186,6 +187,28 @@ def test_what_was_left_undone_is_counted() -> None:
     assert list(runs.done) == ["a", "b"]
     assert runs.untried == ["c", "d", "a, b"]
     assert runs.left_undone == "budget of -1 s used up: 2 of 4 cures not tried"
+
+
+@pytest.mark.parametrize(
+    ("by_rate", "by_dropout", "first", "second"),
+    [(0.28, 5.6, ("lr-too-high", "confirmed"), ("too-much-regularization", "likely")),
+     (5.6, 0.28, ("too-much-regularization", "confirmed"), ("lr-too-high", "likely"))],
+)  # fmt: skip
+def test_of_a_rate_and_another_ingredient_that_heal_together_the_one_that_leads_further_alone_is_to_blame(
+    by_rate: float, by_dropout: float, first: tuple[str, str], second: tuple[str, str]
+) -> None:
+    names = ("too-much-regularization", "lr-too-high")
+    suspicion = Suspicion("odd", (), "because", fix=Fix("mend it"), not_this="that")
+    needed = [(find_cause(name), suspicion) for name in names]
+    prescribed = dict(zip(names, (cure for _, cure in cures("no dropout", "rate / 10")), strict=True))
+    runs = Reruns(FakeExamination(set()), 100, STUCK)
+    for label, level in (("no dropout", by_dropout), ("rate / 10", by_rate)):
+        runs.done[label] = Rerun(label, f"1 -> {level}", healthy=False)
+        runs._distances[label] = (1, level)
+    in_order, certainties = by_their_own(needed, prescribed, runs)
+    assert [(cause.name, sure) for (cause, _), sure in zip(in_order, certainties, strict=True)] == [first, second]
+    del runs.done["rate / 10"]
+    assert by_their_own(needed, prescribed, runs) == (needed, ["confirmed", "confirmed"])
 
 
 def test_cures_that_heal_together_name_nobody_if_the_time_ends_before_each_was_left_out() -> None:
