@@ -60,7 +60,7 @@ class MovesBetweenPasses:
     def _cosine(self, name: str) -> float:
         """Between what a parameter changed by and its gradient."""
         values, gradient = self._left[name]
-        change = (self._run.parameters[name].detach() - values).double().flatten()
+        change = (self._run.parameters[name].detach().double() - values.double()).flatten()
         along = gradient.double().flatten()
         both = float(change.norm() * along.norm())
         return float(change @ along) / both if both else 0.0
